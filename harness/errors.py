@@ -1,0 +1,154 @@
+"""
+Every error that a user can meet, each a sentence that says where, what was found and what was expected.
+
+::
+
+    HarnessError                    exit status 2, unless a subclass says otherwise
+    ├── UsageError                  the command line or the Python API was asked for something that cannot be
+    ├── InputError                  a file is wrong: path, line, column
+    │   ├── SuiteError              a suite, or a file that a suite names; holds all problems of the file at once
+    │   ├── ConfigError             harness.toml
+    │   └── FormatError             a judgment or run file
+    ├── GrammarError                a threshold or an expectation is out of its grammar: offset in its text
+    │   └── MeasureError            a measure's text is not one that the registry knows
+    ├── UndefinedScore              a metric has no value for this query
+    ├── StatisticError              a sample that a test or an interval is not defined for
+    ├── SearchError                 exit status 3: the engine could not be reached, or refused
+    │   ├── EngineUnreachable       no connection, no name, TLS, no answer in time
+    │   ├── LoginRefused            401 and 403
+    │   └── FixtureError            an index could not be built, or is not ours to replace
+    ├── EngineStartError            exit status 3: the embedded node could not be fetched or started
+    └── BaselineError               a baseline is missing, unreadable or older than its suite
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "BaselineError",
+    "ConfigError",
+    "EngineStartError",
+    "EngineUnreachable",
+    "FixtureError",
+    "FormatError",
+    "GrammarError",
+    "HarnessError",
+    "InputError",
+    "LoginRefused",
+    "MeasureError",
+    "Problem",
+    "SearchError",
+    "StatisticError",
+    "SuiteError",
+    "UndefinedScore",
+    "UsageError",
+]
+
+
+class HarnessError(Exception):
+    """Base of all errors that the harness raises on purpose; its text is for the user to read."""
+
+    exit_status = 2
+
+
+class UsageError(HarnessError):
+    """The command line, an option or a call asks for something that cannot be."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """
+    One thing that is wrong in a file.
+
+    *line* and *column* count from 1; 0 where the problem is the whole file's. *excerpt* is the line with a caret below
+    it, ready to print, or empty.
+    """
+
+    path: str
+    line: int
+    column: int
+    message: str
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        place = self.path if not self.line else f"{self.path}:{self.line}:{self.column}"
+        head = f"{place}: {self.message}"
+        return f"{head}\n{self.excerpt}" if self.excerpt else head
+
+
+class InputError(HarnessError):
+    """One file, or the files one suite is made of, with all the problems found in them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("\n".join(map(str, self.problems)))
+
+    @classmethod
+    def at(cls, path: str | Path, line: int, column: int, message: str, excerpt: str = "") -> InputError:
+        """An error with a single problem."""
+        return cls([Problem(str(path), line, column, message, excerpt)])
+
+
+class SuiteError(InputError):
+    """A suite, or a file that it names, cannot be used."""
+
+
+class ConfigError(InputError):
+    """harness.toml cannot be used."""
+
+
+class FormatError(InputError):
+    """A judgment or run file cannot be used."""
+
+
+class GrammarError(HarnessError):
+    """A short text, such as a threshold, is out of its grammar; *offset* counts characters from 0 to what was not understood."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        self.offset = offset
+        super().__init__(message)
+
+
+class MeasureError(GrammarError):
+    """The text of a measure is not one that the registry knows."""
+
+
+class UndefinedScore(HarnessError):
+    """A metric has no value for this query: nothing judged is relevant, so there is no ideal to compare with."""
+
+
+class StatisticError(HarnessError):
+    """A sample that the test, the interval or the effect size is not defined for."""
+
+
+class SearchError(HarnessError):
+    """The engine could not be asked. What concerns one query only is an outcome of that query, not an error."""
+
+    exit_status = 3
+
+
+class EngineUnreachable(SearchError):
+    """No connection, an unknown host, a TLS failure, or no answer in time."""
+
+
+class LoginRefused(SearchError):
+    """The engine answered 401 or 403."""
+
+
+class FixtureError(SearchError):
+    """A suite's own index could not be built, or an index stands there that the harness did not make."""
+
+
+class EngineStartError(HarnessError):
+    """The embedded node could not be fetched or started."""
+
+    exit_status = 3
+
+
+class BaselineError(HarnessError):
+    """A baseline is missing, unreadable or older than its suite."""
+
+    exit_status = 1
