@@ -105,7 +105,7 @@ class FormatError(InputError):
 
 
 class GrammarError(HarnessError):
-    """A short text, such as a threshold, is out of its grammar; *offset* counts characters from 0 to what was not understood."""
+    """A short text, such as a threshold, is out of its grammar; *offset* is the index of what was not understood."""
 
     def __init__(self, message: str, offset: int = 0) -> None:
         self.offset = offset

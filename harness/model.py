@@ -120,7 +120,7 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScoreCondition:
-    """``mean nDCG@10 >= 0.8``; *share* is a fraction in (0, 1], only for a share. On one query, *statistic* is QUERY."""
+    """``mean nDCG@10 >= 0.8``; *share* is a fraction in (0, 1]. On a query's own threshold, *statistic* is QUERY."""
 
     statistic: StatisticKind
     measure: Measure
@@ -131,7 +131,11 @@ class ScoreCondition:
 
 @dataclass(frozen=True, slots=True)
 class DropCondition:
-    """``drop nDCG@10 <= 0.02``: how far below the baseline the mean, or *every* query, may be; *relative* for per cent (as a fraction)."""
+    """
+    ``drop nDCG@10 <= 0.02``: how far below the baseline the mean, or *every* query, may be.
+
+    *allowed* is a difference of scores, or a fraction of the baseline's score where *relative* (``2 %`` is 0.02).
+    """
 
     measure: Measure
     allowed: float
@@ -174,7 +178,9 @@ class HitCount:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """Stands for a condition whose text holds ``${VARIABLES}`` while a suite is loaded without an environment; a run never meets it."""
+    """
+    A condition whose text holds ``${VARIABLES}``, while its suite is loaded without an environment; no run meets it.
+    """
 
     variables: tuple[str, ...]
 
@@ -257,7 +263,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """An index that the suite builds for itself: mappings, settings, and a file of documents, one JSON object a line."""
+    """An index that the suite builds for itself from mappings, settings, and a file with one JSON document a line."""
 
     documents: str
     mappings: Mapping[str, Json] = field(default_factory=dict)
@@ -286,8 +292,8 @@ class HttpRequest:
     """
     A request to a service that is not an engine, with JSONPath expressions from its answer to hits.
 
-    *path* is joined to the cluster's URL; *params*, *headers* and *json* may hold placeholders. *ids* finds the list of ids, best first;
-    *scores* and *titles*, where given, lists of the same length; *total* one number.
+    *path* is joined to the cluster's URL; *params*, *headers* and *json* may hold placeholders. *ids* finds the list
+    of ids, best first; *scores* and *titles*, where given, lists of the same length; *total* one number.
     """
 
     method: str
@@ -307,8 +313,8 @@ class Suite:
     A suite as loaded: checked, judgments joined to their queries, measures parsed.
 
     *requests* holds at least one template, the first is the default. *depth* is the number of hits asked for.
-    *skip_undefined* is ``undefined: skip``. *grades* names grades. *variables* holds what was taken from the environment, by
-    name, so that it can be masked in whatever is printed; empty while the suite is loaded without an environment.
+    *skip_undefined* is ``undefined: skip``. *grades* names grades. *variables* holds what was taken from the
+    environment, by name, so that it can be masked in whatever is printed; empty while there was no environment.
     """
 
     name: str
@@ -336,9 +342,11 @@ class Suite:
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """
-    How to reach a server: one of *url* or *cloud_id*; logins as the names of environment variables that hold them, never as values.
+    How to reach a server: one of *url* or *cloud_id*; logins as the names of environment variables that hold them,
+    never as values.
 
-    *service* is "engine" or "http" (an application's own search API). *timeout* in seconds is for one request. *fingerprint* is the SHA-256 of the
+    *service* is "engine" or "http" (an application's own search API). *timeout* in seconds is for one request.
+    *fingerprint* is the SHA-256 of the
     server's certificate, *ca_certs* a PEM file, relative to harness.toml.
     """
 
@@ -369,7 +377,9 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document as the server returned it; *score* is None where the server sorts by something else; *title* for people."""
+    """
+    A document as the server returned it; *score* is None where the server sorts by something else; *title* for people.
+    """
 
     id: str
     score: float | None = None
@@ -388,7 +398,9 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A query that the engine did not answer as it should; *status* is the HTTP status of the item, where there is one."""
+    """
+    A query that the engine did not answer as it should; *status* is the HTTP status of the item, where there is one.
+    """
 
     kind: FailureKind
     reason: str
@@ -400,7 +412,8 @@ class Ranking:
     """
     One answered request: *hits* in the server's order, a document that came twice kept once, at its first place.
 
-    *total* is the number of matching documents as the engine counts them, None where it does not; *took* in milliseconds
+    *total* is the number of matching documents as the engine counts them, None where it does not; *took* in
+    milliseconds
     as the engine says; *duplicates* names the documents that came twice.
     """
 
@@ -416,7 +429,9 @@ Response: TypeAlias = Ranking | Failure
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so and nobody was asked."""
+    """
+    What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so and nobody was asked.
+    """
 
     kind: str
     version: str = ""
@@ -428,7 +443,9 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A response a query, in the suite's order, and what gave it. *seconds* is the search phase as the runner saw it."""
+    """
+    A response a query, in the suite's order, and what gave it. *seconds* is the search phase as the runner saw it.
+    """
 
     responses: Mapping[str, Response]
     engine: Engine
@@ -479,7 +496,8 @@ class Verdict:
     """
     What the gate decided about one threshold.
 
-    *observed* and *required* are numbers in the measure's unit, None where there is none; *reason* is a sentence for people.
+    *observed* and *required* are numbers in the measure's unit, None where there is none; *reason* is a sentence for
+    people.
     *blamed* holds the queries to look at, worst first; *query* is set for a query's own threshold. *counted*
     is how many queries went into it, *left_out* how many did not for being undefined or skipped.
     """
@@ -519,7 +537,10 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True)
 class MissingDocument:
-    """A relevant document that is not in the ranking; *rank* is where a deeper search found it, *searched* how deep that went."""
+    """
+    A relevant document that is not in the ranking; *rank* is where a deeper search found it, *searched* how deep that
+    went.
+    """
 
     id: str
     grade: float
