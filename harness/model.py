@@ -178,9 +178,7 @@ class HitCount:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """
-    A condition whose text holds ``${VARIABLES}``, while its suite is loaded without an environment; no run meets it.
-    """
+    """A condition whose text holds ``${VARIABLES}``, its suite loaded without an environment; no run meets it."""
 
     variables: tuple[str, ...]
 
@@ -377,9 +375,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """
-    A document as the server returned it; *score* is None where the server sorts by something else; *title* for people.
-    """
+    """A document as returned; *score* is None where the server sorts by something else; *title* is for people."""
 
     id: str
     score: float | None = None
@@ -398,9 +394,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """
-    A query that the engine did not answer as it should; *status* is the HTTP status of the item, where there is one.
-    """
+    """A query that was not answered as it should be; *status* is the item's HTTP status, where there is one."""
 
     kind: FailureKind
     reason: str
@@ -429,9 +423,7 @@ Response: TypeAlias = Ranking | Failure
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """
-    What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so and nobody was asked.
-    """
+    """What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so, unasked."""
 
     kind: str
     version: str = ""
@@ -443,9 +435,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """
-    A response a query, in the suite's order, and what gave it. *seconds* is the search phase as the runner saw it.
-    """
+    """A response a query, in the suite's order, and what gave it; *seconds* is how long the search phase took."""
 
     responses: Mapping[str, Response]
     engine: Engine
