@@ -344,8 +344,8 @@ class Cluster:
     never as values.
 
     *service* is "engine" or "http" (an application's own search API). *timeout* in seconds is for one request.
-    *fingerprint* is the SHA-256 of the
-    server's certificate, *ca_certs* a PEM file, relative to harness.toml.
+    *fingerprint* is the SHA-256 of the server's certificate, *ca_certs* a PEM file, relative to harness.toml. *nodes*
+    are more URLs of the same cluster, asked in turn with *url*.
     """
 
     name: str
@@ -361,16 +361,22 @@ class Cluster:
     timeout: float = 30.0
     headers_env: Mapping[str, str] = field(default_factory=dict)
     mark: Mark = Mark()
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is sent for one query: placeholders and variables filled; *body* holds `size`."""
+    """
+    What is sent for one query: placeholders and variables filled; *body* holds `size`.
+
+    *title_field* is brought back with each hit, where the body does not say itself what of a document it wants.
+    """
 
     query: str
     index: str | None
     body: Json
     http: HttpRequest | None = None
+    title_field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

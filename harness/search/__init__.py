@@ -1,0 +1,84 @@
+"""
+The one door to an engine.
+
+Whoever searches holds a `Search`: it takes requests and gives one response for each, in their order. What concerns one
+query only is that query's `Failure`; `SearchError` is raised where no query could be asked at all.
+`harness.search.testing` has one that needs no server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from harness.model import Cluster, Engine, Response, SearchRequest
+
+__all__ = ["Search", "open_search"]
+
+
+class Search(Protocol):
+    """What answers search requests; a context manager that closes its connections."""
+
+    engine: Engine
+    """What answers, as it said itself or as the suite states it."""
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """
+        Send *requests* and wait for all answers.
+
+        Args:
+            requests: One for each query.
+            on_done: Called with the number of requests that are newly done, from the calling thread.
+            budget: Seconds after which nothing more is sent; what had no answer by then did not run.
+
+        Returns:
+            A response for each request, in the order of *requests*.
+
+        Raises:
+            LoginRefused: The engine refused the login for every request.
+            EngineUnreachable: No request got through.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_search(
+    cluster: Cluster,
+    environ: Mapping[str, str],
+    *,
+    engine: str | None = None,
+    client: Any | None = None,
+) -> Search:
+    """
+    Connect to *cluster* and find out what answers there.
+
+    Args:
+        cluster: Where the server is, and the names of the variables that hold the login.
+        environ: The environment in which those variables are looked up.
+        engine: What the server is, where it may not be asked: "elasticsearch 9.4.3". Wins over `cluster.engine`.
+        client: The user's own client object, which is then used instead of a connection of ours.
+
+    Raises:
+        UsageError: A variable that holds a login is not set, or *engine* or *client* is none that is known.
+        LoginRefused: The server answered 401 or 403.
+        EngineUnreachable: No connection, an unknown host, a TLS failure, or no answer in time.
+    """
+    from harness.search.opening import open_door
+
+    return open_door(cluster, environ, engine=engine, client=client)

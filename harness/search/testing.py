@@ -1,0 +1,91 @@
+"""
+A search that needs no server, for tests of whatever stands on one.
+
+>>> from harness.model import SearchRequest
+>>> search = FakeSearch({"shoes": ["a", "b", "c"]})
+>>> [response] = search.search([SearchRequest("shoes", "products", {"size": 2})])
+>>> [hit.id for hit in response.hits]
+['a', 'b']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from harness.model import Engine, Failure, FailureKind, Hit, Ranking, Response, SearchRequest
+
+__all__ = ["Answer", "FakeSearch"]
+
+Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
+"""What a query is answered with: its whole ranking, best first, which `size` cuts; or a response as it is."""
+
+DEFAULT_SIZE = 10
+"""Hits that an engine returns where the request does not say how many."""
+
+
+class FakeSearch:
+    """
+    Answers each query with the ranking that it was given.
+
+    *requests* keeps what was asked, *closed* whether `close` was called. A query that was given no ranking fails.
+    """
+
+    def __init__(
+        self, rankings: Mapping[str, Answer], *, engine: Engine | None = None, error: Exception | None = None
+    ) -> None:
+        """
+        Args:
+            rankings: Query id to answer.
+            engine: What it says it is.
+            error: Raised by `search` instead of any answer, such as `EngineUnreachable`.
+        """
+        self.engine = engine or Engine("elasticsearch", "9.4.3")
+        self.requests: list[SearchRequest] = []
+        self.closed = False
+        self._rankings = dict(rankings)
+        self._error = error
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """Answer *requests* from the rankings; with a *budget* of 0 none of them runs."""
+        if self._error is not None:
+            raise self._error
+        if budget is not None and budget <= 0:
+            return [Failure(FailureKind.NOT_RUN, "the time given to this run is spent") for _ in requests]
+        self.requests.extend(requests)
+        responses = [self._respond(request) for request in requests]
+        if on_done is not None and responses:
+            on_done(len(responses))
+        return responses
+
+    def _respond(self, request: SearchRequest) -> Response:
+        answer = self._rankings.get(request.query)
+        if answer is None:
+            return Failure(FailureKind.NOT_RUN, f'the fake search has no ranking for query "{request.query}"')
+        if isinstance(answer, (Ranking, Failure)):
+            return answer
+        hits = tuple(
+            hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - place))
+            for place, hit in enumerate(answer)
+        )
+        size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
+        return Ranking(hits[:size], total=len(hits), took=1.0)
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
