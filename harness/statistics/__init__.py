@@ -1,0 +1,36 @@
+"""
+Is a difference between two runs more than chance? Paired tests, intervals, corrections, and what a suite can detect.
+
+Every function takes *differences*: candidate minus reference, one finite number a query, both runs scored on the same
+queries. Where many measures are asked at once the array has shape (queries, measures) and one resampling serves all of
+them, so that what their correlation implies for the corrections is kept. Randomness is a seeded PCG64: the same
+differences, seed and number of samples give the same figure everywhere.
+
+scipy has the t distribution and Wilcoxon's; it is imported only by the functions that need it, for it takes a second.
+"""
+
+from __future__ import annotations
+
+from harness.statistics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
+from harness.statistics.corrections import benjamini_hochberg, holm
+from harness.statistics.effects import EffectSize, detectable_difference, effect_size
+from harness.statistics.permutation import sign_flip, sign_flip_p_values
+from harness.statistics.significance import Significance, least_p, paired_t, sign_test, wilcoxon
+
+__all__ = [
+    "EffectSize",
+    "Interval",
+    "Significance",
+    "benjamini_hochberg",
+    "bootstrap_interval",
+    "bootstrap_intervals",
+    "detectable_difference",
+    "effect_size",
+    "holm",
+    "least_p",
+    "paired_t",
+    "sign_flip",
+    "sign_flip_p_values",
+    "sign_test",
+    "wilcoxon",
+]

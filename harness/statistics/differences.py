@@ -1,0 +1,42 @@
+"""What every test is given: one difference a query, checked once."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.errors import StatisticError
+
+Floats: TypeAlias = NDArray[np.float64]
+Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
+
+DEFAULT_SEED = 20020101
+DEFAULT_SAMPLES = 10_000
+BLOCK = 1 << 22
+"""Cells of the arrays that a resampling works on at a time: 32 MB of floats."""
+
+
+def vector(differences: ArrayLike, least: int = 1) -> Floats:
+    """*differences* as shape (queries,), finite, at least *least* of them; StatisticError otherwise."""
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim != 1:
+        raise StatisticError(f"differences must be one number a query; found an array of shape {values.shape}")
+    if values.size < least:
+        raise StatisticError(f"this needs differences of at least {least} queries; found {values.size}")
+    if not np.isfinite(values).all():
+        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+    return values
+
+
+def matrix(differences: ArrayLike) -> Floats:
+    """*differences* as shape (queries, measures), finite, at least one query; StatisticError otherwise."""
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim == 1:
+        values = values[:, np.newaxis]
+    if values.ndim != 2 or values.shape[0] < 1:
+        raise StatisticError(f"differences must have shape (queries, measures); found {values.shape}")
+    if not np.isfinite(values).all():
+        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+    return values

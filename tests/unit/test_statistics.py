@@ -1,0 +1,252 @@
+"""Paired tests, intervals, corrections and power: worked by hand, and against scipy where scipy has the same."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.errors import StatisticError
+from harness.statistics import (
+    benjamini_hochberg,
+    bootstrap_interval,
+    bootstrap_intervals,
+    detectable_difference,
+    effect_size,
+    holm,
+    least_p,
+    paired_t,
+    sign_flip,
+    sign_flip_p_values,
+    sign_test,
+    wilcoxon,
+)
+from harness.statistics.bootstrap import bca_limits, bootstrap_means
+
+ALTERNATIVES = ["two-sided", "less", "greater"]
+
+
+def differences(queries: int, *, mean: float = 0.02, seed: int = 7) -> np.ndarray:
+    return np.round(np.random.default_rng(seed).normal(mean, 0.1, queries), 3)
+
+
+class TestPairedT:
+    def test_student_1908_hours_of_sleep(self):
+        gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]  # Student's own table, the ten patients
+        found = paired_t(gained)
+        assert found.statistic == pytest.approx(4.0621, abs=5e-5)
+        assert found.p_value == pytest.approx(0.00283, abs=5e-6)
+
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    def test_is_scipys(self, alternative):
+        values = differences(40)
+        reference = stats.ttest_rel(values, np.zeros(40), alternative=alternative)
+        assert paired_t(values, alternative=alternative).p_value == pytest.approx(reference.pvalue, abs=1e-12)
+
+    def test_equal_differences_have_no_t(self):
+        with pytest.raises(StatisticError, match="no spread"):
+            paired_t([0.1, 0.1, 0.1])
+
+    def test_one_query_is_too_few(self):
+        with pytest.raises(StatisticError, match="at least 2 queries; found 1"):
+            paired_t([0.1])
+
+
+class TestSign:
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    @pytest.mark.parametrize("wins", range(8))
+    def test_is_the_binomial_test(self, wins, alternative):
+        values = [0.1] * wins + [-0.2] * (7 - wins) + [0.0] * 3
+        found = sign_test(values, alternative=alternative)
+        assert found.p_value == pytest.approx(stats.binomtest(wins, 7, alternative=alternative).pvalue, abs=1e-12)
+        assert found.queries == 7
+
+    def test_nothing_differs(self):
+        found = sign_test([0.0, 0.0])
+        assert (found.p_value, found.queries, found.least_p) == (1.0, 0, 1.0)
+
+
+class TestWilcoxon:
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    def test_is_scipys_with_zeros_left_out(self, alternative):
+        values = np.append(differences(12), [0.0, 0.0])
+        reference = stats.wilcoxon(values[:12], alternative=alternative)
+        found = wilcoxon(values, alternative=alternative)
+        assert found.p_value == pytest.approx(reference.pvalue, abs=1e-12)
+        assert found.queries == 12
+
+    def test_nothing_differs(self):
+        assert wilcoxon([0.0, 0.0, 0.0]).p_value == 1.0
+
+
+class TestSignFlip:
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    @pytest.mark.parametrize("queries", [1, 2, 3, 8, 11])
+    def test_exact_is_the_count_over_all_patterns(self, queries, alternative):
+        values = differences(queries)
+        sums = np.array([np.dot(signs, values) for signs in itertools.product((-1, 1), repeat=queries)])
+        observed = values.sum()
+        less, greater = (sums <= observed + 1e-9).mean(), (sums >= observed - 1e-9).mean()
+        expected = {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+        assert sign_flip(values, alternative=alternative).p_value == pytest.approx(expected, abs=1e-15)
+
+    def test_exact_is_scipys_permutation_test(self):
+        values = differences(14)
+        reference = stats.permutation_test(
+            (values,),
+            lambda x, axis: x.mean(axis=axis),
+            permutation_type="samples",
+            n_resamples=np.inf,
+            vectorized=True,
+        )
+        assert sign_flip(values).p_value == pytest.approx(reference.pvalue, abs=1e-12)
+
+    def test_four_queries_cannot_be_significant_at_five_per_cent(self):
+        found = sign_flip([0.1, 0.2, 0.3, 0.4])
+        assert found.p_value == found.least_p == 0.125
+
+    def test_sums_that_are_equal_but_for_rounding_count_as_equal(self):
+        # Of the 8 patterns of .1, .2, -.3 three pairs give sums that are equal only in exact arithmetic.
+        found = sign_flip([0.1, 0.2, -0.3])
+        assert found.p_value == 1.0
+        assert sign_flip([0.1, 0.2, -0.3], alternative="greater").p_value == pytest.approx(5 / 8)
+
+    def test_differences_of_nought_change_nothing(self):
+        values = differences(10)
+        assert sign_flip([*values, 0.0, 0.0]).p_value == pytest.approx(sign_flip(values).p_value, abs=1e-15)
+
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    def test_sampled_comes_near_the_exact(self, alternative):
+        values = differences(30)
+        exact = sign_flip(values, alternative=alternative).p_value
+        sampled = sign_flip_p_values(values, alternative=alternative, samples=40_000)[0]
+        spread = math.sqrt(exact * (1 - exact) / 40_000)
+        assert abs(sampled - exact) < 5 * spread
+
+    def test_many_queries_are_sampled_and_say_so(self):
+        found = sign_flip(differences(400, mean=0.2), samples=999)
+        assert (found.samples, found.p_value, found.least_p) == (999, 0.001, 0.001)
+        assert found.seed is not None
+
+    def test_the_same_seed_gives_the_same_p(self):
+        values = differences(100, mean=0.01)
+        assert sign_flip(values, samples=500, seed=3) == sign_flip(values, samples=500, seed=3)
+        assert sign_flip(values, samples=500, seed=3).p_value != sign_flip(values, samples=500, seed=4).p_value
+
+
+class TestBootstrap:
+    def test_bca_is_scipys_on_the_same_samples(self):
+        values = np.random.default_rng(5).exponential(0.1, 60) - 0.08
+        reference = stats.bootstrap((values,), np.mean, n_resamples=2_000, method="BCa", rng=np.random.default_rng(1))
+        low, high = bca_limits(reference.bootstrap_distribution, values, 0.95)
+        assert low == pytest.approx(reference.confidence_interval.low, abs=1e-9)
+        assert high == pytest.approx(reference.confidence_interval.high, abs=1e-9)
+
+    def test_means_are_the_means_of_the_samples_drawn(self):
+        values = np.array([[0.0], [1.0], [10.0]])
+        means = bootstrap_means(values, samples=4_000, seed=1)[:, 0]
+        possible = {round(sum(draw) / 3, 9) for draw in itertools.product((0, 1, 10), repeat=3)}
+        assert {round(float(mean), 9) for mean in means} == possible
+        assert means.mean() == pytest.approx(11 / 3, abs=5 * means.std() / math.sqrt(4_000))
+
+    def test_holds_the_true_mean_as_often_as_it_says(self):
+        generator = np.random.default_rng(11)
+        held = 0
+        for trial in range(300):
+            found = bootstrap_interval(generator.normal(0.05, 0.1, 50), level=0.9, samples=400, seed=trial)
+            held += found.low <= 0.05 <= found.high
+        assert held / 300 == pytest.approx(0.9, abs=4 * math.sqrt(0.9 * 0.1 / 300))
+
+    def test_measures_share_the_samples(self):
+        values = differences(50)
+        both = bootstrap_intervals(np.column_stack((values, 2 * values)))
+        assert both[1].low == pytest.approx(2 * both[0].low, abs=1e-12)
+        alone = bootstrap_interval(values)  # summed in another order, with means that tie but for rounding
+        assert (both[0].low, both[0].high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+
+    def test_without_spread_it_is_a_point(self):
+        found = bootstrap_interval([0.25, 0.25, 0.25])
+        assert (found.low, found.high) == (0.25, 0.25)
+
+    @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+    def test_a_level_is_a_fraction(self, level):
+        with pytest.raises(StatisticError, match="between 0 and 1"):
+            bootstrap_interval([0.1, 0.2], level=level)
+
+    def test_one_query_is_too_few(self):
+        with pytest.raises(StatisticError, match="at least 2 queries"):
+            bootstrap_interval([0.1])
+
+
+class TestCorrections:
+    def test_holm_1979_by_hand(self):
+        assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+    def test_benjamini_hochberg_is_scipys(self):
+        p_values = list(np.random.default_rng(2).uniform(0, 1, 20) ** 2)
+        assert benjamini_hochberg(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
+
+    @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
+    def test_none_and_one(self, correct):
+        assert correct([]) == []
+        assert correct([0.2]) == [0.2]
+
+
+class TestEffectSize:
+    def test_by_hand(self):
+        found = effect_size([0.1, 0.2, -0.1, 0.0])
+        assert (found.wins, found.ties, found.losses) == (2, 1, 1)
+        assert found.mean == pytest.approx(0.05)
+        assert found.standard_deviation == pytest.approx(math.sqrt(0.05 / 3))
+        assert found.cohen_dz == pytest.approx(0.05 / math.sqrt(0.05 / 3))
+        assert found.rank_biserial == pytest.approx((1.5 + 3 - 1.5) / 6)  # ranks 1.5, 3, 1.5 of .1, .2, .1
+
+    def test_where_nothing_differs_there_is_none(self):
+        found = effect_size([0.0, 0.0])
+        assert (found.cohen_dz, found.rank_biserial) == (None, None)
+
+
+class TestDetectableDifference:
+    @pytest.mark.parametrize("queries", [3, 10, 30, 225])
+    @pytest.mark.parametrize("alternative", ["two-sided", "less"])
+    def test_power_by_the_noncentral_t(self, queries, alternative):
+        found = detectable_difference(0.1, queries, alternative=alternative)
+        critical = stats.t.isf(0.025 if alternative == "two-sided" else 0.05, queries - 1)
+        assert stats.nct.sf(critical, queries - 1, found / 0.1 * math.sqrt(queries)) == pytest.approx(0.8, abs=1e-4)
+
+    def test_cohen_1988_thirty_four_pairs_for_half_a_deviation(self):
+        assert detectable_difference(1.0, 34) < 0.5 < detectable_difference(1.0, 33)
+
+    def test_scales_with_the_spread(self):
+        assert detectable_difference(0.2, 30) == pytest.approx(2 * detectable_difference(0.1, 30))
+
+    @pytest.mark.parametrize(("deviation", "queries"), [(0.1, 1), (0.0, 30), (float("nan"), 30), (-0.1, 30)])
+    def test_needs_queries_and_spread(self, deviation, queries):
+        with pytest.raises(StatisticError, match="needs 2 queries and a spread above 0"):
+            detectable_difference(deviation, queries)
+
+    def test_power_must_exceed_the_level(self):
+        with pytest.raises(StatisticError, match="0 < level < power < 1"):
+            detectable_difference(0.1, 30, level=0.9, power=0.8)
+
+
+def test_least_p():
+    assert least_p(5) == 0.0625
+    assert least_p(5, "less") == 0.03125
+    assert least_p(0) == 1.0
+
+
+@pytest.mark.parametrize("test", [paired_t, sign_test, wilcoxon, sign_flip, bootstrap_interval, effect_size])
+class TestInput:
+    def test_undefined_scores_are_refused(self, test):
+        with pytest.raises(StatisticError, match="finite"):
+            test([0.1, float("nan"), 0.2])
+
+    def test_no_queries(self, test):
+        with pytest.raises(StatisticError, match="found 0"):
+            test([])
+
+    def test_a_table_is_not_one_number_a_query(self, test):
+        with pytest.raises(StatisticError, match="one number a query"):
+            test([[0.1], [0.2]])
