@@ -1,0 +1,60 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from harness.model import Verdict
+
+DIGITS = 4
+"""Decimals of a score, unless two numbers that differ would then look the same."""
+
+
+def score_text(value: float | None, digits: int = DIGITS) -> str:
+    """*value* with *digits* decimals; a dash where there is none; no minus sign before a zero."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return f"{value}"
+    return f"{value:z.{digits}f}"
+
+
+def plain_text(value: float | None) -> str:
+    """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
+    if value is None:
+        return "–"
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+        return f"{int(value)}"
+    return f"{value:.6g}"
+
+
+def observed_text(verdict: Verdict) -> str:
+    """
+    The observed number of *verdict*, with as many decimals as it takes to tell it from the required one.
+
+    0.79996 against 0.8 reads 0.79996: rounded to four decimals, a failure would look like a pass.
+    """
+    observed, required = verdict.observed, verdict.required
+    if observed is None or not math.isfinite(observed):
+        return score_text(observed)
+    if float(observed).is_integer() and verdict.measure is None:
+        return f"{observed:.0f}"
+    if required is None or observed == required:
+        return score_text(observed)
+    for digits in range(DIGITS, 17):
+        if round(observed, digits) != round(required, digits):
+            return score_text(observed, digits)
+    return repr(observed)
+
+
+def milliseconds(value: float | None) -> str:
+    """The engine's own time for one request."""
+    return "–" if value is None else f"{value:g} ms"
+
+
+def counted_text(count: int, noun: str) -> str:
+    """``1 query``, ``2 queries``, ``3 thresholds``: *noun* in the singular."""
+    if count == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {plural}"

@@ -1,0 +1,115 @@
+"""One query on a terminal: its ranking with grades beside it, and the relevant documents that are missing from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import MissingDocument, QueryReport, RankedDocument
+from harness.report.figures import counted_text, plain_text, score_text
+from harness.report.printable import printable
+
+RANKS_SHOWN = 10
+MISSING_SHOWN = 10
+TITLE_CELLS = 48
+UNJUDGED = "unjudged"
+
+
+def query_renderables(query: QueryReport, measure: str | None = None) -> Iterator[RenderableType]:
+    """A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents."""
+    yield _heading(query, measure)
+    if query.reason:
+        yield Padding(Text(printable(query.reason)), (0, 0, 0, 2))
+    if query.ranking:
+        yield Padding(_ranking_table(query.ranking[:RANKS_SHOWN]), (0, 0, 0, 2))
+    if len(query.ranking) > RANKS_SHOWN:
+        yield Padding(
+            Text(f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"), (0, 0, 0, 2)
+        )
+    if query.missing:
+        yield Padding(_missing_table(query.missing[:MISSING_SHOWN]), (0, 0, 0, 2))
+    if len(query.missing) > MISSING_SHOWN:
+        left = counted_text(len(query.missing) - MISSING_SHOWN, "relevant document")
+        yield Padding(Text(f"and {left} more missing", style="dim"), (0, 0, 0, 2))
+
+
+def missing_place(missing: MissingDocument) -> str:
+    """Where a deeper search found the document, in words."""
+    if missing.rank is not None:
+        return f"at rank {missing.rank:,}"
+    if missing.searched:
+        return f"not in the first {missing.searched:,}"
+    return "not returned"
+
+
+def grade_text(document: RankedDocument) -> str:
+    """The grade, or that there is none: unjudged is not grade 0."""
+    return UNJUDGED if document.grade is None else plain_text(document.grade)
+
+
+def columns() -> Table:
+    """A table without lines: two blanks between its columns, dim headings."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def _heading(query: QueryReport, measure: str | None) -> Text:
+    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
+    if query.text and query.text != query.id:
+        text.append(f"  {printable(query.text)}")
+    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
+    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
+    known = [shown] if shown else []
+    known.append(str(query.outcome))
+    if query.total is not None:
+        known.append(f"{query.total:,} matching")
+    return text.append(f"  ({'; '.join(known)})", style="dim")
+
+
+def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
+    table = columns()
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("document", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("gain", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    tied = any(document.tied for document in ranking)
+    if tied:
+        table.add_column("")
+    titled = any(document.title for document in ranking)
+    if titled:
+        table.add_column("title", overflow="fold")
+    for document in ranking:
+        tie = [Text("tied" if document.tied else "")] if tied else []
+        table.add_row(*_cells(document), *tie, *([_title(document.title)] if titled else []))
+    return table
+
+
+def _cells(document: RankedDocument) -> list[Text]:
+    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
+    return [
+        Text(str(document.rank)),
+        Text(printable(document.id)),
+        Text(grade_text(document), style=style),
+        Text(plain_text(document.gain)),
+        Text("–" if document.score is None else f"{document.score:.5g}"),
+    ]
+
+
+def _title(title: str | None) -> Text:
+    text = Text(printable(title or ""))
+    text.truncate(TITLE_CELLS, overflow="ellipsis")
+    return text
+
+
+def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
+    table = columns()
+    table.add_column("missing relevant document", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("where it is")
+    for document in missing:
+        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document))
+    return table

@@ -1,0 +1,234 @@
+"""
+A report on a terminal, or as plain text for a log and for pytest.
+
+Only prints what the report says. The caller makes the console: colours, width and NO_COLOR are its business.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import Outcome, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.report.figures import counted_text, observed_text, plain_text, score_text
+from harness.report.printable import printable
+from harness.report.ranking_text import columns, query_renderables
+
+WIDTH = 120
+"""Columns of plain text."""
+
+QUERIES_SHOWN = 3
+"""The worst queries shown for a threshold that did not hold."""
+
+EXPLAINED = 10
+"""Thresholds of a suite that are explained with their worst queries; the others have their line."""
+
+STYLES: Mapping[Status, str] = {
+    Status.PASSED: "green",
+    Status.FAILED: "bold red",
+    Status.ERROR: "bold magenta",
+    Status.WARNED: "yellow",
+    Status.XFAILED: "yellow",
+    Status.XPASSED: "bold red",
+    Status.SKIPPED: "dim",
+}
+BAD = (Status.FAILED, Status.ERROR, Status.XPASSED)
+
+
+def print_report(report: Report, console: Console, *, quiet: bool = False) -> None:
+    """Prints *report*; *quiet* leaves only the thresholds that did not hold, and the last line."""
+    for suite in report.suites:
+        for renderable in _quiet_lines(suite) if quiet else _suite_renderables(suite):
+            console.print(renderable)
+    console.print(_closing(report))
+
+
+def plain_report(report: Report, *, width: int = WIDTH) -> str:
+    """*report* as text without colours."""
+    return _plain([*(line for suite in report.suites for line in _suite_renderables(suite)), _closing(report)], width)
+
+
+def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
+    """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
+    return _plain(_failure(suite, verdict), width)
+
+
+def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
+    """One query's ranking with grades, and its missing relevant documents, as text without colours."""
+    return _plain(query_renderables(query, measure), width)
+
+
+def _plain(renderables: Iterable[RenderableType], width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable, highlight=False)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+# ------------------------------------------------------------------------------------------------ a suite
+
+
+def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
+    yield Text.assemble((printable(suite.name), "bold"), "  ", (printable(suite.path), "dim"))
+    yield _facts(suite)
+    yield Text()
+    if suite.summaries:
+        yield _indented(_measures(suite))
+        yield Text()
+    remarks = [*_outcomes(suite.queries), *(Text(printable(note), style="yellow") for note in suite.notes)]
+    if remarks:
+        yield from map(_indented, remarks)
+        yield Text()
+    yield _indented(_verdict_table(_listed(suite.verdicts)))
+    unlisted = len(suite.verdicts) - len(_listed(suite.verdicts))
+    if unlisted:
+        yield _indented(Text(f"and {counted_text(unlisted, 'threshold')} of single queries passed", style="dim"))
+    yield Text()
+    yield from _explanations(suite)
+
+
+def _facts(suite: SuiteReport) -> Table:
+    table = Table.grid(padding=(0, 2))
+    where = f"{suite.engine}{' (as stated, not asked)' if suite.engine.stated else ''} at {suite.cluster}"
+    facts = {
+        "engine": where if suite.index is None else f"{where}, index {suite.index}",
+        "request": f"{suite.request}, {counted_text(suite.depth, 'hit')} asked for",
+        "gain": f"{suite.gain}, profile {suite.profile}",
+        "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
+        + (f", {suite.deselected:,} more not selected" if suite.deselected else ""),
+    }
+    for name, fact in facts.items():
+        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+    return table
+
+
+def _measures(suite: SuiteReport) -> Table:
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    for name in ("mean", "median", "least", "greatest", "counted", "left out"):
+        table.add_column(name, justify="right")
+    gains = {summary.gain for summary in suite.summaries} - {suite.gain}
+    if gains:
+        table.add_column("gain")
+    for summary in suite.summaries:
+        figures = (summary.mean, summary.median, summary.least, summary.greatest)
+        row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
+        table.add_row(Text(summary.measure), *row, *([Text(summary.gain)] if gains else []))
+    return table
+
+
+def _outcomes(queries: Iterable[QueryReport]) -> Iterator[Text]:
+    """A line for each outcome but a plain score: how many queries have it, why, and the first of them."""
+    ids: dict[tuple[Outcome, str], list[str]] = {}
+    for query in queries:
+        if query.outcome is not Outcome.SCORED:
+            ids.setdefault((query.outcome, query.reason), []).append(query.id)
+    for (outcome, reason), affected in ids.items():
+        shown = ", ".join(affected[:3]) + (", …" if len(affected) > 3 else "")
+        why = f": {reason}" if reason else ""
+        yield Text(
+            printable(f"{counted_text(len(affected), 'query')} with outcome {outcome}{why} ({shown})"), style="yellow"
+        )
+
+
+def _listed(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """All but the passed thresholds of single queries, of which there may be thousands."""
+    return [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
+
+
+def _verdict_table(verdicts: Iterable[Verdict]) -> Table:
+    table = columns()
+    table.show_header = False
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    for verdict in verdicts:
+        observed = "" if verdict.observed is None else observed_text(verdict)
+        table.add_row(_status(verdict.status), _named(verdict), observed)
+    return table
+
+
+def _status(status: Status) -> Text:
+    return Text(status.upper() if status in BAD else status, style=STYLES[status])
+
+
+def _named(verdict: Verdict) -> Text:
+    text = Text(printable(verdict.threshold))
+    if verdict.query is not None:
+        text.append(f"  (query {printable(verdict.query)})", style="dim")
+    return text
+
+
+# ------------------------------------------------------------------------------------------------ what did not hold
+
+
+def _explanations(suite: SuiteReport) -> Iterator[RenderableType]:
+    bad = [verdict for verdict in suite.verdicts if verdict.status in BAD]
+    for verdict in bad[:EXPLAINED]:
+        yield from _failure(suite, verdict)
+        yield Text()
+    if len(bad) > EXPLAINED:
+        yield Text(
+            f"{counted_text(len(bad) - EXPLAINED, 'more threshold')} did not hold; an HTML report explains each.",
+            style="dim",
+        )
+
+
+def _failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    yield Text.assemble(_status(verdict.status), "  ", _named(verdict), ("  " + printable(str(verdict.mark)), "dim"))
+    yield _indented(Text(printable(verdict.reason)))
+    yield from (_indented(Text(line)) for line in _numbers(suite, verdict))
+    by_id = {query.id: query for query in suite.queries}
+    blamed = [by_id[name] for name in verdict.blamed if name in by_id]
+    for query in blamed[:QUERIES_SHOWN]:
+        yield Text()
+        yield from map(_indented, query_renderables(query, verdict.measure))
+    if len(blamed) > QUERIES_SHOWN:
+        yield _indented(Text(f"and {counted_text(len(blamed) - QUERIES_SHOWN, 'more query')}", style="dim"))
+
+
+def _numbers(suite: SuiteReport, verdict: Verdict) -> Iterator[str]:
+    if verdict.observed is not None or verdict.required is not None:
+        observed = "nothing observed" if verdict.observed is None else f"observed {observed_text(verdict)}"
+        yield f"{observed}, required {plain_text(verdict.required)}"
+    gains = {summary.measure: summary.gain for summary in suite.summaries}
+    known = [f"gain {gains[verdict.measure]}"] if verdict.measure in gains else []
+    if verdict.counted or verdict.left_out:
+        known.append(f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out")
+    if known:
+        yield ", ".join(known)
+    if verdict.waiver:
+        until = f", until {verdict.waiver.until}" if verdict.waiver.until else ""
+        yield printable(f"waived: {verdict.waiver.reason}{until}")
+
+
+def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
+    for verdict in suite.verdicts:
+        if verdict.status in BAD:
+            yield Text.assemble(
+                printable(suite.name),
+                ": ",
+                _status(verdict.status),
+                " ",
+                _named(verdict),
+                f": {printable(verdict.reason)}",
+            )
+
+
+def _closing(report: Report) -> Text:
+    counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
+    total = counted_text(sum(counts.values()), "threshold")
+    parts = ", ".join(f"{counts[status]:,} {status}" for status in Status if counts[status])
+    style = "bold green" if report.exit_status == 0 else "bold red"
+    return Text(f"{counted_text(len(report.suites), 'suite')}, {total}" + (f": {parts}" if parts else ""), style=style)
+
+
+def _indented(renderable: RenderableType) -> Padding:
+    return Padding(renderable, (0, 0, 0, 2))

@@ -1,0 +1,68 @@
+import math
+
+import pytest
+
+from harness.model import Status, Verdict
+from harness.report.figures import counted_text, observed_text, plain_text, score_text
+from harness.report.printable import printable
+
+
+def verdict(observed, required, measure="nDCG@10"):
+    return Verdict("id", "text", Status.FAILED, "", observed, required, measure)
+
+
+@pytest.mark.parametrize(
+    ("observed", "required", "text"),
+    [
+        (0.5, 0.8, "0.5000"),
+        (0.79996, 0.8, "0.79996"),
+        (0.7999999, 0.8, "0.7999999"),
+        (0.8, 0.8, "0.8000"),
+        (None, 0.8, "–"),
+        (math.inf, 0.8, "inf"),
+        (math.nextafter(0.1, 0), 0.1, "0.09999999999999999"),
+    ],
+)
+def test_an_observed_number_never_looks_like_the_required_one_unless_it_is(observed, required, text):
+    assert observed_text(verdict(observed, required)) == text
+
+
+def test_a_rank_has_no_decimals_and_a_whole_score_has():
+    assert observed_text(verdict(37.0, 3, measure=None)) == "37"
+    assert observed_text(verdict(1.0, 3)) == "1.0000"
+
+
+@pytest.mark.parametrize(("value", "text"), [(-0.00001, "0.0000"), (None, "–"), (math.nan, "nan"), (0.12345, "0.1235")])
+def test_a_score_has_four_decimals(value, text):
+    assert score_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3.0, "3"), (2.5, "2.5"), (1073741823.0, "1073741823"), (1 / 3, "0.333333"), (-1.0, "-1"), (None, "–")],
+)
+def test_a_grade_has_the_decimals_it_needs(value, text):
+    assert plain_text(value) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 queries"), (1, "1 query"), (1234, "1,234 queries")])
+def test_nouns_agree_with_their_number(count, text):
+    assert counted_text(count, "query") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain 走るための赤い靴 ½ é", "plain 走るための赤い靴 ½ é"),
+        ("a\x1b[2Jb", r"a\x1b[2Jb"),
+        ("a\r\nb\tc", r"a\r\nb\tc"),
+        ("\u202eevil", r"\u202eevil"),
+        ("\x9b31m", r"\x9b31m"),
+        ("line\u2028end", r"line\u2028end"),
+        ("\ud800", r"\ud800"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("a\u00a0b", "a\u00a0b"),
+    ],
+)
+def test_what_cannot_be_read_is_written_as_its_escape(text, shown):
+    assert printable(text) == shown

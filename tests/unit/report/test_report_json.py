@@ -1,0 +1,91 @@
+import json as stdlib_json
+import math
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import FormatError
+from harness.model import QueryReport, RankedDocument, Report, SuiteReport, Verdict
+from harness.report import json
+
+numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own
+texts = st.text(max_size=8)
+st.register_type_strategy(float, numbers)
+documents = st.builds(RankedDocument, id=texts, grade=st.none() | numbers, score=st.none() | numbers)
+queries = st.builds(
+    QueryReport,
+    id=texts,
+    scores=st.dictionaries(texts, st.none() | numbers, max_size=3),
+    ranking=st.lists(documents, max_size=3).map(tuple),
+    ideal=st.just(()),
+)
+suites = st.builds(
+    SuiteReport,
+    verdicts=st.lists(st.builds(Verdict, id=texts), max_size=2).map(tuple),
+    queries=st.lists(queries, max_size=3).map(tuple),
+)
+
+
+@given(st.builds(Report, suites=st.lists(suites, max_size=2).map(tuple), schema=st.just(1)))
+def test_what_is_written_reads_back_the_same(report):
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_the_written_report_keeps_to_its_schema(report):
+    schema = json.report_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(stdlib_json.loads(json.dumps(report)), schema)
+
+
+def test_the_schema_refuses_another_version(report):
+    raw = stdlib_json.loads(json.dumps(report)) | {"schema": 2}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(raw, json.report_schema())
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_numbers_that_json_lacks_survive(report, value):
+    query = replace(report.suites[0].queries[0], scores={"nDCG@10": value})
+    odd = replace(report, suites=(replace(report.suites[0], queries=(query,)),))
+    text = json.dumps(odd)
+    stdlib_json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    jsonschema.validate(stdlib_json.loads(text), json.report_schema())
+    read = json.loads(text).suites[0].queries[0].scores["nDCG@10"]
+    assert read == value or (math.isnan(read) and math.isnan(value))
+
+
+def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
+    odd = replace(report, harness="a\ud800b")
+    text = json.dumps(odd)
+    text.encode("utf-8")
+    assert json.loads(text).harness == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "r.json:1:2: not JSON"),
+        ("[]", "no schema version found, 1 expected"),
+        ('{"schema": 2}', "schema version 2 found, 1 expected"),
+        ('{"schema": true}', "schema version True found"),
+        ('{"schema": "1"}', "schema version '1' found"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_that_is_not_a_report_is_refused(text, sentence):
+    with pytest.raises(FormatError) as caught:
+        json.loads(text, path="r.json")
+    assert sentence in str(caught.value)
+
+
+def test_all_wrong_fields_are_named_with_their_place(report):
+    raw = stdlib_json.loads(json.dumps(report))
+    raw["suites"][0]["verdicts"][1]["status"] = "fine"
+    del raw["suites"][0]["queries"][2]["id"]
+    with pytest.raises(FormatError) as caught:
+        json.loads(stdlib_json.dumps(raw))
+    assert "suites.0.verdicts.1.status" in str(caught.value)
+    assert "suites.0.queries.2.id" in str(caught.value)

@@ -1,0 +1,150 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict
+from harness.report.terminal import failure_text, plain_report, print_report, query_block
+
+
+def row_of(text, word):
+    [line] = [line for line in text.splitlines() if word in line]
+    return line
+
+
+def cell_of(line, word):
+    return cell_len(line[: line.index(word)])
+
+
+def test_the_header_names_engine_index_request_gain_and_profile(report):
+    text = plain_report(report)
+    assert "engine   opensearch 3.8.0 at default, index products" in text
+    assert "request  current, 10 hits asked for" in text
+    assert "gain     exponential, profile standard" in text
+    assert "4 in 0.12 s, 2 more not selected" in text
+    assert "The mapping may not be read." in text
+
+
+def test_an_engine_that_was_not_asked_is_said_to_be_stated(report):
+    stated = replace(report.suites[0], engine=Engine("elasticsearch", "9.4.3", stated=True))
+    assert "elasticsearch 9.4.3 (as stated, not asked)" in plain_report(replace(report, suites=(stated,)))
+
+
+def test_each_measure_has_its_figures_and_its_gain_where_that_differs(report):
+    assert row_of(plain_report(report), "P@5      ").split() == [
+        "P@5",
+        "0.2000",
+        "0.2000",
+        "0.0000",
+        "0.4000",
+        "3",
+        "1",
+        "linear",
+    ]
+
+
+def test_every_threshold_but_passed_ones_of_queries_has_a_line(report):
+    text = plain_report(report)
+    assert row_of(text, "FAILED            mean nDCG@10 >= 0.80").endswith("0.4707")
+    assert "passed            median P@5 >= 0.1" in text
+    assert "expected failure  sku-77 in top 3  (query red-shoes)" in text
+    assert "hits >= 1" not in text
+    assert "and 1 threshold of single queries passed" in text
+    assert text.endswith("1 suite, 5 thresholds: 2 passed, 1 failed, 1 error, 1 expected failure")
+
+
+def test_outcomes_are_grouped_by_reason(suite, report):
+    broken = tuple(QueryReport(f"b{n}", "", Outcome.ERROR, "timeout after 30 s") for n in range(40))
+    text = plain_report(replace(report, suites=(replace(suite, queries=suite.queries + broken),)))
+    assert "40 queries with outcome error: timeout after 30 s (b0, b1, b2, …)" in text
+    assert "1 query with outcome zero hits: no hits (q2)" in text
+
+
+def test_a_failure_shows_numbers_rankings_and_missing_documents(suite):
+    text = failure_text(suite, suite.verdicts[0])
+    assert "FAILED  mean nDCG@10 >= 0.80  suites/products.relevance.yaml:14:5" in text
+    assert "The mean over 3 queries is too low." in text
+    assert "observed 0.4707, required 0.8" in text
+    assert "gain exponential, 3 queries counted, 1 left out" in text
+    assert text.index("query q2") < text.index("query red-shoes")
+    assert row_of(text, "文書-17").split()[:6] == ["3", "文書-17", "3", "7", "11", "tied"]
+    assert row_of(text, "sku-9").split()[2:4] == ["unjudged", "–"]
+    assert row_of(text, "sku-77").endswith("at rank 37")
+    assert row_of(text, "sku-78").endswith("not in the first 1,000")
+
+
+def test_a_waiver_is_told_with_the_failure(suite):
+    assert "waived: waits for synonyms" in failure_text(suite, suite.verdicts[3])
+
+
+def test_wide_characters_keep_the_columns_straight(red_shoes):
+    text = query_block(red_shoes)
+    columns = {cell_of(row_of(text, title), title) for title in ("走るための赤い靴", "Red running shoes")}
+    assert len(columns) == 1
+
+
+def test_markup_and_escapes_in_titles_are_shown_not_obeyed(report):
+    text = plain_report(report)
+    assert r"Red [bold]paint[/bold] \x1b[31mtin" in text
+    assert "\x1b" not in text
+
+
+def test_colours_are_printed_only_where_the_console_has_them(report):
+    for colours, expected in ((None, False), ("standard", True)):
+        stream = io.StringIO()
+        print_report(report, Console(file=stream, color_system=colours, force_terminal=colours is not None, width=120))
+        assert ("\x1b[" in stream.getvalue()) is expected
+        assert "\x1b[31mtin" not in stream.getvalue()
+
+
+def test_quiet_leaves_what_did_not_hold_and_the_last_line(report):
+    stream = io.StringIO()
+    print_report(report, Console(file=stream, width=120), quiet=True)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "products: FAILED mean nDCG@10 >= 0.80: The mean over 3 queries is too low."
+    assert lines[1].startswith("products: ERROR every")
+    assert len(lines) == 3
+
+
+def test_long_rankings_and_many_missing_documents_are_counted_not_dropped(red_shoes):
+    long = replace(
+        red_shoes,
+        ranking=tuple(RankedDocument(rank, f"d{rank}") for rank in range(1, 101)),
+        missing=tuple(MissingDocument(f"m{number}", 1) for number in range(13)),
+    )
+    text = query_block(long)
+    assert "and 90 hits more" in text
+    assert "and 3 relevant documents more missing" in text
+    assert "d11 " not in text
+
+
+def test_only_the_worst_queries_of_a_threshold_are_shown(suite, red_shoes):
+    many = tuple(replace(red_shoes, id=f"q-{number}") for number in range(8))
+    verdict = replace(suite.verdicts[0], blamed=tuple(query.id for query in many))
+    text = failure_text(replace(suite, queries=many), verdict)
+    assert "query q-2 " in text
+    assert "query q-3 " not in text
+    assert "and 5 more queries" in text
+
+
+def test_many_failures_are_all_listed_and_ten_explained(suite, report):
+    verdicts = tuple(Verdict(f"v{n}", f"threshold {n}", Status.FAILED, f"reason {n}") for n in range(12))
+    text = plain_report(replace(report, suites=(replace(suite, verdicts=verdicts),)))
+    assert all(f"threshold {n}" in text for n in range(12))
+    assert "reason 9" in text
+    assert "reason 10" not in text
+    assert "2 more thresholds did not hold" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_asked(report, width):
+    assert max(map(cell_len, plain_report(report, width=width).splitlines())) <= width
+
+
+def test_an_id_is_never_cut(suite, red_shoes):
+    identity = "x" * 90
+    odd = replace(red_shoes, ranking=(RankedDocument(1, identity, 1, 1.0, title="t" * 200),), missing=())
+    text = query_block(odd, width=60)
+    assert text.count("x") == 90
