@@ -14,8 +14,8 @@ from __future__ import annotations
 from harness.statistics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
 from harness.statistics.corrections import benjamini_hochberg, holm
 from harness.statistics.effects import EffectSize, detectable_difference, effect_size
-from harness.statistics.permutation import sign_flip, sign_flip_p_values
-from harness.statistics.significance import Significance, least_p, paired_t, sign_test, wilcoxon
+from harness.statistics.permutation import sign_flip, sign_flip_p_values, wilcoxon
+from harness.statistics.significance import Significance, least_p, paired_t, sign_test
 
 __all__ = [
     "EffectSize",

@@ -40,3 +40,10 @@ def matrix(differences: ArrayLike) -> Floats:
     if not np.isfinite(values).all():
         raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
     return values
+
+
+def magnitude_ranks(moved: Floats) -> Floats:
+    """Ranks from 1 of the differences by size, whatever their sign; equal ones share the mean of their ranks."""
+    _, place, counts = np.unique(np.abs(moved).round(12), return_inverse=True, return_counts=True)
+    ranks: Floats = (counts.cumsum() - (counts - 1) / 2)[place]
+    return ranks

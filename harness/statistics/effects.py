@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.statistics.differences import Alternative, Floats, vector
+from harness.statistics.differences import Alternative, Floats, magnitude_ranks, vector
 
 _SPREADS = 1 << 14
 
@@ -51,9 +51,7 @@ def effect_size(differences: ArrayLike) -> EffectSize:
 def _rank_biserial(moved: Floats) -> float | None:
     if not moved.size:
         return None
-    _, place, counts = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
-    last = counts.cumsum()
-    ranks = (last - (counts - 1) / 2)[place]
+    ranks = magnitude_ranks(moved)
     return float((np.sign(moved) * ranks).sum() / ranks.sum())
 
 

@@ -1,4 +1,4 @@
-"""Paired tests of the mean difference between two runs over the same queries."""
+"""What a paired test found, and the tests with a closed form: Student's and the sign test."""
 
 from __future__ import annotations
 
@@ -90,22 +90,3 @@ def sign_test(differences: ArrayLike, *, alternative: Alternative = "two-sided")
     less, greater = sum(weights[: wins + 1]) / total, sum(weights[wins:]) / total
     p_value = tail(alternative, less, greater)
     return Significance("sign", alternative, float(wins), p_value, trials, least_p(trials, alternative))
-
-
-def wilcoxon(differences: ArrayLike, *, alternative: Alternative = "two-sided") -> Significance:
-    """
-    Wilcoxon's signed-rank test; differences of 0 are left out, as Wilcoxon (1945) has it.
-
-    Exact without ties up to 50 queries, the normal approximation with its correction for ties beyond (scipy's choice).
-    """
-    values = vector(differences)
-    values = values[values != 0]
-    if not values.size:
-        return Significance("wilcoxon", alternative, 0.0, 1.0, 0, 1.0)
-    from scipy import stats
-
-    found = stats.wilcoxon(values, alternative=alternative)
-    p_value = float(found.pvalue)
-    return Significance(
-        "wilcoxon", alternative, float(found.statistic), p_value, values.size, least_p(values.size, alternative)
-    )

@@ -69,12 +69,24 @@ class TestSign:
 
 class TestWilcoxon:
     @pytest.mark.parametrize("alternative", ALTERNATIVES)
-    def test_is_scipys_with_zeros_left_out(self, alternative):
-        values = np.append(differences(12), [0.0, 0.0])
-        reference = stats.wilcoxon(values[:12], alternative=alternative)
-        found = wilcoxon(values, alternative=alternative)
+    @pytest.mark.parametrize("queries", [12, 30])
+    def test_exact_is_scipys_with_noughts_left_out(self, queries, alternative):
+        values = np.random.default_rng(3).normal(0.02, 0.1, queries)
+        reference = stats.wilcoxon(values, alternative=alternative, method="exact")
+        found = wilcoxon([*values, 0.0, 0.0], alternative=alternative)
         assert found.p_value == pytest.approx(reference.pvalue, abs=1e-12)
-        assert found.queries == 12
+        assert found.queries == queries
+
+    @pytest.mark.parametrize("alternative", ALTERNATIVES)
+    def test_with_ties_it_is_scipys_count_of_all_patterns(self, alternative):
+        values = [0.1, 0.1, -0.1, 0.2, 0.3, 0.3, -0.3, 0.4]
+        reference = stats.wilcoxon(values, alternative=alternative, method=stats.PermutationMethod(n_resamples=10_000))
+        assert wilcoxon(values, alternative=alternative).p_value == pytest.approx(reference.pvalue, abs=1e-12)
+
+    def test_many_queries_take_the_normal_approximation(self):
+        values = differences(200, mean=0.005)
+        reference = stats.wilcoxon(values[values != 0], method="asymptotic")
+        assert wilcoxon(values).p_value == pytest.approx(reference.pvalue, abs=1e-12)
 
     def test_nothing_differs(self):
         assert wilcoxon([0.0, 0.0, 0.0]).p_value == 1.0
