@@ -48,6 +48,9 @@ class TestPairedT:
         with pytest.raises(StatisticError, match="no spread"):
             paired_t([0.1, 0.1, 0.1])
 
+    def test_two_runs_that_are_the_same_do_not_differ(self):
+        assert paired_t([0.0, 0.0, 0.0]).p_value == 1.0
+
     def test_one_query_is_too_few(self):
         with pytest.raises(StatisticError, match="at least 2 queries; found 1"):
             paired_t([0.1])

@@ -1,0 +1,205 @@
+"""
+Two runs' scores -> a comparison: what changed, by how much, and whether chance would do the same.
+
+Pure: scores in, a `Comparison` out. Queries that only one run has a score for are left out and counted, for a paired
+test has nothing to pair them with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from harness.errors import StatisticError, UsageError
+from harness.model import Comparison, MeasureComparison
+from harness.spelling import did_you_mean
+from harness.statistics import (
+    Interval,
+    Significance,
+    benjamini_hochberg,
+    bootstrap_intervals,
+    detectable_difference,
+    effect_size,
+    holm,
+    paired_t,
+    sign_flip,
+    sign_test,
+    wilcoxon,
+)
+from harness.statistics.differences import DEFAULT_SAMPLES, DEFAULT_SEED, Alternative, Floats
+
+__all__ = ["CORRECTIONS", "TESTS", "ComparisonOptions", "Scores", "compare"]
+
+Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
+"""Measure -> query -> score, None where it is undefined."""
+
+TESTS = ("sign-flip", "t", "wilcoxon", "sign")
+CORRECTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
+    "holm": holm,
+    "benjamini-hochberg": benjamini_hochberg,
+    "none": list,
+}
+
+_EQUAL = 1e-9
+_POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonOptions:
+    """
+    How a difference is tested.
+
+    *test* is one of `TESTS`, *correction* one of `CORRECTIONS`; *level* is that of the interval's complement and of the
+    test, such as 0.05. *samples* and *seed* are for what is drawn: bootstrap samples, and the flips of more queries
+    than can be counted exactly.
+    """
+
+    test: str = "sign-flip"
+    alternative: Alternative = "two-sided"
+    level: float = 0.05
+    correction: str = "holm"
+    samples: int = DEFAULT_SAMPLES
+    seed: int = DEFAULT_SEED
+
+    def __post_init__(self) -> None:
+        _one_of("test", self.test, TESTS)
+        _one_of("correction", self.correction, tuple(CORRECTIONS))
+        if not 0 < self.level < 1:
+            raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
+        if self.samples < 1:
+            raise UsageError(f"found {self.samples} samples, expected at least 1")
+
+
+def compare(
+    reference: Scores,
+    candidate: Scores,
+    *,
+    names: tuple[str, str] = ("reference", "candidate"),
+    options: ComparisonOptions | None = None,
+) -> Comparison:
+    """
+    Compare two runs on every measure that both have.
+
+    Args:
+        reference: The scores of the run to compare with.
+        candidate: The scores of the run that is judged.
+        names: What the two are called in reports.
+        options: How the difference is tested.
+
+    Raises:
+        UsageError: The runs share no measure, or a measure of theirs has no query scored in both.
+        StatisticError: A single query is left to compare, or the t test was asked for without any spread.
+    """
+    options = options or ComparisonOptions()
+    shared = [measure for measure in reference if measure in candidate]
+    if not shared:
+        raise UsageError(f"{names[0]} and {names[1]} have no measure in common")
+    pairs = [_pair(measure, reference[measure], candidate[measure]) for measure in shared]
+    intervals = _intervals(pairs, options)
+    tests = [_test(pair.differences, options) for pair in pairs]
+    adjusted = CORRECTIONS[options.correction]([test.p_value for test in tests])
+    rows = zip(pairs, intervals, tests, adjusted, strict=True)
+    return Comparison(
+        *names,
+        test=options.test,
+        alternative=options.alternative,
+        level=options.level,
+        correction=options.correction,
+        measures=tuple(_row(*row, options) for row in rows),
+        left_out={pair.measure: pair.left_out for pair in pairs if pair.left_out},
+        samples=options.samples,
+        seed=options.seed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One measure's scores of the queries that both runs have, in the reference's order."""
+
+    measure: str
+    queries: Sequence[str]
+    reference: Floats
+    candidate: Floats
+    differences: Floats
+    left_out: int
+
+
+def _pair(measure: str, reference: Mapping[str, float | None], candidate: Mapping[str, float | None]) -> _Pair:
+    scored = [
+        (query, before, after)
+        for query, before in reference.items()
+        if before is not None and (after := candidate.get(query)) is not None
+    ]
+    if not scored:
+        raise UsageError(f"no query has a score of {measure} in both runs")
+    scores = np.array([row[1:] for row in scored], dtype=np.float64)
+    differences = scores[:, 1] - scores[:, 0]
+    differences[np.abs(differences) <= _EQUAL] = 0.0  # the same score, but summed in another order
+    left_out = len(reference.keys() | candidate.keys()) - len(scored)
+    return _Pair(measure, [row[0] for row in scored], scores[:, 0], scores[:, 1], differences, left_out)
+
+
+def _intervals(pairs: Sequence[_Pair], options: ComparisonOptions) -> list[Interval]:
+    """One resampling for all measures that have the same queries."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, pair in enumerate(pairs):
+        groups.setdefault(tuple(pair.queries), []).append(index)
+    found: dict[int, Interval] = {}
+    for indexes in groups.values():
+        columns = np.column_stack([pairs[index].differences for index in indexes])
+        intervals = bootstrap_intervals(columns, level=1 - options.level, samples=options.samples, seed=options.seed)
+        found.update(zip(indexes, intervals, strict=True))
+    return [found[index] for index in range(len(pairs))]
+
+
+def _test(differences: Floats, options: ComparisonOptions) -> Significance:
+    if options.test == "sign-flip":
+        return sign_flip(differences, alternative=options.alternative, samples=options.samples, seed=options.seed)
+    tests = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
+    return tests[options.test](differences, alternative=options.alternative)
+
+
+def _row(
+    pair: _Pair, interval: Interval, test: Significance, adjusted: float, options: ComparisonOptions
+) -> MeasureComparison:
+    size = effect_size(pair.differences)
+    return MeasureComparison(
+        measure=pair.measure,
+        queries=len(pair.queries),
+        reference=float(pair.reference.mean()),
+        candidate=float(pair.candidate.mean()),
+        difference=size.mean,
+        low=interval.low,
+        high=interval.high,
+        p_value=test.p_value,
+        adjusted=adjusted,
+        least_p=test.least_p,
+        wins=size.wins,
+        ties=size.ties,
+        losses=size.losses,
+        effect=size.cohen_dz,
+        detectable=_detectable(size.standard_deviation, len(pair.queries), options),
+        moved=_moved(pair),
+    )
+
+
+def _detectable(deviation: float, queries: int, options: ComparisonOptions) -> float | None:
+    try:
+        return detectable_difference(
+            deviation, queries, level=options.level, power=_POWER, alternative=options.alternative
+        )
+    except StatisticError:
+        return None
+
+
+def _moved(pair: _Pair) -> tuple[tuple[str, float, float], ...]:
+    order = sorted(np.flatnonzero(pair.differences).tolist(), key=lambda index: -abs(pair.differences[index]))
+    return tuple((pair.queries[index], float(pair.reference[index]), float(pair.candidate[index])) for index in order)
+
+
+def _one_of(what: str, found: str, known: Sequence[str]) -> None:
+    if found not in known:
+        raise UsageError(f"found {what} {found!r}, expected one of {', '.join(known)}{did_you_mean(found, known)}")

@@ -1,0 +1,98 @@
+"""Two runs beside each other: pairing, testing, correcting."""
+
+import numpy as np
+import pytest
+
+from harness.comparison import ComparisonOptions, compare
+from harness.errors import StatisticError, UsageError
+from harness.statistics import bootstrap_interval, detectable_difference, sign_flip
+
+
+def scores(values, prefix="q"):
+    return {f"{prefix}{index}": value for index, value in enumerate(values)}
+
+
+BEFORE = [0.5, 0.6, 0.7, 0.8, 0.4, 0.3]
+AFTER = [0.6, 0.6, 0.9, 0.9, 0.5, 0.2]
+
+
+def test_means_wins_and_what_moved():
+    (row,) = compare({"nDCG@10": scores(BEFORE)}, {"nDCG@10": scores(AFTER)}).measures
+    assert (row.reference, row.candidate) == (pytest.approx(np.mean(BEFORE)), pytest.approx(np.mean(AFTER)))
+    assert row.difference == pytest.approx(0.4 / 6)
+    assert (row.wins, row.ties, row.losses) == (4, 1, 1)
+    assert row.moved[0] == ("q2", 0.7, 0.9)
+    assert {query for query, *_ in row.moved} == {"q0", "q2", "q3", "q4", "q5"}
+
+
+def test_the_figures_are_those_of_the_statistics():
+    differences = np.array(AFTER) - np.array(BEFORE)
+    (row,) = compare({"nDCG@10": scores(BEFORE)}, {"nDCG@10": scores(AFTER)}).measures
+    assert row.p_value == pytest.approx(sign_flip(differences).p_value)
+    interval = bootstrap_interval(differences.round(12))
+    assert (row.low, row.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert row.detectable == pytest.approx(detectable_difference(differences.std(ddof=1), 6))
+
+
+def test_queries_without_a_partner_are_left_out_and_counted():
+    reference = {"AP": {**scores(BEFORE), "only-here": 1.0, "undefined": None}}
+    candidate = {"AP": {**scores(AFTER), "only-there": 0.0, "undefined": 0.5}}
+    found = compare(reference, candidate)
+    assert found.measures[0].queries == 6
+    assert found.left_out == {"AP": 3}
+
+
+def test_a_difference_in_the_last_bit_is_none():
+    (row,) = compare({"P@5": scores([0.1 + 0.2, 0.5])}, {"P@5": scores([0.3, 0.5])}).measures
+    assert (row.ties, row.p_value, row.detectable, row.moved) == (2, 1.0, None, ())
+
+
+def test_several_measures_are_corrected_together():
+    reference = {"nDCG@10": scores(BEFORE), "P@5": scores(BEFORE)}
+    candidate = {"nDCG@10": scores(AFTER), "P@5": scores([value + 0.1 for value in BEFORE])}
+    first, second = compare(reference, candidate).measures
+    assert second.adjusted == pytest.approx(2 * second.p_value)
+    assert first.adjusted == max(first.p_value, second.adjusted)
+    alone = compare(reference, candidate, options=ComparisonOptions(correction="none"))
+    assert [row.adjusted for row in alone.measures] == [row.p_value for row in alone.measures]
+
+
+@pytest.mark.parametrize("test", ["sign-flip", "t", "wilcoxon", "sign"])
+@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
+def test_every_test_sees_a_clear_loss(test, alternative):
+    generator = np.random.default_rng(4)
+    before = generator.uniform(0.4, 0.9, 60)
+    after = before - generator.uniform(0.02, 0.2, 60)
+    options = ComparisonOptions(test=test, alternative=alternative, samples=999)
+    (row,) = compare({"AP": scores(before)}, {"AP": scores(after)}, options=options).measures
+    assert (row.p_value > 0.9) if alternative == "greater" else (row.p_value < 0.01)
+    assert row.high < 0
+
+
+def test_runs_without_a_common_measure():
+    with pytest.raises(UsageError, match="old and new have no measure in common"):
+        compare({"AP": scores(BEFORE)}, {"RR": scores(AFTER)}, names=("old", "new"))
+
+
+def test_runs_without_a_common_query():
+    with pytest.raises(UsageError, match="no query has a score of AP in both runs"):
+        compare({"AP": scores(BEFORE)}, {"AP": scores(AFTER, prefix="other")})
+
+
+def test_one_query_cannot_be_tested():
+    with pytest.raises(StatisticError, match="at least 2 queries; found 1"):
+        compare({"AP": {"q": 0.5}}, {"AP": {"q": 0.6}})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "wilcoxn"}, "found test 'wilcoxn', expected one of .*; did you mean 'wilcoxon'"),
+        ({"correction": "bonferroni"}, "found correction 'bonferroni'"),
+        ({"level": 5}, "found level 5, expected one between 0 and 1"),
+        ({"samples": 0}, "found 0 samples"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(UsageError, match=message):
+        ComparisonOptions(**options)
