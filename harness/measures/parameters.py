@@ -1,0 +1,176 @@
+"""The kinds of parameters that a measure's text can hold: how each is read, and how it is written again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import e, inf, isfinite
+from typing import Protocol
+
+from harness.errors import MeasureError
+from harness.model import Gain, GainKind, Parameter
+
+__all__ = ["Choice", "Flag", "GainChoice", "Kind", "LogBase", "Number", "as_text"]
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+class Kind(Protocol):
+    """A kind of parameter; *default* is what holds where the text does not give it, None for an optional one."""
+
+    @property
+    def default(self) -> Parameter | None:
+        """The value where the text gives none."""
+
+    def read(self, text: str) -> Parameter:
+        """
+        The value that *text* stands for.
+
+        Raises:
+            MeasureError: what was expected and what was found, at its offset in *text*.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number from *least* to *greatest*; with *open_ends* the ends themselves are not allowed."""
+
+    default: float | None
+    least: float = -inf
+    greatest: float = inf
+    open_ends: bool = False
+
+    def read(self, text: str) -> float:
+        """A decimal number within the limits."""
+        value = _number(text)
+        inside = self.least < value < self.greatest if self.open_ends else self.least <= value <= self.greatest
+        if not inside:
+            raise MeasureError(f"expected {self._limits()}, found {text}")
+        return value
+
+    def _limits(self) -> str:
+        if self.greatest == inf:
+            return f"a number {'above' if self.open_ends else 'of at least'} {self.least:g}"
+        if self.least == -inf:
+            return f"a number {'below' if self.open_ends else 'of at most'} {self.greatest:g}"
+        ends = ", ends left out" if self.open_ends else ""
+        return f"a number from {self.least:g} to {self.greatest:g}{ends}"
+
+
+@dataclass(frozen=True, slots=True)
+class LogBase:
+    """The base of a logarithm: a number above 1, or ``e``."""
+
+    default: float = 2.0
+
+    def read(self, text: str) -> float:
+        """A base as a number."""
+        if text == "e":
+            return e
+        value = _number(text)
+        if value <= 1:
+            raise MeasureError(f"expected the base of a logarithm, a number above 1 or e, found {text}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words."""
+
+    default: str
+    words: tuple[str, ...]
+
+    def read(self, text: str) -> str:
+        """The word itself."""
+        if text not in self.words:
+            raise MeasureError(f"expected {_either(self.words)}, found {_shown(text)}{_nearest(text, self.words)}")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True or False."""
+
+    default: bool = False
+
+    def read(self, text: str) -> bool:
+        """``true`` or ``false``, also as Python writes them."""
+        if text.lower() not in ("true", "false"):
+            raise MeasureError(f"expected true or false, found {_shown(text)}")
+        return text.lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class GainChoice:
+    """``exponential``, ``linear``, or a map ``{0: 0, 1: 1, 2: 3}`` from grade to gain."""
+
+    default: None = None
+
+    def read(self, text: str) -> Gain:
+        """A gain; the table of a map is sorted by grade."""
+        if text.startswith("{"):
+            return Gain(GainKind.MAP, tuple(sorted(_table(text).items())))
+        words = (GainKind.EXPONENTIAL.value, GainKind.LINEAR.value)
+        if text not in words:
+            message = f"expected {_either(words)} or a map such as {{0: 0, 1: 1}}, found {_shown(text)}"
+            raise MeasureError(message + _nearest(text, words))
+        return Gain(GainKind(text))
+
+
+def as_text(value: Parameter) -> str:
+    """The canonical text of a parameter's value."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value == e:
+        return "e"
+    if isinstance(value, Gain) and value.kind is GainKind.MAP:
+        return "{" + ", ".join(f"{as_text(grade)}: {as_text(worth)}" for grade, worth in value.table) + "}"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _table(text: str) -> dict[float, float]:
+    if not text.endswith("}"):
+        raise MeasureError(f"expected }} at the end of the map {text}", len(text))
+    table: dict[float, float] = {}
+    for entry, offset in _entries(text):
+        grade_text, colon, gain_text = entry.partition(":")
+        if not colon:
+            raise MeasureError(f"expected grade: gain in the map, found {_shown(entry.strip())}", offset)
+        try:
+            grade, gain = _number(grade_text.strip()), _number(gain_text.strip())
+        except MeasureError as error:
+            raise MeasureError(f"in the map, {error}", offset) from None
+        if grade in table:
+            raise MeasureError(f"grade {as_text(grade)} stands twice in the map", offset)
+        table[grade] = gain
+    return table
+
+
+def _entries(text: str) -> Iterator[tuple[str, int]]:
+    offset = 1
+    for entry in text[1:-1].split(","):
+        yield entry, offset + len(entry) - len(entry.lstrip())
+        offset += len(entry) + 1
+
+
+def _number(text: str) -> float:
+    if not NUMBER.fullmatch(text) or not isfinite(float(text)):
+        raise MeasureError(f"expected a number, found {_shown(text)}")
+    return float(text) + 0.0  # -0 is 0
+
+
+def _shown(text: str) -> str:
+    return text or "nothing"
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _nearest(text: str, words: tuple[str, ...]) -> str:
+    near = get_close_matches(text, words, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

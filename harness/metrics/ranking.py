@@ -1,0 +1,63 @@
+"""One ranking with what is known of its documents: what every metric is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from harness.errors import UsageError
+
+__all__ = ["GradedRanking", "grade_ranking", "without_duplicates"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradedRanking:
+    """
+    The hits of one query down to the cutoff, each with its grade.
+
+    *ids* and *grades* run by rank, best first, and are equally long; a grade is None where the document is unjudged.
+    *judgments* maps every judged document of the query to its grade, returned or not. *returned* counts the hits
+    before the cut.
+    """
+
+    ids: Sequence[str]
+    grades: Sequence[float | None]
+    judgments: Mapping[str, float]
+    returned: int
+
+    def relevant(self, level: float) -> list[bool]:
+        """Whether the document at each rank has at least the grade *level*."""
+        return [grade is not None and grade >= level for grade in self.grades]
+
+    def total_relevant(self, level: float) -> int:
+        """How many judged documents have at least the grade *level*, returned or not."""
+        return sum(grade >= level for grade in self.judgments.values())
+
+
+def grade_ranking(
+    ranking: Sequence[str], judgments: Mapping[str, float], cutoff: int | None = None, *, judged_only: bool = False
+) -> GradedRanking:
+    """
+    Look up the grade of each document, down to *cutoff*.
+
+    A document that came twice counts once, at its first place. With *judged_only* the unjudged documents are taken out
+    before the cut, so that the ones below move up (Sakai 2007, condensed lists).
+
+    Raises:
+        UsageError: a grade is not a finite number.
+    """
+    for document, grade in judgments.items():
+        if not isfinite(grade):
+            raise UsageError(f"the grade of document {document!r} is {grade}, and must be a finite number")
+    unique = without_duplicates(ranking)
+    kept = [document for document in unique if document in judgments] if judged_only else unique
+    ids = kept[:cutoff]
+    return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(kept))
+
+
+def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:
+    """The *ranking*, each document at its first place only."""
+    if len(set(ranking)) == len(ranking):
+        return ranking
+    return list(dict.fromkeys(ranking))
