@@ -1,0 +1,138 @@
+"""The engines that the suites of one run share: one connection a cluster, one embedded node for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
+from harness.model import Cluster, Suite
+
+if TYPE_CHECKING:
+    from harness.masking import Masker
+    from harness.search import Search
+
+__all__ = ["Connections", "Door"]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a suite runs: *search* is open, or *error* says why it could not be opened."""
+
+    cluster: Cluster
+    search: Search | None = None
+    error: SearchError | None = None
+
+    @property
+    def name(self) -> str:
+        """What the report calls the server."""
+        return self.cluster.name
+
+    def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
+        """Hides what came from the environment: the variables of *suite*, and the logins of the cluster."""
+        from harness.masking import Masker
+
+        cluster = self.cluster
+        names = [cluster.api_key_env, cluster.password_env, *cluster.headers_env.values()]
+        logins = {name: environ[name] for name in names if name and environ.get(name)}
+        return Masker({**suite.variables, **logins})
+
+
+class Connections:
+    """Opens what suites ask for, keeps it for the suites that follow, and closes everything in the end."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        url: str | None = None,
+        embedded: bool = False,
+        engine_version: str | None = None,
+        client: Any = None,
+    ) -> None:
+        """
+        Args:
+            environ: Holds the logins.
+            url: A server that takes the place of every suite's cluster.
+            embedded: Whether a node of our own does.
+            engine_version: The version of that node.
+            client: The user's own client object, instead of connections of ours.
+        """
+        self._environ = environ
+        self._url = url
+        self._embedded = embedded
+        self._engine_version = engine_version
+        self._client = client
+        self._doors: list[tuple[str | None, Door]] = []
+        self._resources = ExitStack()
+
+    def open_all(self, suites: Sequence[Suite]) -> list[Door]:
+        """
+        A door for each of *suites*, before any of them runs, so that a mistake in the last does not cost the others.
+
+        Raises:
+            ConfigError: harness.toml is wrong; holds the problems of all that were read.
+            UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
+            EngineStartError: the embedded node could not be started.
+        """
+        doors, problems, refusals = [], set(), {}
+        for suite in suites:
+            try:
+                doors.append(self._open(suite))
+            except InputError as error:
+                problems.update(error.problems)
+            except UsageError as error:
+                refusals.setdefault(str(error), suite)
+        if problems:
+            problems.update(Problem(suite.path, 0, 0, sentence) for sentence, suite in refusals.items())
+            raise ConfigError(sorted(problems))
+        if refusals:
+            raise UsageError("\n".join(refusals))
+        return doors
+
+    def _open(self, suite: Suite) -> Door:
+        from harness.config import find_config, resolve_cluster
+
+        if self._embedded and self._url is None:
+            self._url = self._start_node()
+        config = find_config(Path(suite.path).resolve().parent)
+        cluster = resolve_cluster(suite.target, config, url=self._url)
+        stated = None if self._url else suite.target.engine
+        for engine, door in self._doors:
+            if door.cluster == cluster and engine == stated:
+                return door
+        door = self._connect(cluster, stated)
+        self._doors.append((stated, door))
+        return door
+
+    def _connect(self, cluster: Cluster, stated: str | None) -> Door:
+        from harness.search import open_search
+
+        try:
+            search = open_search(cluster, self._environ, engine=stated, client=self._client)
+        except SearchError as error:
+            return Door(cluster, error=error)
+        return Door(cluster, search=self._resources.enter_context(search))
+
+    def _start_node(self) -> str:
+        from harness.engines.embedded import start
+
+        node = start(self._engine_version) if self._engine_version else start()
+        return self._resources.enter_context(node).url
+
+    def close(self) -> None:
+        """Close the connections, then end the embedded node."""
+        self._doors.clear()
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,217 @@
+"""
+One suite, from its queries to its report::
+
+    select -> build the fixture -> send -> score -> decide -> look for missing documents -> assemble -> mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.assembly import assemble, mask_report
+from harness.errors import SearchError
+from harness.gate import decide
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Fixture,
+    MissingDocument,
+    Ranking,
+    Run,
+    Score,
+    Status,
+    Suite,
+    SuiteReport,
+    Verdict,
+)
+from harness.scoring import score_run
+from harness.selection import gated_thresholds, queries_to_run, select_queries
+
+if TYPE_CHECKING:
+    from harness.masking import Masker
+    from harness.search import Search
+
+__all__ = ["Progress", "RunOptions", "SuiteExecution", "SuiteRun"]
+
+QUERIES_LOCATED = 20
+"""Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """
+    What the user asked for.
+
+    *url*, or *embedded* with *engine_version*, takes the place of the suites' own clusters. *request* names one of a
+    suite's request templates. *tags* select queries. *locate* allows deeper searches for missing documents. *today*
+    decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
+    *client* is the user's own client object.
+    """
+
+    url: str | None = None
+    embedded: bool = False
+    engine_version: str | None = None
+    request: str | None = None
+    tags: tuple[str, ...] = ()
+    allow_write: bool = False
+    locate: bool = True
+    today: date | None = None
+    strict_xfail: bool = False
+    client: Any = field(default=None, compare=False, repr=False)
+
+    def day(self) -> date:
+        """The day that waivers are held against."""
+        return self.today or date.today()
+
+
+class Progress(Protocol):
+    """Told how far a run is, from the thread that runs it."""
+
+    def suite_started(self, suite: Suite, queries: int) -> None:
+        """*queries* of *suite* are about to be sent."""
+
+    def queries_done(self, count: int) -> None:
+        """Another *count* queries of the suite have their response."""
+
+    def suite_finished(self, report: SuiteReport) -> None:
+        """The suite is decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """One suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it."""
+
+    suite: Suite
+    run: Run
+    scores: tuple[Score, ...]
+    report: SuiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteExecution:
+    """
+    A loaded suite and what is asked of it.
+
+    *cluster* is what the report calls the server. *masker* hides secrets in the report. *progress* is told how far
+    the run is.
+    """
+
+    suite: Suite
+    options: RunOptions
+    cluster: str
+    masker: Masker | None = None
+    progress: Progress | None = None
+
+    def over(self, search: Search) -> SuiteRun:
+        """
+        Run the suite over an open connection, and decide its thresholds.
+
+        An engine that goes away, or refuses, is no error of this call: the queries fail, and the thresholds with them.
+
+        Raises:
+            UsageError: the suite has no request of the name that was asked for.
+        """
+        active = self._start()
+        try:
+            run = self._search(active, search)
+        except SearchError as error:
+            run = self._failed_run(active, search.engine, error)
+        return self._finish(run, search)
+
+    def without(self, error: SearchError | None) -> SuiteRun:
+        """There is no connection: each selected query fails with *error*, which is None where none is selected."""
+        engine = Engine("not asked" if error is None else "not reached")
+        return self._finish(self._failed_run(self._start(), engine, error), None)
+
+    @property
+    def _selected(self) -> Suite:
+        return select_queries(self.suite, self.options.tags)
+
+    def _start(self) -> Suite:
+        active = queries_to_run(self._selected, self.options.day())
+        if self.progress is not None:
+            self.progress.suite_started(self.suite, len(active.queries))
+        return active
+
+    def _search(self, active: Suite, search: Search) -> Run:
+        from harness.runner import execute
+
+        if active.fixture is not None:
+            index = self._build_index(active.fixture, search)
+            active = replace(active, target=replace(active.target, index=index))
+        on_done = None if self.progress is None else self.progress.queries_done
+        return execute(active, search, request=self.options.request, progress=on_done)
+
+    def _build_index(self, fixture: Fixture, search: Search) -> str:
+        from harness.search.fixtures import ensure_index
+
+        base = Path(self.suite.path).parent
+        return ensure_index(search, fixture, base, self.suite.name, allow_write=self.options.allow_write)
+
+    def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None) -> Run:
+        failure = Failure(FailureKind.ERROR, str(error))
+        responses = {query.id: failure for query in active.queries}
+        request = self.options.request or next(iter(active.requests), "request")
+        return Run(responses, engine, request, active.target.index)
+
+    def _finish(self, run: Run, search: Search | None) -> SuiteRun:
+        scores = score_run(self._selected, run)
+        verdicts = decide(
+            self.suite,
+            run,
+            scores,
+            today=self.options.day(),
+            tags=self.options.tags,
+            strict_xfail=self.options.strict_xfail,
+        )
+        located, notes = self._locate(run, search, verdicts)
+        report = assemble(
+            self._selected,
+            run,
+            scores,
+            verdicts,
+            located=located,
+            cluster=self.cluster,
+            deselected=len(self.suite.queries) - len(self._selected.queries),
+            notes=[*self._deselection(verdicts), *notes],
+        )
+        report = report if self.masker is None else mask_report(report, self.masker.mask)
+        if self.progress is not None:
+            self.progress.suite_finished(report)
+        return SuiteRun(self._selected, run, scores, report)
+
+    def _locate(
+        self, run: Run, search: Search | None, verdicts: Sequence[Verdict]
+    ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
+        """Where the missing documents of the worst queries rank; a report without that is still a report."""
+        from harness.runner import locate_missing
+
+        queries = [query for query in _to_locate(verdicts) if isinstance(run.responses.get(query), Ranking)]
+        if search is None or not queries or not self.options.locate:
+            return {}, []
+        try:
+            return locate_missing(self._selected, run, search, queries[:QUERIES_LOCATED]), []
+        except SearchError as error:
+            return {}, [f"where the missing documents rank is not known: {error}"]
+
+    def _deselection(self, verdicts: Sequence[Verdict]) -> list[str]:
+        left_out = len(gated_thresholds(self.suite)) - len(verdicts)
+        if not left_out:
+            return []
+        tags = ", ".join(self.options.tags)
+        return [
+            f"{left_out} thresholds are not decided, for they are about more queries than those with the tag {tags}"
+        ]
+
+
+def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:
+    """The queries blamed for what failed: the worst of each threshold, then the second of each, and so on."""
+    blamed = [verdict.blamed for verdict in verdicts if verdict.status in (Status.FAILED, Status.XFAILED)]
+    rounds = zip_longest(*blamed)
+    return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))

@@ -1,0 +1,63 @@
+"""The figure that a statistic takes from the scores of many queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from harness.gate.comparing import shortfall
+from harness.model import ScoreCondition, StatisticKind
+
+__all__ = ["aggregate", "mean", "median", "queries_required", "worst_first"]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean, the sum exact before the one rounding, so that the order of *values* does not matter."""
+    return math.fsum(values) / len(values)
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle one of *values*, or the mean of the two in the middle."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return mean(ordered[middle - 1 : middle + 1])
+
+
+def queries_required(share: float, counted: int) -> int:
+    """
+    How many of *counted* queries make up *share* of them: the least whole number that is not less.
+
+    The share is taken as the decimal fraction that was written, since 0.07 * 100 is a little more than 7 in binary.
+
+    >>> queries_required(0.95, 20), queries_required(0.95, 21), queries_required(0.07, 100)
+    (19, 20, 7)
+    """
+    return math.ceil(Fraction(share).limit_denominator(10**9) * counted)
+
+
+def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[str]:
+    """The queries of *values* by how far they miss what the condition asks of one query; equal ones by their id."""
+
+    def badness(query: str) -> tuple[float, str]:
+        return -shortfall(values[query], condition.operator, condition.required), query
+
+    return sorted(values, key=badness)
+
+
+def aggregate(condition: ScoreCondition, values: Mapping[str, float]) -> float:
+    """
+    The one value, in the measure's unit, that decides the condition when it is compared with what is required.
+
+    For `every` it is the worst value; for a share, the worst of the best queries that make up the share.
+    """
+    if condition.statistic is StatisticKind.MEAN:
+        return mean(list(values.values()))
+    if condition.statistic is StatisticKind.MEDIAN:
+        return median(list(values.values()))
+    ordered = worst_first(condition, values)
+    if condition.statistic is not StatisticKind.SHARE:
+        return values[ordered[0]]
+    return values[ordered[-queries_required(condition.share or 1.0, len(ordered))]]

@@ -1,0 +1,128 @@
+"""Thresholds on a measure: mean, median, every query, a share of them, one query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.gate.aggregates import aggregate, queries_required, worst_first
+from harness.gate.comparing import holds
+from harness.gate.scope import Finding, Scope
+from harness.gate.sentences import count, listed, number, number_beside
+from harness.model import ScoreCondition, StatisticKind, Status
+
+__all__ = ["judge_scores"]
+
+
+def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
+    """
+    Compare the scores of *scope* with what *condition* requires.
+
+    Args:
+        condition: The threshold.
+        scope: The scores of its measure over its queries.
+        gain: The gain in force, for the reason; empty where the measure has none.
+        skip_undefined: Whether undefined queries are left out instead of failing the threshold.
+
+    Returns:
+        ERROR where a query has no answer; FAILED where one is undefined and may not be left out, where nothing is left
+        to judge, or where the figure falls short; else PASSED.
+    """
+    name = _name(condition, gain)
+    left_out = len(scope.skipped) + (len(scope.undefined) if skip_undefined else 0)
+    if scope.unanswered:
+        status, reason, blamed = Status.ERROR, _unanswered(name, scope), tuple(scope.unanswered)
+    elif scope.undefined and not skip_undefined:
+        status, reason, blamed = Status.FAILED, _undefined(name, scope), scope.undefined
+    elif not scope.counted:
+        status, reason, blamed = Status.FAILED, _nothing(name, scope), scope.undefined
+    else:
+        return _compare(condition, scope, name, left_out)
+    return Finding(
+        status, reason, None, condition.required, condition.measure.text, blamed, len(scope.counted), left_out
+    )
+
+
+def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
+    observed = aggregate(condition, scope.counted)
+    passed = holds(observed, condition.operator, condition.required)
+    short = [query for query in worst_first(condition, scope.counted) if not _meets(condition, scope.counted[query])]
+    sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
+    if not passed and condition.statistic is not StatisticKind.QUERY:
+        sentence += f"; worst: {_with_values(condition, scope.counted, short)}"
+    return Finding(
+        status=Status.PASSED if passed else Status.FAILED,
+        reason=sentence,
+        observed=observed,
+        required=condition.required,
+        measure=condition.measure.text,
+        blamed=() if passed else tuple(short),
+        counted=len(scope.counted),
+        left_out=left_out,
+    )
+
+
+def _meets(condition: ScoreCondition, value: float) -> bool:
+    return holds(value, condition.operator, condition.required)
+
+
+def _name(condition: ScoreCondition, gain: str) -> str:
+    figure = f"{condition.measure.text} (gain {gain})" if gain else condition.measure.text
+    if condition.statistic in (StatisticKind.MEAN, StatisticKind.MEDIAN):
+        return f"{condition.statistic} {figure}"
+    return figure
+
+
+def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: int) -> str:
+    shown = number_beside(observed, condition.operator, condition.required)
+    bound = f"{condition.operator} {number(condition.required)}"
+    total = len(scope.counted)
+    if condition.statistic is StatisticKind.QUERY:
+        return f"is {shown}, required {bound}"
+    if condition.statistic is StatisticKind.EVERY:
+        return (
+            f"is {bound} for {total - short} of {count(total, 'query')}, required for every one; the worst is {shown}"
+        )
+    if condition.statistic is StatisticKind.SHARE:
+        share = condition.share or 1.0
+        needed = queries_required(share, total)
+        return (
+            f"is {bound} for {total - short} of {count(total, 'query')} ({(total - short) / total:.2%}), "
+            f"required for {number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
+        )
+    return f"is {shown}, required {bound}, over {count(total, 'query')}"
+
+
+def _asides(scope: Scope, left_out: int) -> str:
+    zero_hits = f"; zero hits: {listed(scope.zero_hits)}" if scope.zero_hits else ""
+    if not left_out:
+        return zero_hits
+    parts = [f"{len(scope.skipped)} skipped"] if scope.skipped else []
+    parts += [f"{len(scope.undefined)} undefined"] if scope.undefined else []
+    return f"{zero_hits}; left out: {', '.join(parts)}"
+
+
+def _with_values(condition: ScoreCondition, values: Mapping[str, float], queries: Sequence[str]) -> str:
+    return listed(
+        [f"{query} {number_beside(values[query], condition.operator, condition.required)}" for query in queries]
+    )
+
+
+def _unanswered(name: str, scope: Scope) -> str:
+    missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
+    return f"{name} cannot be judged: {len(scope.unanswered)} of {count(scope.size, 'query')} have no score: {missing}"
+
+
+def _undefined(name: str, scope: Scope) -> str:
+    return (
+        f"{name} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: {listed(scope.undefined)}; "
+        "judge a relevant document for each, or say `undefined: skip` to leave such queries out"
+    )
+
+
+def _nothing(name: str, scope: Scope) -> str:
+    if not scope.size:
+        return f"{name} has nothing to judge: no query is in its scope"
+    parts = [
+        f"{len(group)} {word}" for group, word in ((scope.skipped, "skipped"), (scope.undefined, "undefined")) if group
+    ]
+    return f"{name} has nothing to judge: every query is left out ({', '.join(parts)})"

@@ -1,0 +1,166 @@
+"""From what a condition came to, to its verdict: waivers, skips, and the exit status of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+
+from harness.gate.answers import judge_expectation
+from harness.gate.latency import judge_latency
+from harness.gate.scope import Finding, scope_scores
+from harness.gate.scores import judge_scores
+from harness.model import (
+    Before,
+    DropCondition,
+    HitCount,
+    InTop,
+    LatencyCondition,
+    Outcome,
+    Query,
+    Run,
+    Score,
+    ScoreCondition,
+    Status,
+    Suite,
+    SuiteReport,
+    Unresolved,
+    Verdict,
+    Waiver,
+)
+from harness.scoring import gain_in_force
+from harness.selection import Gated, gated_thresholds, is_selected, scope_of
+from harness.waivers import first_ended, first_in_force
+
+__all__ = ["decide", "exit_status"]
+
+
+def decide(
+    suite: Suite,
+    run: Run,
+    scores: Sequence[Score],
+    *,
+    today: date,
+    tags: Collection[str] = (),
+    strict_xfail: bool = False,
+) -> tuple[Verdict, ...]:
+    """
+    Give every threshold and rank expectation of a suite its verdict.
+
+    Args:
+        suite: The whole suite, whatever part of it ran.
+        run: The responses.
+        scores: The scores of the run; one that is absent counts as missing.
+        today: Decides which waivers hold; their last day is included.
+        tags: Where given, only the queries with one of these ran, and what needs others is left out.
+        strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
+
+    Returns:
+        The suite's thresholds in order, then those of each query.
+    """
+    by_measure = {(score.query, score.measure): score for score in scores}
+    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
+    return tuple(_decide_one(gated, suite, run, by_measure, today, strict_xfail) for gated in selected)
+
+
+def exit_status(reports: Iterable[SuiteReport]) -> int:
+    """3 where anything has no answer, else 1 where a threshold failed, else 0; expected failures and warnings are 0."""
+    status = 0
+    for report in reports:
+        unanswered = any(query.outcome in (Outcome.ERROR, Outcome.NOT_RUN) for query in report.queries)
+        statuses = {verdict.status for verdict in report.verdicts}
+        if unanswered or Status.ERROR in statuses:
+            return 3
+        if Status.FAILED in statuses:
+            status = 1
+    return status
+
+
+def _decide_one(
+    gated: Gated, suite: Suite, run: Run, scores: Mapping[tuple[str, str], Score], today: date, strict_xfail: bool
+) -> Verdict:
+    threshold, query = gated.threshold, gated.query
+    skip = first_in_force(today, threshold.skip, query.skip if query else None)
+    if skip is not None:
+        return _verdict(gated, Finding(Status.SKIPPED, f"skipped{_until(skip)}: {skip.reason}"), skip)
+    finding = _judge(gated, suite, run, scores, today)
+    waivers = (threshold.xfail, query.xfail if query else None)
+    xfail = first_in_force(today, *waivers)
+    if xfail is not None:
+        return _verdict(gated, _waive(finding, xfail, strict_xfail), xfail)
+    ended = first_ended(today, *waivers) or first_ended(today, threshold.skip, query.skip if query else None)
+    if ended is not None:
+        note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
+        finding = replace(finding, reason=finding.reason + note)
+    return _verdict(gated, finding, None)
+
+
+def _judge(gated: Gated, suite: Suite, run: Run, scores: Mapping[tuple[str, str], Score], today: date) -> Finding:
+    condition = gated.threshold.condition
+    queries = scope_of(gated, suite)
+    if isinstance(condition, ScoreCondition):
+        scope = scope_scores(queries, condition.measure.text, scores, today)
+        gain = gain_in_force(condition.measure, suite)
+        return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
+    if isinstance(condition, LatencyCondition):
+        return judge_latency(condition, queries, run.responses, today)
+    if isinstance(condition, DropCondition):
+        return Finding(
+            Status.FAILED,
+            f"the drop of {condition.measure.text} cannot be judged: there is no baseline to compare with, and this "
+            "version has none yet; use a threshold on the score itself",
+            required=condition.allowed,
+            measure=condition.measure.text,
+        )
+    if isinstance(condition, Unresolved):
+        names = ", ".join(condition.variables)
+        return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")
+    return _judge_expectation(gated, condition, suite, run)
+
+
+def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, suite: Suite, run: Run) -> Finding:
+    query = gated.query
+    if query is None:
+        return Finding(Status.ERROR, "cannot be judged: a rank expectation belongs to one query, not to a suite")
+    return judge_expectation(condition, query, run.responses.get(query.id), suite.depth)
+
+
+def _waive(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
+    """An expected failure forgives a shortfall, never a missing answer: an error stays an error."""
+    if finding.status is Status.FAILED:
+        reason = f"{finding.reason}; expected to fail{_until(waiver)}: {waiver.reason}"
+        return replace(finding, status=Status.XFAILED, reason=reason)
+    if finding.status is not Status.PASSED:
+        return finding
+    reason = f"{finding.reason}; passed, though expected to fail{_until(waiver)}: {waiver.reason}; take the xfail away"
+    return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
+
+
+def _until(waiver: Waiver) -> str:
+    return f" until {waiver.until}" if waiver.until else ""
+
+
+def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
+    threshold, query = gated.threshold, gated.query
+    return Verdict(
+        id=gated.id,
+        threshold=threshold.text,
+        status=finding.status,
+        reason=finding.reason,
+        observed=finding.observed,
+        required=finding.required,
+        measure=finding.measure,
+        tag=threshold.tag,
+        query=query.id if query else None,
+        blamed=finding.blamed,
+        counted=finding.counted,
+        left_out=finding.left_out,
+        mark=threshold.mark,
+        waiver=waiver,
+        markers=_markers(gated),
+    )
+
+
+def _markers(gated: Gated) -> tuple[str, ...]:
+    owner: Query | None = gated.query
+    return tuple(dict.fromkeys(gated.threshold.markers + (owner.markers if owner else ())))

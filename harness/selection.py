@@ -1,0 +1,150 @@
+"""
+Which queries of a suite run, which of its thresholds are decided, and the ids of their verdicts.
+
+Ids belong to the whole suite: a selection leaves some of them out and changes none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from harness.errors import UsageError
+from harness.model import Query, Suite, Threshold
+from harness.spelling import did_you_mean
+from harness.waivers import in_force
+
+__all__ = [
+    "Gated",
+    "check_requests",
+    "check_tags",
+    "gated_thresholds",
+    "is_selected",
+    "queries_to_run",
+    "scope_of",
+    "select_queries",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """A threshold with the id of its verdict; *query* is the one that it belongs to, None where it is the suite's."""
+
+    id: str
+    threshold: Threshold
+    query: Query | None = None
+
+
+def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
+    """
+    Every threshold and rank expectation of *suite*, the suite's own first, then each query's, with unique ids.
+
+    The ids are the same whether the suite was loaded with an environment or without one.
+    """
+    owned = [(threshold, None) for threshold in suite.thresholds]
+    owned += [(threshold, query) for query in suite.queries for threshold in query.thresholds]
+    taken: set[str] = set()
+    gated = []
+    for threshold, query in owned:
+        prefix = f"query.{_slug(query.id)}." if query is not None else ""
+        gated.append(Gated(_unused(prefix + _slug(threshold.text), taken), threshold, query))
+    return tuple(gated)
+
+
+def is_selected(gated: Gated, tags: Collection[str]) -> bool:
+    """
+    Whether a run of the queries with one of *tags* can decide this threshold; without tags every one is decided.
+
+    A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out.
+    """
+    if not tags:
+        return True
+    if gated.query is not None:
+        return not set(tags).isdisjoint(gated.query.tags)
+    return gated.threshold.tag in tags
+
+
+def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
+    """The queries that a threshold is about, in the suite's order."""
+    if gated.query is not None:
+        return (gated.query,)
+    tag = gated.threshold.tag
+    return suite.queries if tag is None else tuple(query for query in suite.queries if tag in query.tags)
+
+
+def select_queries(suite: Suite, tags: Collection[str]) -> Suite:
+    """*suite* with only the queries that have one of *tags*; all of them where no tag is given."""
+    if not tags:
+        return suite
+    return replace(suite, queries=tuple(query for query in suite.queries if not set(tags).isdisjoint(query.tags)))
+
+
+def queries_to_run(suite: Suite, today: date) -> Suite:
+    """*suite* without the queries whose skip holds *today*; a skip whose last day is over is taken off its query."""
+    kept = (query for query in suite.queries if not in_force(query.skip, today))
+    return replace(suite, queries=tuple(replace(query, skip=None) for query in kept))
+
+
+def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
+    """
+    Refuse tags that no query of *suites* has.
+
+    Raises:
+        UsageError: names every unknown tag, the nearest known one, and the known ones.
+    """
+    known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
+    sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
+    if sentences:
+        raise UsageError("\n".join(sentences))
+
+
+def check_requests(suites: Sequence[Suite], request: str | None) -> None:
+    """
+    Refuse a request that one of *suites* does not have.
+
+    Raises:
+        UsageError: names each suite that lacks it, the requests it has, and the nearest.
+    """
+    sentences = [
+        f"{suite.path}: found no request {request!r}, known are {', '.join(suite.requests)}"
+        f"{did_you_mean(request, suite.requests)}"
+        for suite in suites
+        if request is not None and request not in suite.requests
+    ]
+    if sentences:
+        raise UsageError("\n".join(sentences))
+
+
+def _unknown_tag(tag: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"no query has the tag {tag!r}: no query of these suites has a tag"
+    return f"no query has the tag {tag!r}, known are {', '.join(known)}{did_you_mean(tag, known)}"
+
+
+_OPERATOR_WORDS = ((">=", " ge "), ("<=", " le "), (">", " gt "), ("<", " lt "), ("=", " eq "), ("%", "pct "))
+_MARKS_OF_A_VARIABLE = re.compile(r"\$\{|:-|\$\$|\}")
+
+
+def _slug(text: str) -> str:
+    """*text* in the characters that survive node ids and JUnit XML; a digest stands for letters that do not."""
+    words = _MARKS_OF_A_VARIABLE.sub(" ", text)
+    for operator, word in _OPERATOR_WORDS:
+        words = words.replace(operator, word)
+    slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", words).strip("-")
+    if text.isascii() and slug:
+        return slug
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{slug}-{digest}" if slug else digest
+
+
+def _unused(wanted: str, taken: set[str]) -> str:
+    number = 1
+    unused = wanted
+    while unused in taken:
+        number += 1
+        unused = f"{wanted}-{number}"
+    taken.add(unused)
+    return unused
