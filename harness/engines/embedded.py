@@ -1,0 +1,169 @@
+"""
+Starts the embedded node: a real OpenSearch in a process of its own, with no container engine and no Java installed.
+
+The node listens on 127.0.0.1 only, on a port that the system chooses, keeps its data in a temporary folder, and ends
+with the process that started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.engines.jars import ensure_jars, require_extra
+from harness.engines.lock import DEFAULT_VERSION, load_lock
+from harness.engines.progress import DownloadProgress
+from harness.errors import EngineStartError
+
+__all__ = ["EmbeddedNode", "Launched", "end", "launch", "start"]
+
+START_LIMIT = 120.0  # seconds; five is usual
+END_LIMIT = 15.0
+POLL = 0.05
+LOG_TAIL = 15  # lines of the node's log in an error
+
+# They would change the Java machine of the node behind its back.
+UNWANTED_VARIABLES = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedNode:
+    """A node that answers: its *version* is as in ``3.8``, *home* its folder with data and log."""
+
+    url: str
+    version: str
+    pid: int
+    home: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A node and the process that it runs in, for the one who has to end it."""
+
+    node: EmbeddedNode
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def start(
+    version: str = DEFAULT_VERSION, *, port: int = 0, heap: str = "1g", progress: DownloadProgress | None = None
+) -> Iterator[EmbeddedNode]:
+    """
+    An OpenSearch node for the time of a ``with`` block; its data is gone afterwards.
+
+    Args:
+        version: A version that has a lock file, such as ``3.8`` or ``2.19``.
+        port: Where it listens on 127.0.0.1; 0 takes a free one.
+        heap: The Java heap, as in ``-Xmx``.
+        progress: Told how the download of its jars goes, which the first use needs.
+
+    Raises:
+        UsageError: there is no such version.
+        EngineStartError: the extra is not installed, a jar could not be fetched, or the node did not start.
+    """
+    launched = launch(version, port=port, heap=heap, progress=progress, parent=os.getpid())
+    try:
+        yield launched.node
+    finally:
+        end(launched)
+
+
+def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | None, parent: int | None) -> Launched:
+    """
+    Fetch what is missing, start the node and wait until it answers.
+
+    Args:
+        version: As for `start`.
+        port: As for `start`.
+        heap: As for `start`.
+        progress: As for `start`.
+        parent: The process that the node ends with; None for a node that stays in the background.
+
+    Raises:
+        UsageError: there is no such version.
+        EngineStartError: it cannot be started.
+    """
+    lock = load_lock(version)
+    require_extra()
+    classpath = [str(path) for path in ensure_jars(lock, progress=progress)]
+    home = Path(tempfile.mkdtemp(prefix="relevance-node-"))
+    config = {"classpath": classpath, "port": port, "heap": heap, "parent": parent}
+    try:
+        (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
+        process = _spawn(home, background=parent is None)
+        try:
+            ready = _wait(process, home, lock.opensearch)
+        except BaseException:
+            _end_process(process)
+            raise
+    except BaseException:
+        shutil.rmtree(home, ignore_errors=True)
+        raise
+    return Launched(EmbeddedNode(ready["url"], version, ready["pid"], home), process)
+
+
+def end(launched: Launched) -> None:
+    """End the node and remove its folder."""
+    _end_process(launched.process)
+    shutil.rmtree(launched.node.home, ignore_errors=True)
+
+
+def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
+    """A session of its own keeps Ctrl-C in the terminal from reaching the node before its parent has dealt with it."""
+    environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
+    with (home / "node.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "harness.engines.node", str(home)],
+            stdin=subprocess.DEVNULL if background else subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=home,
+            start_new_session=True,
+        )
+
+
+def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict[str, Any]:
+    ready = home / "ready.json"
+    deadline = time.monotonic() + START_LIMIT
+    while not ready.exists():
+        if process.poll() is not None:
+            raise EngineStartError(
+                _what_happened(f"the embedded node (OpenSearch {opensearch}) ended while it started", home)
+            )
+        if time.monotonic() > deadline:
+            raise EngineStartError(
+                _what_happened(
+                    f"the embedded node (OpenSearch {opensearch}) did not answer within {START_LIMIT:.0f} s", home
+                )
+            )
+        time.sleep(POLL)
+    return dict(json.loads(ready.read_text(encoding="utf-8")))
+
+
+def _what_happened(sentence: str, home: Path) -> str:
+    lines = (home / "node.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    tail = "\n".join(f"  {line}" for line in lines[-LOG_TAIL:])
+    return f"{sentence}. The end of its log:\n{tail}"
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> None:
+    """Ask, wait, and where that did not help make it end."""
+    if process.stdin is not None:
+        process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(END_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

