@@ -1,1 +1,0 @@
-"""The command line: options in, exit status out."""

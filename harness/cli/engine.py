@@ -1,0 +1,72 @@
+"""``harness engine``: an embedded node that stays between runs."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.exits import NO_ANSWER
+from harness.errors import UsageError
+
+version_option = click.option("--engine-version", metavar="VERSION", help="Such as 3.8, which is the default, or 2.19.")
+
+
+@click.group("engine")
+def command() -> None:
+    """
+    Start and stop the embedded engine, a real OpenSearch node in the background.
+
+    It needs neither a container engine nor Java, listens on 127.0.0.1 only, and its data is gone when it is stopped.
+    """
+
+
+@command.command("up")
+@version_option
+@click.option("--port", type=click.IntRange(1, 65535), help="Where it listens; a free port where none is given.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the URL only, and no progress of a download.")
+def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
+    """Start a node, or find the one that runs, and print its URL."""
+    from harness.engines import DENO_ANSWER_VERSION
+    from harness.engines import up as start_node
+    from harness.engines.progress import SilentProgress, download_progress
+
+    progress = SilentProgress() if quiet else download_progress()
+    node = start_node(engine_version or DENO_ANSWER_VERSION, port, progress)
+    if not quiet:
+        click.echo(f"OpenSearch {node.version}, process {node.pid}, log in {node.log}", err=True)
+    click.echo(node.url)
+
+
+@command.command("down")
+@version_option
+def down(engine_version: str | None) -> None:
+    """Stop the nodes that run, or only that of one version, and remove their data."""
+    from harness.engines import down as stop_nodes
+
+    _require_known(engine_version)
+    stopped = stop_nodes(engine_version)
+    for node in stopped:
+        click.echo(f"stopped OpenSearch {node.version} at {node.url}")
+    if not stopped:
+        click.echo("no embedded engine was running")
+
+
+@command.command("status")
+def status() -> int:
+    """Print the version and the URL of each node that runs; the exit status is 3 where none does."""
+    from harness.engines import status as running_nodes
+
+    nodes = running_nodes()
+    for node in nodes:
+        click.echo(f"OpenSearch {node.version} at {node.url}, process {node.pid}")
+    if not nodes:
+        click.echo("no embedded engine runs; start one with `harness engine up`")
+    return 0 if nodes else NO_ANSWER
+
+
+def _require_known(version: str | None) -> None:
+    from harness.engines import versions
+    from harness.spelling import did_you_mean
+
+    known = versions()
+    if version is not None and version not in known:
+        raise UsageError(f"there is no version {version!r}, only {' and '.join(known)}{did_you_mean(version, known)}")

@@ -1,0 +1,92 @@
+"""
+The one place where an error becomes text on standard error and an exit status.
+
+| exit status | when |
+|---|---|
+| 0 | every threshold holds |
+| 1 | a threshold does not hold, or a baseline cannot be compared with |
+| 2 | a suite, another file or the command line is wrong |
+| 3 | the engine could not answer, or the harness itself is at fault |
+| 130 | interrupted |
+| 141 | whoever read the output left before its end |
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from traceback import extract_tb, format_exc
+
+import click
+
+from harness.errors import HarnessError
+
+WRONG_USE = 2
+NO_ANSWER = 3
+INTERRUPTED = 130
+READER_LEFT = 141
+DEBUG = "HARNESS_DEBUG"
+
+
+def guarded(action: Callable[[], object]) -> int:
+    """Do *action* and return its exit status: the number it returns, 0 for None, or that of the error it ended with."""
+    _print_whatever_comes()
+    try:
+        status = action()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+        return READER_LEFT
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("harness: interrupted", err=True)
+        return INTERRUPTED
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except HarnessError as error:
+        click.echo(f"harness: {error}", err=True)
+        return error.exit_status
+    except Exception as error:
+        _say_fault(error)
+        return NO_ANSWER
+    return status if isinstance(status, int) else 0
+
+
+def silence_stdout() -> None:
+    """Nobody reads standard output any more: what Python flushes at its end goes nowhere instead of failing again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, io.UnsupportedOperation):
+        return  # standard output is not a file of the system's, as under a test
+    finally:
+        os.close(nowhere)
+
+
+def _print_whatever_comes() -> None:
+    """Where the terminal's encoding lacks a character of an id or a title, print its escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _say_fault(error: Exception) -> None:
+    """
+    A sentence for an error that nobody meant to raise.
+
+    Its own text may hold anything, a login too, so that only its kind and place are told unless the user asks for more.
+    """
+    if os.environ.get(DEBUG):
+        click.echo(format_exc(), err=True)
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}, line {frame.lineno}"
+    click.echo(
+        f"harness: this is a fault of the harness: {type(error).__name__} in {place}. Please report it with the command"
+        f" that you gave and what it prints with {DEBUG}=1; look through that for secrets first.",
+        err=True,
+    )

@@ -1,0 +1,104 @@
+"""The option ``--output KIND=FILE``, and the writing of reports to files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.errors import UsageError
+from harness.model import Report
+from harness.spelling import did_you_mean
+
+
+def _html(report: Report) -> str:
+    from harness.report import html
+
+    return html.render(report)
+
+
+def _json(report: Report) -> str:
+    from harness.report import json
+
+    return json.dumps(report)
+
+
+WRITERS: dict[str, Callable[[Report], str]] = {"html": _html, "json": _json}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A report to write: *kind* is a key of `WRITERS`."""
+
+    kind: str
+    path: Path
+
+
+class OutputType(click.ParamType[Output]):
+    """Reads ``html=report.html``; the folder has to be there before a run is started for nothing."""
+
+    name = "KIND=FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output:
+        """The output that *value* names."""
+        kind, equals, file = str(value).partition("=")
+        kinds = " or ".join(WRITERS)
+        if not equals or not file:
+            self.fail(
+                f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in html=report.html",
+                param,
+                ctx,
+            )
+        if kind not in WRITERS:
+            self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, WRITERS)}", param, ctx)
+        path = Path(file)
+        if path.is_dir():
+            self.fail(f"{file} is a folder, a file is expected", param, ctx)
+        if not path.absolute().parent.is_dir():
+            self.fail(f"the folder {path.parent} is not there; create it first", param, ctx)
+        return Output(kind, path)
+
+
+def write_outputs(report: Report, outputs: Iterable[Output]) -> None:
+    """
+    Write *report* to each of *outputs*, each file whole or not at all.
+
+    Raises:
+        UsageError: a file could not be written.
+    """
+    for output in outputs:
+        text = WRITERS[output.kind](report)
+        try:
+            _write_whole(output.path, text)
+        except OSError as error:
+            raise UsageError(
+                f"{output.path}: the {output.kind} report could not be written: {error.strerror}"
+            ) from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """A reader never sees half a file, and a full disk leaves the one that was there."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="\n")  # /dev/stdout, a pipe: nothing to replace
+        return
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's own, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,91 @@
+"""How a run shows itself on standard error: bars on a terminal, lines elsewhere, nothing where quiet is asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from harness.model import Status, Suite, SuiteReport
+from harness.report.figures import counted_text
+from harness.report.printable import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from harness.pipeline import Progress
+
+
+@contextmanager
+def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress | None]:
+    """What suits *stream*, which is standard error where it is not given."""
+    out = stream or sys.stderr
+    if quiet:
+        yield None
+    elif out.isatty():
+        with _bars(out) as bars:
+            yield BarProgress(bars)
+    else:
+        yield LineProgress(out)
+
+
+class LineProgress:
+    """A line when a suite begins and one when it is decided, for logs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def suite_started(self, suite: Suite, queries: int) -> None:
+        """Say what is about to be sent."""
+        self._print(f"{suite.name}: {counted_text(queries, 'query')} to run")
+
+    def queries_done(self, count: int) -> None:
+        """Nothing: a log has no use for it."""
+
+    def suite_finished(self, report: SuiteReport) -> None:
+        """Say how long it took and how its thresholds came out."""
+        self._print(f"{report.name}: {_decided(report)} in {report.seconds:.2f} s")
+
+    def _print(self, line: str) -> None:
+        print(printable(line), file=self._stream, flush=True)
+
+
+class BarProgress:
+    """A bar for each suite, which gives way to nothing when the run is over."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def suite_started(self, suite: Suite, queries: int) -> None:
+        """Begin a suite's bar."""
+        from rich.markup import escape
+
+        self._task = self._bars.add_task(escape(printable(suite.name)), total=queries)
+
+    def queries_done(self, count: int) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._bars.advance(self._task, count)
+
+    def suite_finished(self, report: SuiteReport) -> None:  # noqa: ARG002
+        """Take the bar away; the report will say the rest."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+            self._task = None
+
+
+def _bars(stream: TextIO) -> Bars:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
+    return Progress(*columns, TimeElapsedColumn(), console=Console(file=stream, emoji=False), transient=True)
+
+
+def _decided(report: SuiteReport) -> str:
+    counts = Counter(verdict.status for verdict in report.verdicts)
+    return ", ".join(f"{counts[status]:,} {status}" for status in Status if counts[status]) or "no threshold"

@@ -1,0 +1,48 @@
+"""``harness validate``: are these suites right, without asking an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from harness.cli.suite_paths import suites_argument
+from harness.model import Suite
+from harness.report.figures import counted_text
+from harness.report.printable import printable
+
+
+@click.command("validate")
+@suites_argument
+@click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+def command(suites: Sequence[Path], quiet: bool) -> None:
+    """
+    Check suites, and the judgment files that they name, without an engine.
+
+    SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
+    line, on standard error. Variables from the environment need not be set.
+    """
+    from harness.pipeline import collect_suites
+    from harness.suites import load_suites
+
+    checked = load_suites(collect_suites(suites), None)
+    if quiet:
+        return
+    for suite in checked:
+        click.echo(f"{printable(suite.path)}: {_contents(suite)}")
+    click.echo(f"{counted_text(len(checked), 'suite')} checked: no problem found")
+
+
+def _contents(suite: Suite) -> str:
+    queries = suite.queries
+    judged = sum(1 for query in queries if query.judgments)
+    counts = [
+        counted_text(len(queries), "query")
+        + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
+        counted_text(sum(len(query.judgments) for query in queries), "judgment"),
+        counted_text(len(suite.measures), "measure"),
+        counted_text(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
+        counted_text(len(suite.requests), "request"),
+    ]
+    return ", ".join(counts)

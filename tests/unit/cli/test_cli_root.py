@@ -1,0 +1,127 @@
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from harness import __version__
+from harness.cli import main
+from harness.cli.exits import guarded
+from harness.cli.root import COMMANDS
+from harness.errors import BaselineError, EngineUnreachable, SuiteError, UsageError
+
+
+def raising(error):
+    def action():
+        raise error
+
+    return action
+
+
+def test_help_lists_every_command(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} " in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name, capsys):
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: harness {name}")
+
+
+def test_help_imports_nothing_heavy():
+    heavy = {"elasticsearch", "elastic_transport", "numpy", "pydantic", "jinja2", "rich", "yaml", "pytest", "requests"}
+    code = (
+        f"import sys, harness.cli; harness.cli.main(['--help']); print({heavy} & sys.modules.keys(), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "set()\n"
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"relevance-harness {__version__}\n"
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "harness", "--version"], capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["rnu"], ["run"], ["run", "--no-such"], ["run", "x", "--output", "y"], ["engine", "up", "--port", "0"]]
+)
+def test_wrong_use_is_2_and_says_so_on_stderr(words, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Error: " in printed.err
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(capsys):
+    main(["rnu"])
+    assert "there is no command 'rnu'; did you mean 'run'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UsageError("no"), 2),
+        (SuiteError.at("s.yaml", 3, 1, "wrong"), 2),
+        (EngineUnreachable("gone"), 3),
+        (BaselineError("old"), 1),
+        (KeyboardInterrupt(), 130),
+        (click.Abort(), 130),
+        (click.FileError("x"), 2),
+        (BrokenPipeError(), 141),
+        (ZeroDivisionError("secret-password"), 3),
+    ],
+)
+def test_each_error_has_its_exit_status_and_no_traceback(error, status, capsys):
+    assert guarded(raising(error)) == status
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+
+
+def test_errors_are_told_in_their_own_words(capsys):
+    guarded(raising(SuiteError.at("s.yaml", 3, 1, "wrong")))
+    assert capsys.readouterr().err == "harness: s.yaml:3:1: wrong\n"
+
+
+def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
+    guarded(raising(ZeroDivisionError("secret-password")))
+    text = capsys.readouterr().err
+    assert "fault of the harness: ZeroDivisionError in test_cli_root.py" in text
+    assert "HARNESS_DEBUG=1" in text
+    assert "secret-password" not in text
+
+
+def test_the_traceback_is_there_for_who_asks(capsys, monkeypatch):
+    monkeypatch.setenv("HARNESS_DEBUG", "1")
+    assert guarded(raising(ZeroDivisionError("text"))) == 3
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_reader_that_leaves_early_is_no_error_to_look_at():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "schema", "--report"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_terminal_that_lacks_a_character_gets_its_escape():
+    code = "import sys; from harness.cli.exits import guarded; sys.exit(guarded(lambda: print('靴')))"
+    environ = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
+    assert done.stdout.strip() == r"\u9774"
