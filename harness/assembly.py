@@ -24,7 +24,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
-from harness.scoring import gain_in_force, measures_in_use
+from harness.scoring import gain_text, measures_in_use
 
 __all__ = ["assemble", "mask_report", "missing_documents"]
 
@@ -194,7 +194,7 @@ def _summary(suite: Suite, measure: Measure, scores: Iterable[Score]) -> Measure
     values = [score.value for score in of_measure if score.value is not None]
     return MeasureSummary(
         measure=measure.text,
-        gain=gain_in_force(measure, suite),
+        gain=gain_text(measure, suite),
         mean=mean(values) if values else None,
         median=median(values) if values else None,
         least=min(values, default=None),

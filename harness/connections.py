@@ -79,7 +79,9 @@ class Connections:
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
-        doors, problems, refusals = [], set(), {}
+        doors: list[Door] = []
+        problems: set[Problem] = set()
+        refusals: dict[str, Suite] = {}
         for suite in suites:
             try:
                 doors.append(self._open(suite))

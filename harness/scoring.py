@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.errors import UndefinedScore
-from harness.measures import score_query, takes_gain
+from harness.measures import definition_of, gain_in_force, score_query
 from harness.model import (
     Failure,
     FailureKind,
@@ -26,7 +26,7 @@ from harness.model import (
     Threshold,
 )
 
-__all__ = ["failure_text", "gain_in_force", "measures_in_use", "score_of", "score_run"]
+__all__ = ["failure_text", "gain_text", "measures_in_use", "score_of", "score_run"]
 
 
 def measures_in_use(suite: Suite) -> tuple[Measure, ...]:
@@ -83,11 +83,11 @@ def _without_ranking(query: Query, response: Response | None) -> tuple[Outcome, 
     return Outcome.NOT_RUN, "the query was not sent"
 
 
-def gain_in_force(measure: Measure, suite: Suite) -> str:
-    """The gain that *measure* is computed with in *suite*, as text; empty for a measure that knows no gain."""
-    if not takes_gain(measure):
+def gain_text(measure: Measure, suite: Suite) -> str:
+    """The gain that *measure* is computed with in *suite*, in words; empty for a measure that knows no gain."""
+    if "gain" not in definition_of(measure).parameters:
         return ""
-    return str(dict(measure.parameters).get("gain", suite.gain))
+    return str(gain_in_force(measure, suite.gain, suite.profile))
 
 
 def failure_text(failure: Failure) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "gated_thresholds",
     "is_selected",
     "queries_to_run",
+    "query_ids",
     "scope_of",
     "select_queries",
 ]
@@ -44,7 +45,7 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
 
     The ids are the same whether the suite was loaded with an environment or without one.
     """
-    owned = [(threshold, None) for threshold in suite.thresholds]
+    owned: list[tuple[Threshold, Query | None]] = [(threshold, None) for threshold in suite.thresholds]
     owned += [(threshold, query) for query in suite.queries for threshold in query.thresholds]
     taken: set[str] = set()
     gated = []
@@ -52,6 +53,12 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
         prefix = f"query.{_slug(query.id)}." if query is not None else ""
         gated.append(Gated(_unused(prefix + _slug(threshold.text), taken), threshold, query))
     return tuple(gated)
+
+
+def query_ids(suite: Suite) -> dict[str, str]:
+    """An id for each query of *suite* as a whole, by the query's own id; it is no threshold's id either."""
+    taken = {gated.id for gated in gated_thresholds(suite)}
+    return {query.id: _unused(f"query.{_slug(query.id)}", taken) for query in suite.queries}
 
 
 def is_selected(gated: Gated, tags: Collection[str]) -> bool:

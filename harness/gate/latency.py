@@ -9,7 +9,7 @@ from datetime import date
 from harness.gate.answers import no_ranking
 from harness.gate.comparing import holds
 from harness.gate.scope import Finding
-from harness.gate.sentences import count, listed, number, number_beside
+from harness.gate.sentences import count, listed, number
 from harness.model import LatencyCondition, Operator, Query, Ranking, Response, Status
 from harness.waivers import in_force
 
@@ -40,10 +40,7 @@ def judge_latency(
 def _compare(condition: LatencyCondition, name: str, times: Mapping[str, float], left_out: int) -> Finding:
     limit = condition.milliseconds
     observed = sorted(times.values())[math.ceil(len(times) * condition.percentile / 100) - 1]
-    reason = (
-        f"{name} is {number_beside(observed, Operator.AT_MOST, limit)} ms, required <= {number(limit)} ms, "
-        f"over {count(len(times), 'query')}"
-    )
+    reason = f"{name} is {number(observed)} ms, required <= {number(limit)} ms, over {count(len(times), 'query')}"
     if holds(observed, Operator.AT_MOST, limit):
         return Finding(Status.PASSED, reason, observed, limit, counted=len(times), left_out=left_out)
     slow = [query for query in times if not holds(times[query], Operator.AT_MOST, limit)]

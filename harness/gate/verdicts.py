@@ -28,7 +28,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.scoring import gain_in_force
+from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
 from harness.waivers import first_ended, first_in_force
 
@@ -100,7 +100,7 @@ def _judge(gated: Gated, suite: Suite, run: Run, scores: Mapping[tuple[str, str]
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
         scope = scope_scores(queries, condition.measure.text, scores, today)
-        gain = gain_in_force(condition.measure, suite)
+        gain = gain_text(condition.measure, suite)
         return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, today)
