@@ -79,9 +79,8 @@ def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: i
     if condition.statistic is StatisticKind.QUERY:
         return f"is {shown}, required {bound}"
     if condition.statistic is StatisticKind.EVERY:
-        return (
-            f"is {bound} for {total - short} of {count(total, 'query')}, required for every one; the worst is {shown}"
-        )
+        worst = "" if short else f"; the worst is {shown}"
+        return f"is {bound} for {total - short} of {count(total, 'query')}, required for every one{worst}"
     if condition.statistic is StatisticKind.SHARE:
         share = condition.share or 1.0
         needed = queries_required(share, total)
