@@ -1,0 +1,49 @@
+"""The suite that ``harness init`` writes: six judged queries over a small catalogue, for the embedded engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from harness.errors import UsageError
+
+__all__ = ["scaffold_files", "write_scaffold"]
+
+
+def scaffold_files() -> dict[str, str]:
+    """Each file's path, with slashes, and its text."""
+    return dict(sorted(_walk(resources.files(__name__) / "files", "")))
+
+
+def write_scaffold(folder: Path) -> list[Path]:
+    """
+    Write the suite into *folder*, which is made where it is not there.
+
+    Returns:
+        The files written.
+
+    Raises:
+        UsageError: one of the files is there already, and then none is written; or the folder cannot be written to.
+    """
+    files = {folder / name: text for name, text in scaffold_files().items()}
+    taken = [path for path in files if path.exists() or path.is_symlink()]
+    if taken:
+        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
+    return list(files)
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")
