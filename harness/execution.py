@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
-__all__ = ["Progress", "RunOptions", "SuiteExecution", "SuiteRun"]
+__all__ = ["FinishedSuite", "Progress", "RunOptions", "SuiteExecution"]
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
@@ -84,7 +84,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteRun:
+class FinishedSuite:
     """One suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it."""
 
     suite: Suite
@@ -108,7 +108,7 @@ class SuiteExecution:
     masker: Masker | None = None
     progress: Progress | None = None
 
-    def over(self, search: Search) -> SuiteRun:
+    def over(self, search: Search) -> FinishedSuite:
         """
         Run the suite over an open connection, and decide its thresholds.
 
@@ -124,7 +124,7 @@ class SuiteExecution:
             run = self._failed_run(active, search.engine, error)
         return self._finish(run, search)
 
-    def without(self, error: SearchError | None) -> SuiteRun:
+    def without(self, error: SearchError | None) -> FinishedSuite:
         """There is no connection: each selected query fails with *error*, which is None where none is selected."""
         engine = Engine("not asked" if error is None else "not reached")
         return self._finish(self._failed_run(self._start(), engine, error), None)
@@ -160,7 +160,7 @@ class SuiteExecution:
         request = self.options.request or next(iter(active.requests), "request")
         return Run(responses, engine, request, active.target.index)
 
-    def _finish(self, run: Run, search: Search | None) -> SuiteRun:
+    def _finish(self, run: Run, search: Search | None) -> FinishedSuite:
         scores = score_run(self._selected, run)
         verdicts = decide(
             self.suite,
@@ -184,7 +184,7 @@ class SuiteExecution:
         report = report if self.masker is None else mask_report(report, self.masker.mask)
         if self.progress is not None:
             self.progress.suite_finished(report)
-        return SuiteRun(self._selected, run, scores, report)
+        return FinishedSuite(self._selected, run, scores, report)
 
     def _locate(
         self, run: Run, search: Search | None, verdicts: Sequence[Verdict]

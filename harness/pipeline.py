@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.connections import Connections, Door
 from harness.errors import UsageError
-from harness.execution import Progress, RunOptions, SuiteExecution, SuiteRun
+from harness.execution import FinishedSuite, Progress, RunOptions, SuiteExecution
 from harness.gate import exit_status
 from harness.model import Report, Suite, SuiteReport
 from harness.selection import check_requests, check_tags, queries_to_run, select_queries
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 __all__ = [
+    "FinishedSuite",
     "Progress",
     "RunOptions",
-    "SuiteRun",
     "collect_suites",
     "connections_for",
     "make_report",
@@ -64,7 +64,7 @@ def run_with(
     *,
     environ: Mapping[str, str],
     progress: Progress | None = None,
-) -> list[SuiteRun]:
+) -> list[FinishedSuite]:
     """As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from."""
     from harness.suites import load_suites
 
@@ -137,7 +137,7 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
 
 def _run_through(
     door: Door | None, suite: Suite, options: RunOptions, environ: Mapping[str, str], progress: Progress | None
-) -> SuiteRun:
+) -> FinishedSuite:
     if door is None:
         return SuiteExecution(suite, options, suite.target.cluster, None, progress).without(None)
     masker = door.masker(suite, environ)

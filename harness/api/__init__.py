@@ -1,0 +1,18 @@
+"""
+Suites and scores from Python: what the pytest fixture ``relevance`` gives, and what a notebook imports.
+
+::
+
+    with Relevance() as relevance:
+        assert relevance.run("products.relevance.yaml", embedded=True).mean("nDCG@10") >= 0.8
+
+    evaluate({"shoes": ["sku-4", "sku-17"]}, {"shoes": {"sku-17": 3}}, measures=["nDCG@10"]).mean("nDCG@10")
+
+Nothing here gives a number where something is missing: see `Scores`.
+"""
+
+from harness.api.evaluating import Evaluation, evaluate
+from harness.api.running import Options, Relevance, SuiteRun
+from harness.api.scores import Scores
+
+__all__ = ["Evaluation", "Options", "Relevance", "Scores", "SuiteRun", "evaluate"]

@@ -1,0 +1,185 @@
+"""Suites, run from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from harness.api.evaluating import Evaluation, evaluate
+from harness.api.scores import Scores
+from harness.connections import Connections
+from harness.errors import UsageError
+from harness.execution import FinishedSuite, Progress, RunOptions
+from harness.gate import exit_status
+from harness.model import Gain, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.pipeline import connections_for, run_with
+from harness.spelling import did_you_mean
+
+__all__ = ["Options", "Relevance", "SuiteRun"]
+
+
+class SuiteRun(Scores):
+    """A suite that ran, with its report and verdicts."""
+
+    def __init__(self, finished: FinishedSuite, today: date) -> None:
+        """
+        Args:
+            finished: The suite, its run and the report on it.
+            today: The day that waivers were held against.
+        """
+        super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
+        self.report: SuiteReport = finished.report
+
+    @property
+    def queries(self) -> tuple[QueryReport, ...]:
+        """What is known of each query: outcome, scores, ranking with grades, missing documents."""
+        return self.report.queries
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the gate decided about each threshold."""
+        return self.report.verdicts
+
+    def assert_thresholds(self) -> None:
+        """
+        Hold the rankings to the suite's thresholds.
+
+        Raises:
+            AssertionError: a threshold failed or could not be judged, or a query has no answer; the message shows the
+                worst queries with their rankings.
+            UsageError: the suite has no thresholds that could hold.
+        """
+        if not self.verdicts:
+            raise UsageError(f"{self.report.path}: there are no thresholds to hold the rankings to")
+        if exit_status([self.report]) != 0:
+            raise AssertionError("\n\n".join(self._complaints()))
+
+    def _complaints(self) -> list[str]:
+        from harness.report.terminal import failure_text
+
+        broken = [verdict for verdict in self.verdicts if verdict.status in (Status.FAILED, Status.ERROR)]
+        complaints = [failure_text(self.report, verdict) for verdict in broken]
+        blamed = {query for verdict in broken for query in verdict.blamed}
+        unanswered = [query for query in self.queries if query.outcome in (Outcome.ERROR, Outcome.NOT_RUN)]
+        return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
+
+
+class Options(TypedDict, total=False):
+    """What one call of `Relevance.run` may ask for otherwise; see `harness.execution.RunOptions`."""
+
+    url: str | None
+    embedded: bool
+    engine_version: str | None
+    request: str | None
+    tags: tuple[str, ...]
+    allow_write: bool
+    locate: bool
+    today: date | None
+    strict_xfail: bool
+    client: Any
+
+
+class Relevance:
+    """
+    Runs suites from Python.
+
+    A context manager: connections, and the embedded node where one is asked for, stay open from one suite to the next.
+    """
+
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        options: RunOptions | None = None,
+        environ: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """
+        Args:
+            root: The folder that relative suite paths start from; the working directory where None.
+            options: What holds for every suite unless a call says otherwise.
+            environ: Where variables and logins are looked up; the process's own where None.
+            progress: Told how far a run is.
+        """
+        self._root = root or Path()
+        self._options = options or RunOptions()
+        self._environ = os.environ if environ is None else environ
+        self._progress = progress
+        self._connections: list[tuple[RunOptions, Connections]] = []
+
+    def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
+        """
+        Run one suite and decide its thresholds; whether they hold is for `SuiteRun.assert_thresholds` to say.
+
+        Args:
+            suite: The path of its file.
+            options: What this run asks for otherwise. A *url* takes the place of the embedded node, and the other way.
+
+        Raises:
+            InputError: the suite or harness.toml is wrong.
+            UsageError: an option is not known, or asks for what cannot be.
+            EngineStartError: the embedded node could not be started.
+        """
+        asked = _merged(self._options, options)
+        [finished] = run_with(
+            self._connections_for(asked),
+            [self._root / suite],
+            asked,
+            environ=self._environ,
+            progress=self._progress,
+        )
+        return SuiteRun(finished, asked.day())
+
+    @staticmethod
+    def evaluate(
+        rankings: Mapping[str, Sequence[str]],
+        judgments: Mapping[str, Mapping[str, float]],
+        *,
+        measures: Sequence[str],
+        gain: Gain | None = None,
+        profile: Profile = Profile.STANDARD,
+        skip_undefined: bool = False,
+    ) -> Evaluation:
+        """Score plain rankings: the function `evaluate` of this module."""
+        return evaluate(
+            rankings, judgments, measures=measures, gain=gain, profile=profile, skip_undefined=skip_undefined
+        )
+
+    def close(self) -> None:
+        """Close the connections, and end the embedded node."""
+        while self._connections:
+            self._connections.pop()[1].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _connections_for(self, options: RunOptions) -> Connections:
+        wanted = RunOptions(options.url, options.embedded, options.engine_version, client=options.client)
+        for known, connections in self._connections:
+            if known == wanted and known.client is wanted.client:
+                return connections
+        opened = connections_for(wanted, self._environ)
+        self._connections.append((wanted, opened))
+        return opened
+
+
+def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
+    known = [field.name for field in fields(RunOptions)]
+    unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
+    if unknown:
+        raise UsageError("; ".join(unknown))
+    if given.get("url"):
+        defaults = replace(defaults, embedded=False, engine_version=None)
+    if given.get("embedded"):
+        defaults = replace(defaults, url=None)
+    return replace(defaults, **given)

@@ -1,0 +1,110 @@
+"""The scores of a run, for whoever asks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+from harness.errors import SearchError, UndefinedScore, UsageError
+from harness.gate.aggregates import mean, median
+from harness.gate.scope import Scope, scope_scores
+from harness.gate.sentences import count, listed
+from harness.measures import parse_measure
+from harness.model import Measure, Outcome, Run, Score, Suite
+from harness.scoring import score_of
+from harness.spelling import did_you_mean
+
+__all__ = ["Scores"]
+
+
+class Scores:
+    """
+    The scores of queries that ran.
+
+    A figure over queries is only given where every query has one: an unanswered query makes a `SearchError`, an
+    undefined one an `UndefinedScore`, unless such queries are to be left out.
+    """
+
+    def __init__(self, suite: Suite, run: Run, *, depth: int | None, today: date) -> None:
+        """
+        Args:
+            suite: Gives the queries, the judgments and the gain.
+            run: The responses.
+            depth: How many hits were asked for; None where the rankings are whole.
+            today: Decides which skips hold.
+        """
+        self._suite = suite
+        self._run = run
+        self._depth = depth
+        self._today = today
+        self._scores: dict[str, dict[str, Score]] = {}
+
+    def mean(self, measure: str) -> float:
+        """
+        The mean of *measure*, such as ``nDCG@10``, over the queries.
+
+        Raises:
+            MeasureError: the measure is not known.
+            UsageError: its cutoff is deeper than the hits that were asked for.
+            SearchError: a query has no answer.
+            UndefinedScore: a query has no score and may not be left out, or none is left.
+        """
+        return mean(self._values(measure))
+
+    def median(self, measure: str) -> float:
+        """The median of *measure* over the queries; raises as `mean`."""
+        return median(self._values(measure))
+
+    def score(self, query: str, measure: str) -> float:
+        """
+        The score of one query, by its id; raises as `mean`.
+
+        Raises:
+            UsageError: there is no such query.
+        """
+        scores = self._of(parse_measure(measure))
+        if query not in scores:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, scores)}")
+        score = scores[query]
+        if score.value is not None:
+            return score.value
+        sentence = f"query {query} has no {score.measure}: {score.outcome}: {score.reason}"
+        raise (SearchError if score.outcome in (Outcome.ERROR, Outcome.NOT_RUN) else UndefinedScore)(sentence)
+
+    def scores(self, measure: str) -> dict[str, float | None]:
+        """The score of every query, None for those without one."""
+        return {query: score.value for query, score in self._of(parse_measure(measure)).items()}
+
+    def _values(self, text: str) -> list[float]:
+        measure = parse_measure(text)
+        scores = {(query, measure.text): score for query, score in self._of(measure).items()}
+        scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
+        _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
+        return list(scope.counted.values())
+
+    def _of(self, measure: Measure) -> Mapping[str, Score]:
+        if self._depth is not None and (measure.cutoff or 0) > self._depth:
+            raise UsageError(
+                f"{measure} looks at {measure.cutoff} hits, and only {self._depth} were asked for; "
+                f"set `depth: {measure.cutoff}` in the suite"
+            )
+        if measure.text not in self._scores:
+            self._scores[measure.text] = {
+                query.id: score_of(self._suite, query, measure, self._run) for query in self._suite.queries
+            }
+        return self._scores[measure.text]
+
+
+def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> None:
+    if scope.unanswered:
+        missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
+        raise SearchError(
+            f"{measure} is not known for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
+        )
+    if scope.undefined and not skip_undefined:
+        raise UndefinedScore(
+            f"{measure} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: "
+            f"{listed(scope.undefined)}; judge a relevant document for each, or have undefined queries left out"
+        )
+    if not scope.counted:
+        raise UndefinedScore(f"no query has a score of {measure}: {count(scope.size, 'query')}, all left out")
