@@ -1,1 +1,99 @@
-"""The pytest plugin: collects suites, one item a threshold."""
+"""
+The pytest plugin: suites become items, one a threshold.
+
+Only hooks are here, and they import what they need when a suite is there: this module loads in every pytest run of
+whoever has the package installed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.collecting.options import add_options, read_options
+from harness.collecting.session import RelevanceSession
+from harness.collecting.summary import header_line, print_summary
+
+if TYPE_CHECKING:
+    from harness.collecting.fixture import Relevance
+
+SESSION = pytest.StashKey[RelevanceSession]()
+FOLDER = "relevance_folder"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register `--relevance-…` and the lines of the ini file."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options; a worker of pytest-xdist is told the folder that the workers share."""
+    folder = getattr(config, "workerinput", {}).get(FOLDER)
+    config.stash[SESSION] = RelevanceSession(read_options(config), Path(folder) if folder else None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """pytest-xdist's: tell a new worker which folder the workers share."""
+    node.workerinput[FOLDER] = str(node.config.stash[SESSION].shared_folder())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the embedded node, however the session ended."""
+    session = config.stash.get(SESSION, None)
+    if session is not None:
+        session.close()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Where suites run, if that was said."""
+    return header_line(config.stash[SESSION].options)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect suites by their name, and any that was named outright."""
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    from harness.collecting.items import SuiteFile, is_suite_file, looks_like_suite
+
+    if is_suite_file(file_path) or (parent.session.isinitpath(file_path) and looks_like_suite(file_path)):
+        return SuiteFile.from_parent(parent, path=file_path, relevance=parent.config.stash[SESSION])
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `--relevance-tag` does not select."""
+    session = config.stash[SESSION]
+    if session.options.tags and session.suites_collected:
+        from harness.collecting.items import deselect_by_tag
+
+        deselect_by_tag(config, items, session)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the reports: after the workers have ended, before the summary is printed."""
+    relevance = session.config.stash[SESSION]
+    relevance.finish()
+    if relevance.problems and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """A line for each suite that ran."""
+    print_summary(terminalreporter, config.stash[SESSION])
+
+
+@pytest.fixture(scope="session")
+def relevance(pytestconfig: pytest.Config) -> Relevance:
+    """
+    Runs suites, and scores rankings, in tests written in Python.
+
+    ``relevance.run("suites/products.relevance.yaml").mean("nDCG@10")``; the path is relative to the rootdir, as
+    node ids are.
+    """
+    from harness.collecting.fixture import Relevance
+
+    return Relevance(pytestconfig.stash[SESSION], pytestconfig.rootpath)

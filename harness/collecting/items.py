@@ -1,0 +1,174 @@
+"""A suite file and its items, as pytest knows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.collecting.outcomes import Settlement
+    from harness.collecting.plan import PlannedItem
+    from harness.collecting.session import RelevanceSession
+    from harness.model import Suite, Waiver
+
+__all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "deselect_by_tag", "is_suite_file", "looks_like_suite"]
+
+_SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
+_FIRST_BYTES = 65_536
+
+
+class RelevanceWarning(pytest.PytestWarning):
+    """A threshold that could not be held to what it says, in a suite that asks for a warning then."""
+
+
+def is_suite_file(path: Path) -> bool:
+    """Whether the name says that *path* is a suite."""
+    return path.name.endswith(".relevance.yaml")
+
+
+def looks_like_suite(path: Path) -> bool:
+    """
+    Whether a YAML file of another name, which the user named outright, says ``suite:`` at its top level.
+
+    Other plugins have YAML files too, so a name on the command line alone makes none ours.
+    """
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    with path.open("rb") as file:
+        return _SUITE_KEY.search(file.read(_FIRST_BYTES)) is not None
+
+
+class SuiteFile(pytest.File):
+    """One suite; collected without the environment, so that a variable need not be set before something runs."""
+
+    def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
+        super().__init__(**others)
+        self.relevance = relevance
+
+    def collect(self) -> Iterator[SuiteItem]:
+        """
+        The items of the suite.
+
+        Raises:
+            CollectError: the suite is wrong, or names a marker that is not registered.
+        """
+        suite = self._load()
+        for planned in self.relevance.plan(suite):
+            item = SuiteItem.from_parent(self, name=planned.name, planned=planned)
+            self._mark(item)
+            yield item
+
+    def _load(self) -> Suite:
+        from harness.suites import load_suite
+
+        try:
+            return load_suite(self.path, None)
+        except HarnessError as error:
+            raise self.CollectError(str(error)) from None
+
+    def _mark(self, item: SuiteItem) -> None:
+        """Have pytest refuse a marker that is not registered, with a sentence that says where it stands."""
+        for name in item.planned.markers:
+            try:
+                item.add_marker(name)
+            except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning, AttributeError) as error:
+                raise self.CollectError(
+                    f"{item.planned.mark}: marker {name!r} is not registered: add it to `markers` in pytest's ini "
+                    f"file, or make it one of `tags` ({str(error).splitlines()[0]})"
+                ) from None
+
+
+class SuiteItem(pytest.Item):
+    """
+    One threshold, or one query.
+
+    The suite runs in the set-up, so what could not be asked or answered is an error; the call only says what the
+    verdict was.
+    """
+
+    def __init__(self, *, planned: PlannedItem, **others: Any) -> None:
+        super().__init__(**others)
+        self.planned = planned
+        self.extra_keyword_matches.update(planned.keywords)
+        self.user_properties.extend(planned.properties)
+        self._settlement: Settlement | None = None
+        if planned.skip is not None:
+            self.add_marker(pytest.mark.skip(reason=_reason(planned.skip)))
+
+    def setup(self) -> None:
+        """Run the suite, unless another item has done so, and read from its report what became of this one."""
+        from harness.collecting.outcomes import settle
+        from harness.model import Status
+
+        try:
+            report = self._relevance().report_on(self.path)
+        except HarnessError as error:
+            pytest.fail(str(error), pytrace=False)
+        settled = self._settlement = settle(self.planned, report)
+        self.user_properties.extend(settled.properties)
+        if settled.status is Status.ERROR:
+            pytest.fail(settled.reason, pytrace=False)
+        if settled.status is Status.SKIPPED:
+            pytest.skip(_reason(settled.waiver) if settled.waiver else settled.reason)
+        if settled.status in (Status.XFAILED, Status.XPASSED) and settled.waiver is not None:
+            self.add_marker(pytest.mark.xfail(reason=_reason(settled.waiver), raises=pytest.fail.Exception))
+
+    def runtest(self) -> None:
+        """Say what the verdict was."""
+        from harness.model import Status
+
+        settled = self._settlement
+        assert settled is not None, "pytest calls setup first"
+        if settled.status in (Status.FAILED, Status.XFAILED):
+            pytest.fail(settled.reason, pytrace=False)
+        if settled.status is Status.WARNED:
+            self.warn(RelevanceWarning(settled.reason))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The reason, which pytest repeats in its summary, then the worst queries, which it does not."""
+        if self._settlement is None or not isinstance(excinfo.value, pytest.fail.Exception):
+            return super().repr_failure(excinfo, style)
+        shown = excinfo.getrepr(style="value")
+        for title, text in self._settlement.sections:
+            shown.addsection(title, text, "-")
+        return shown
+
+    def reportinfo(self) -> tuple[PathLike[str], int | None, str]:
+        """The line of the suite, and the threshold or query as people name it."""
+        line = self.planned.mark.line
+        return self.path, line - 1 if line else None, self.planned.headline
+
+    def _relevance(self) -> RelevanceSession:
+        assert isinstance(self.parent, SuiteFile)
+        return self.parent.relevance
+
+
+def deselect_by_tag(config: pytest.Config, items: list[pytest.Item], session: RelevanceSession) -> None:
+    """
+    Take the items that `--relevance-tag` does not select out of *items*, as `-k` would.
+
+    Raises:
+        pytest.UsageError: no query of any suite has the tag.
+    """
+    from harness.selection import check_tags
+
+    try:
+        check_tags(session.suites_collected, session.options.tags)
+    except HarnessError as error:
+        raise pytest.UsageError(f"--relevance-tag: {error}") from None
+    left_out = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        unwanted = set(left_out)
+        items[:] = [item for item in items if item not in unwanted]
+
+
+def _reason(waiver: Waiver) -> str:
+    return f"{waiver.reason} (until {waiver.until})" if waiver.until else waiver.reason

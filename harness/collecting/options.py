@@ -1,0 +1,163 @@
+"""The plugin's options: on the command line, and as lines of the ini file. The command line wins."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+__all__ = ["PluginOptions", "add_options", "read_options"]
+
+REPORT_SUFFIXES = (".html", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOptions:
+    """What the user asked for; *reports* are absolute paths of the files to write."""
+
+    url: str | None = None
+    embedded: bool = False
+    engine_version: str | None = None
+    request: str | None = None
+    tags: tuple[str, ...] = ()
+    allow_write: bool = False
+    each_query: bool = False
+    reports: tuple[Path, ...] = ()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register the options and their ini lines."""
+    group = parser.getgroup("relevance", "search relevance suites (*.relevance.yaml)")
+    group.addoption(
+        "--relevance-url", metavar="URL", help="run every suite on this server, instead of its target's cluster"
+    )
+    group.addoption(
+        "--relevance-embedded",
+        action="store_true",
+        default=None,
+        help="run every suite on an OpenSearch node that is started for this session",
+    )
+    group.addoption(
+        "--relevance-engine-version", metavar="VERSION", help="which embedded node: 3.8 (the default) or 2.19"
+    )
+    group.addoption(
+        "--relevance-request", metavar="NAME", help="the named request that suites send, where they have several"
+    )
+    group.addoption(
+        "--relevance-tag",
+        metavar="TAG",
+        action="append",
+        help="only the queries with this tag; may be given several times",
+    )
+    group.addoption(
+        "--relevance-allow-write",
+        action="store_true",
+        default=None,
+        help="let suites with a fixture build their own index on the server",
+    )
+    group.addoption(
+        "--relevance-each-query",
+        action=argparse.BooleanOptionalAction,
+        help="make an item of every query, not only of those with thresholds of their own",
+    )
+    group.addoption(
+        "--relevance-report",
+        metavar="FILE",
+        action="append",
+        help="write a report, .html or .json by its name; may be given several times",
+    )
+    _add_ini_lines(parser)
+
+
+def _add_ini_lines(parser: pytest.Parser) -> None:
+    parser.addini("relevance_url", "server that every suite runs on (--relevance-url)")
+    parser.addini(
+        "relevance_embedded", "run suites on the embedded node (--relevance-embedded)", type="bool", default=False
+    )
+    parser.addini("relevance_engine_version", "version of the embedded node (--relevance-engine-version)")
+    parser.addini("relevance_request", "named request that suites send (--relevance-request)")
+    parser.addini(
+        "relevance_allow_write", "let fixtures build their index (--relevance-allow-write)", type="bool", default=False
+    )
+    parser.addini(
+        "relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool", default=False
+    )
+    parser.addini(
+        "relevance_report", "report files, one a line, relative to the rootdir (--relevance-report)", type="linelist"
+    )
+
+
+def read_options(config: pytest.Config) -> PluginOptions:
+    """
+    The options in force.
+
+    Raises:
+        pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it.
+    """
+    url, embedded = _server(config)
+    version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
+    if config.getoption("relevance_engine_version") and not embedded:
+        raise pytest.UsageError(
+            "--relevance-engine-version is the version of the embedded node: add --relevance-embedded"
+        )
+    return PluginOptions(
+        url=url,
+        embedded=embedded,
+        engine_version=version if embedded else None,
+        request=config.getoption("relevance_request") or config.getini("relevance_request") or None,
+        tags=tuple(dict.fromkeys(config.getoption("relevance_tag") or ())),
+        allow_write=_switch(config, "relevance_allow_write"),
+        each_query=_switch(config, "relevance_each_query"),
+        reports=_reports(config),
+    )
+
+
+def _switch(config: pytest.Config, name: str) -> bool:
+    given = config.getoption(name)
+    return bool(config.getini(name) if given is None else given)
+
+
+def _server(config: pytest.Config) -> tuple[str | None, bool]:
+    """The URL, and whether the embedded node is wanted: the command line's word on the two replaces the ini file's."""
+    url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
+    if url and embedded:
+        raise pytest.UsageError(
+            "--relevance-url and --relevance-embedded exclude each other: a suite runs on one server"
+        )
+    if not url and not embedded:
+        url, embedded = config.getini("relevance_url") or None, config.getini("relevance_embedded")
+        if url and embedded:
+            raise pytest.UsageError("relevance_url and relevance_embedded in the ini file exclude each other: keep one")
+    if url:
+        _check_url(url)
+    return url, embedded
+
+
+def _check_url(url: str) -> None:
+    """Refused here already, as the header line prints the URL."""
+    try:
+        login = urlsplit(url).username is not None
+    except ValueError as error:
+        raise pytest.UsageError(f"--relevance-url: not a URL: {error}") from None
+    if login:
+        raise pytest.UsageError(
+            "--relevance-url: a login in a URL ends up in logs: name the cluster in harness.toml, with the environment "
+            "variables that hold the login"
+        )
+
+
+def _reports(config: pytest.Config) -> tuple[Path, ...]:
+    given = config.getoption("relevance_report")
+    base = config.invocation_params.dir if given else config.rootpath
+    paths = tuple(dict.fromkeys((base / name).absolute() for name in given or config.getini("relevance_report")))
+    for path in paths:
+        if path.suffix.lower() not in REPORT_SUFFIXES:
+            raise pytest.UsageError(
+                f"--relevance-report {path.name}: a report's name ends with {' or '.join(REPORT_SUFFIXES)}"
+            )
+        if path.is_dir():
+            raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
+    return paths

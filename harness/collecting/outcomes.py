@@ -1,0 +1,142 @@
+"""
+What an item came to: the verdicts that concern it, read together, and the text that says why.
+
+The gate has decided each of them; here is only which of several is the item's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.collecting.plan import PlannedItem
+from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
+
+__all__ = ["Settlement", "settle"]
+
+WORST_FIRST = (
+    Status.ERROR,
+    Status.FAILED,
+    Status.XFAILED,
+    Status.XPASSED,
+    Status.WARNED,
+    Status.PASSED,
+    Status.SKIPPED,
+)
+"""Which of several verdicts is the item's: a query that fails as expected at one place does so, whatever else holds."""
+
+UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
+QUERIES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """
+    What an item came to.
+
+    *reason* is one line or a few; *sections* are titles with longer texts, printed where the item did not hold.
+    *properties* go to JUnit XML and hold only strings, ints and floats.
+    """
+
+    status: Status
+    reason: str
+    sections: tuple[tuple[str, str], ...] = ()
+    waiver: Waiver | None = None
+    properties: tuple[tuple[str, str | int | float], ...] = ()
+
+
+def settle(item: PlannedItem, report: SuiteReport) -> Settlement:
+    """Read from *report* what *item* came to."""
+    of_query = next((query for query in report.queries if query.id == item.query), None)
+    verdicts = _concerning(item, report)
+    absent = set(item.verdicts) - {verdict.id for verdict in verdicts}
+    if absent:
+        return Settlement(
+            Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: the suite was changed while it was tested"
+        )
+    status, reason = _status(item, verdicts, of_query)
+    decisive = [verdict for verdict in verdicts if verdict.status is status]
+    return Settlement(
+        status=status,
+        reason=reason or "\n".join(verdict.reason for verdict in decisive),
+        sections=_sections(decisive, of_query, report)
+        if status in (Status.ERROR, Status.FAILED, Status.XFAILED)
+        else (),
+        waiver=item.xfail or next((verdict.waiver for verdict in decisive if verdict.waiver), None),
+        properties=(
+            *_measured(verdicts),
+            *_scored(of_query),
+            ("relevance.gain", report.gain),
+            ("relevance.engine", str(report.engine)),
+        ),
+    )
+
+
+def _concerning(item: PlannedItem, report: SuiteReport) -> list[Verdict]:
+    """The item's own verdicts, and the shared ones that blame its query."""
+    return [
+        verdict
+        for verdict in report.verdicts
+        if verdict.id in item.verdicts or (verdict.id in item.shared and item.query in verdict.blamed)
+    ]
+
+
+def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None) -> tuple[Status, str]:
+    """The status, and a reason where no verdict gives one."""
+    if not item.verdicts and query is not None and query.outcome in UNANSWERED:
+        return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
+    if not verdicts:
+        return _unasked(item, query)
+    statuses = {verdict.status for verdict in verdicts}
+    status = next(status for status in WORST_FIRST if status in statuses)
+    forgiven = status is Status.FAILED and item.xfail is not None and not item.verdicts
+    return (Status.XFAILED if forgiven else status), ""
+
+
+def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
+    """A query that no threshold is about: as missing never passes, it still has to have a score."""
+    if query is None or query.outcome is Outcome.SKIPPED:
+        return Status.SKIPPED, "the query was skipped"
+    if query.outcome is Outcome.UNDEFINED:
+        return Status.SKIPPED if item.skip_undefined else Status.FAILED, f"query {query.id}: undefined: {query.reason}"
+    return Status.PASSED, ""
+
+
+def _sections(
+    verdicts: Sequence[Verdict], query: QueryReport | None, report: SuiteReport
+) -> tuple[tuple[str, str], ...]:
+    """For each verdict its worst queries; for a query that nothing was asked of, its ranking."""
+    from harness.report.terminal import query_block
+
+    if not verdicts:
+        return () if query is None else (("its ranking", query_block(query)),)
+    by_id = {each.id: each for each in report.queries} if query is None else {query.id: query}
+    return tuple(_section(verdict, [by_id[name] for name in verdict.blamed if name in by_id]) for verdict in verdicts)
+
+
+def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:
+    from harness.report.terminal import query_block
+
+    blocks = [query_block(query, verdict.measure) for query in blamed[:QUERIES_SHOWN]]
+    if len(blamed) > QUERIES_SHOWN:
+        blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
+    return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)
+
+
+def _measured(verdicts: Sequence[Verdict]) -> list[tuple[str, str | int | float]]:
+    """Observed and required numbers: an item of one verdict has one of each, a query's item one of each a threshold."""
+    properties: list[tuple[str, str | int | float]] = []
+    for verdict in verdicts:
+        place = "" if len(verdicts) == 1 else f".{verdict.id}"
+        if verdict.observed is not None:
+            properties.append((f"relevance.observed{place}", verdict.observed))
+        if verdict.required is not None:
+            properties.append((f"relevance.required{place}", verdict.required))
+    return properties
+
+
+def _scored(query: QueryReport | None) -> list[tuple[str, str | int | float]]:
+    if query is None:
+        return []
+    scores = [(f"relevance.{measure}", value) for measure, value in query.scores.items() if value is not None]
+    return [("relevance.outcome", str(query.outcome)), *scores]

@@ -1,0 +1,124 @@
+"""
+Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
+
+In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
+workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
+file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the
+suite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.execution import RunOptions
+    from harness.model import Report, SuiteReport
+
+__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
+
+
+class RunFailed(HarnessError):
+    """A suite did not run; the text is that of the first error, in whichever process it came up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A suite that ran."""
+
+    report: SuiteReport
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A suite that did not, and why."""
+
+    path: str
+    error: str
+
+
+class SuiteRuns:
+    """The runs of one process, shared with others where there is a *folder*."""
+
+    def __init__(self, run: Callable[[Path, RunOptions], Report], folder: Path | None = None) -> None:
+        self._run = run
+        self._folder = folder
+        self._done: dict[tuple[Path, RunOptions], Finished | Failed] = {}
+
+    def report_on(self, path: Path, options: RunOptions) -> SuiteReport:
+        """
+        The report on the suite at *path*, which runs if it has not.
+
+        Raises:
+            RunFailed: it could not be run, here or in the process that tried first.
+        """
+        key = (path.resolve(), options)
+        if key not in self._done:
+            self._done[key] = self._execute(*key) if self._folder is None else self._share(self._folder, *key)
+        done = self._done[key]
+        if isinstance(done, Failed):
+            raise RunFailed(done.error)
+        return done.report
+
+    def all(self) -> list[Finished | Failed]:
+        """What ran in this process, or in any that shares the folder."""
+        return list(self._done.values()) if self._folder is None else read_folder(self._folder)
+
+    def _share(self, folder: Path, path: Path, options: RunOptions) -> Finished | Failed:
+        from filelock import FileLock
+
+        folder.mkdir(parents=True, exist_ok=True)
+        name = hashlib.sha256(f"{path}\n{options}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        file = folder / f"{name}.json"
+        with FileLock(folder / f"{name}.lock"):
+            if file.exists():
+                return _read(file)
+            done = self._execute(path, options)
+            _write(file, done)
+        return done
+
+    def _execute(self, path: Path, options: RunOptions) -> Finished | Failed:
+        try:
+            return Finished(self._run(path, options).suites[0])
+        except HarnessError as error:
+            return Failed(str(path), str(error))
+        except Exception:
+            # A defect of ours or of a plugin: asked again by each item it would only come again.
+            return Failed(str(path), traceback.format_exc())
+
+
+def read_folder(folder: Path) -> list[Finished | Failed]:
+    """What is in a shared folder."""
+    return [_read(file) for file in sorted(folder.glob("*.json"))]
+
+
+def _write(file: Path, done: Finished | Failed) -> None:
+    """In one step, so that a file that is there is whole."""
+    if isinstance(done, Failed):
+        text = json.dumps({"path": done.path, "error": done.error})
+    else:
+        from harness.pipeline import make_report
+        from harness.report.json import dumps
+
+        text = dumps(make_report([done.report]))
+    part = file.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+
+
+def _read(file: Path) -> Finished | Failed:
+    text = file.read_text(encoding="utf-8")
+    raw = json.loads(text)
+    if "error" in raw:
+        return Failed(raw["path"], raw["error"])
+    from harness.report.json import loads
+
+    return Finished(loads(text, path=str(file)).suites[0])

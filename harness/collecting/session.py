@@ -1,0 +1,160 @@
+"""One pytest session's suites: its options, its runs, its engine, and what is left to do at its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
+from harness.collecting.runs import Failed, Finished, SuiteRuns
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.collecting.options import PluginOptions
+    from harness.collecting.plan import PlannedItem
+    from harness.execution import RunOptions
+    from harness.model import Report, Suite, SuiteReport
+
+__all__ = ["RelevanceSession"]
+
+
+class RelevanceSession:
+    """
+    What the hooks share.
+
+    Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
+    they share, the embedded node, the reports and the summary.
+    """
+
+    def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
+        """
+        Args:
+            options: What the user asked for.
+            folder: In a worker, the folder that the controller made.
+        """
+        self.options = options
+        self.written: list[Path] = []
+        self.problems: list[str] = []
+        self.suites_collected: list[Suite] = []
+        self._today = date.today()
+        self._is_worker = folder is not None
+        self._folder = folder
+        self._node: Node | NodeHost | None = None
+        self._runs = SuiteRuns(self._run, folder)
+
+    def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
+        """The items of *suite* under the options of this session."""
+        from harness.collecting.plan import plan_items
+
+        self.suites_collected.append(suite)
+        options = self.options
+        return plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
+
+    def report_on(self, path: Path, *, request: str | None = None) -> SuiteReport:
+        """
+        The report on the suite at *path*; it runs if it has not.
+
+        Raises:
+            RunFailed: it could not be run.
+        """
+        options = self.run_options()
+        return self._runs.report_on(path, replace(options, request=request) if request else options)
+
+    def run_options(self) -> RunOptions:
+        """The options as the pipeline takes them."""
+        from harness.execution import RunOptions
+
+        options = self.options
+        return RunOptions(
+            url=options.url,
+            embedded=options.embedded,
+            engine_version=options.engine_version,
+            request=options.request,
+            tags=options.tags,
+            allow_write=options.allow_write,
+            today=self._today,
+        )
+
+    def shared_folder(self) -> Path:
+        """The folder that workers share, made by the controller for its first worker."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
+            self._runs = SuiteRuns(self._run, self._folder)
+            if self.options.embedded:
+                self._node = NodeHost(self.options.engine_version, self._folder)
+        return self._folder
+
+    def finish(self) -> None:
+        """Write the reports that were asked for, in the controller; what cannot be written is a problem to show."""
+        if self._is_worker or not self.options.reports:
+            return
+        report = self.report()
+        if report is None:
+            return
+        for path in self.options.reports:
+            try:
+                _write_report(report, path)
+            except OSError as error:
+                self.problems.append(f"{path}: the report could not be written: {error.strerror or error}")
+            else:
+                self.written.append(path)
+
+    def report(self) -> Report | None:
+        """All suites that ran, in the order of their paths; None where none did."""
+        from harness.pipeline import make_report
+
+        done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
+        return make_report(sorted(done, key=lambda report: (report.path, report.request))) if done else None
+
+    def failures(self) -> list[Failed]:
+        """The suites that did not run, each once."""
+        return sorted({each for each in self._runs.all() if isinstance(each, Failed)}, key=lambda failed: failed.path)
+
+    def close(self) -> None:
+        """End what was started, and remove what was shared."""
+        if self._node is not None:
+            self._node.close()
+        if self._folder is not None and not self._is_worker:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, path: Path, options: RunOptions) -> Report:
+        from harness.pipeline import run_suites
+
+        if options.embedded:
+            # The node is the session's own: nobody else's index can be on it.
+            options = replace(
+                options, url=self._embedded().url(), embedded=False, engine_version=None, allow_write=True
+            )
+        return run_suites([_from_here(path)], options, environ=os.environ)
+
+    def _embedded(self) -> Node:
+        if self._node is None:
+            version = self.options.engine_version
+            self._node = LocalNode(version) if self._folder is None else RemoteNode(self._folder)
+        if isinstance(self._node, NodeHost):
+            raise HarnessError("the controller runs no suites")
+        return self._node
+
+
+def _from_here(path: Path) -> Path:
+    """*path* as short as people write it, since reports show it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _write_report(report: Report, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".json":
+        from harness.report.json import dumps
+
+        text = dumps(report)
+    else:
+        from harness.report.html import render
+
+        text = render(report)
+    path.write_text(text, encoding="utf-8")

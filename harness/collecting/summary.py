@@ -1,0 +1,91 @@
+"""The lines that pytest prints of suites: one in the header, one a suite at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from harness.collecting.options import PluginOptions
+    from harness.collecting.session import RelevanceSession
+    from harness.model import QueryReport, SuiteReport
+
+__all__ = ["header_line", "print_summary", "suite_line"]
+
+
+def header_line(options: PluginOptions) -> str | None:
+    """Where suites run and which part of them, as far as the user said so; None where nothing was said."""
+    parts = list(_asked(options))
+    return f"relevance: {', '.join(parts)}" if parts else None
+
+
+def _asked(options: PluginOptions) -> Iterator[str]:
+    if options.url:
+        yield options.url
+    if options.embedded:
+        yield f"embedded node {options.engine_version}" if options.engine_version else "embedded node"
+    if options.request:
+        yield f"request {options.request}"
+    if options.tags:
+        yield f"tags {', '.join(options.tags)}"
+    if options.each_query:
+        yield "an item for each query"
+    if options.allow_write:
+        yield "may build indexes"
+
+
+def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
+    """A line for each suite that ran or could not, and for each report; nothing where there was no suite."""
+    report, failures = session.report(), session.failures()
+    if report is None and not failures and not session.problems:
+        return
+    terminal.write_sep("=", "relevance")
+    for suite in report.suites if report else ():
+        terminal.write_line(suite_line(suite))
+    for failed in failures:
+        terminal.write_line(f"{failed.path}: did not run: {failed.error.strip().splitlines()[-1]}", red=True)
+    for path in session.written:
+        terminal.write_line(f"report written to {path}")
+    for problem in session.problems:
+        terminal.write_line(problem, red=True)
+
+
+def suite_line(suite: SuiteReport) -> str:
+    """One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine."""
+    from harness.report.figures import score_text
+    from harness.report.printable import printable
+
+    gains = {summary.gain for summary in suite.summaries if summary.gain}
+    figures = [
+        f"{summary.measure} {score_text(summary.mean)}"
+        + (f" ({summary.gain})" if len(gains) > 1 and summary.gain else "")
+        for summary in suite.summaries
+    ]
+    facts = [f"gain {gain}" for gain in gains or {suite.gain}] if len(gains) <= 1 else []
+    where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
+    parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
+    return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))
+
+
+def _counts(suite: SuiteReport) -> Iterator[str]:
+    from harness.model import Outcome
+    from harness.report.figures import counted_text
+
+    yield counted_text(len(suite.queries), "query")
+    for outcome in Outcome:
+        count = sum(query.outcome is outcome for query in suite.queries)
+        if count and outcome is not Outcome.SCORED:
+            yield f"{count} {outcome}"
+    if suite.deselected:
+        yield f"{suite.deselected} not selected"
+    unjudged = _unjudged_share(suite.queries)
+    if unjudged is not None:
+        yield f"{unjudged:.1%} of hits unjudged"
+
+
+def _unjudged_share(queries: tuple[QueryReport, ...]) -> float | None:
+    """Of all hits; None where there are none."""
+    grades = [document.grade for query in queries for document in query.ranking]
+    return sum(grade is None for grade in grades) / len(grades) if grades else None
