@@ -70,8 +70,8 @@ def test_a_query_threshold_has_no_statistic():
 
 
 def test_equals_signs_and_blanks_inside_a_measure_are_its_own():
-    condition, _ = of_suite("mean nDCG(gain=linear, base=e)@10 = 0.5")
-    assert condition.measure == parse_measure("nDCG(gain=linear, base=e)@10")
+    condition, _ = of_suite("mean nDCG(gain=linear, log=e)@10 = 0.5")
+    assert condition.measure == parse_measure("nDCG(gain=linear, log=e)@10")
     assert condition.operator is Operator.EQUAL
     assert condition.required == 0.5
 
