@@ -126,14 +126,13 @@ class Relevance:
             EngineStartError: the embedded node could not be started.
         """
         asked = _merged(self._options, options)
-        [finished] = run_with(
-            self._connections_for(asked),
-            [self._root / suite],
-            asked,
-            environ=self._environ,
-            progress=self._progress,
-        )
-        return SuiteRun(finished, asked.day())
+        return SuiteRun(self._finish(self._root / suite, asked), asked.day())
+
+    def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
+        """Run the suite at *path*; a session that runs each suite once does this otherwise."""
+        connections = self._connections_for(asked)
+        [finished] = run_with(connections, [path], asked, environ=self._environ, progress=self._progress)
+        return finished
 
     @staticmethod
     def evaluate(
