@@ -1,0 +1,230 @@
+"""Rank expectations, hit counts and latency: thresholds on the answers themselves."""
+
+from datetime import date
+
+import pytest
+
+from harness.gate import decide
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    LatencyCondition,
+    Query,
+    Ranking,
+    Run,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Unresolved,
+    Waiver,
+)
+from harness.thresholds import parse_expectation, parse_threshold
+
+TODAY = date(2026, 6, 1)
+DEPTH = 5
+
+
+def ranking(ids, **fields):
+    return Ranking(tuple(Hit(id) for id in ids), **fields)
+
+
+def expect(text, response, depth=DEPTH):
+    query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
+    responses = {} if response is None else {"q": response}
+    suite = Suite("suite", "s", Target(), {}, (), (query,), depth=depth)
+    [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
+    assert verdict.query == "q"
+    assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------------ ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "hits", "status", "reason"),
+    [
+        ("b in top 2", "ab", Status.PASSED, "b is at rank 2, required in the top 2"),
+        ("b in top 1", "ab", Status.FAILED, "b is at rank 2, required in the top 1"),
+        ("x in top 2", "ab", Status.FAILED, "x is not among the 2 hits, required in the top 2"),
+        ("x in top 2", "", Status.FAILED, "x is not among the 0 hits, required in the top 2"),
+        ("x in top 5", "abcde", Status.FAILED, "x is not among the 5 hits, required in the top 5"),
+        ("b not in top 1", "ab", Status.PASSED, "b is at rank 2, required not in the top 1"),
+        ("b not in top 2", "ab", Status.FAILED, "b is at rank 2, required not in the top 2"),
+        ("x not in top 2", "ab", Status.PASSED, "x is not among the 2 hits, required not in the top 2"),
+        ("a before b", "ab", Status.PASSED, "a is at rank 1, b is at rank 2"),
+        ("b before a", "ab", Status.FAILED, "b is at rank 2, a is at rank 1, required the other way round"),
+        ("a before x", "ab", Status.PASSED, "a is at rank 1, x is not among the 2 hits"),
+        ("x before a", "ab", Status.FAILED, "x is not among the 2 hits, a is at rank 1"),
+        ("x before y", "ab", Status.FAILED, "x is not among the 2 hits, y is not among the 2 hits"),
+    ],
+)
+def test_where_documents_stand(text, hits, status, reason):
+    verdict = expect(text, ranking(hits))
+    assert (verdict.status, verdict.reason) == (status, reason)
+
+
+@pytest.mark.parametrize("text", ["x in top 8", "x not in top 8"])
+def test_a_ranking_that_is_not_deep_enough_cannot_tell(text):
+    verdict = expect(text, ranking("abcde"))
+    assert verdict.status is Status.ERROR
+    assert verdict.reason == "cannot be judged: x is not in the 5 hits asked for, set `depth: 8`"
+
+
+def test_a_short_ranking_is_whole_and_can_tell():
+    assert expect("x in top 8", ranking("abcd")).status is Status.FAILED
+    assert expect("x not in top 8", ranking("abcd")).status is Status.PASSED
+
+
+def test_a_ranking_short_by_its_duplicates_may_go_on():
+    assert expect("x not in top 8", ranking("abcd", duplicates=("a",))).status is Status.ERROR
+
+
+def test_a_document_found_above_decides_whatever_the_depth():
+    assert expect("c in top 8", ranking("abcde")).status is Status.PASSED
+    assert expect("c not in top 8", ranking("abcde")).status is Status.FAILED
+
+
+def test_neither_document_in_a_full_ranking_says_how_to_look_deeper():
+    assert expect("x before y", ranking("abcde")).reason.endswith(
+        "neither is in the 5 hits asked for, `depth` asks for more"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ hits
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "passes"),
+    [
+        ("hits >= 1", 1, True),
+        ("hits >= 1", 0, False),
+        ("hits > 1", 1, False),
+        ("hits > 1", 2, True),
+        ("hits <= 3", 3, True),
+        ("hits <= 3", 4, False),
+        ("hits < 3", 3, False),
+        ("hits < 3", 2, True),
+        ("hits = 0", 0, True),
+        ("hits = 0", 1, False),
+    ],
+)
+def test_the_number_of_hits(text, total, passes):
+    verdict = expect(text, ranking("", total=total))
+    assert verdict.status is (Status.PASSED if passes else Status.FAILED)
+    assert verdict.observed == total
+
+
+LEAST = 100
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("hits >= 100", Status.PASSED),
+        ("hits >= 101", Status.ERROR),
+        ("hits > 99", Status.PASSED),
+        ("hits > 100", Status.ERROR),
+        ("hits <= 99", Status.FAILED),
+        ("hits <= 100", Status.ERROR),
+        ("hits < 100", Status.FAILED),
+        ("hits < 101", Status.ERROR),
+        ("hits = 99", Status.FAILED),
+        ("hits = 100", Status.ERROR),
+        ("hits = 101", Status.ERROR),
+    ],
+)
+def test_a_lower_bound_decides_only_what_follows_from_it(text, status):
+    """At least 100 match: the verdict must be the same whether 100 match, or 101, or a thousand; else there is none."""
+    verdict = expect(text, ranking("", total=LEAST, total_is_lower_bound=True))
+    possible = {expect(text, ranking("", total=total)).status for total in (100, 101, 102, 1000)}
+    assert verdict.status is (possible.pop() if len(possible) == 1 else Status.ERROR)
+    assert verdict.status is status
+    if status is Status.ERROR:
+        assert "at least 100 hits" in verdict.reason
+        assert "track_total_hits: true" in verdict.reason
+
+
+def test_an_answer_without_a_total_cannot_tell():
+    verdict = expect("hits >= 0", ranking("ab"))
+    assert verdict.status is Status.ERROR
+    assert verdict.reason == ("cannot be judged: the answer does not say how many documents match, required >= 0")
+
+
+@pytest.mark.parametrize("text", ["a not in top 1", "a in top 1", "a before b", "hits >= 0"])
+def test_a_query_without_a_ranking_is_an_error(text):
+    failed = expect(text, Failure(FailureKind.SHARDS, "1 of 2 failed"))
+    assert (failed.status, failed.reason) == (Status.ERROR, "cannot be judged: failed shards: 1 of 2 failed")
+    assert expect(text, None).reason == "cannot be judged: did not run"
+
+
+def test_an_expectation_of_a_whole_suite_decides_nothing():
+    suite = Suite("s", "s", Target(), {}, (), (), (Threshold("hits >= 1", parse_expectation("hits >= 1")),))
+    [verdict] = decide(suite, Run({}, Engine("fake")), [], today=TODAY)
+    assert verdict.status is Status.ERROR
+
+
+def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
+    suite = Suite("s", "s", Target(), {}, (), (), (Threshold("mean P@1 >= ${LEAST}", Unresolved(("LEAST",))),))
+    [verdict] = decide(suite, Run({}, Engine("fake")), [], today=TODAY)
+    assert (verdict.status, verdict.id) == (Status.ERROR, "mean-P-1-ge-LEAST")
+    assert verdict.reason == "cannot be judged: the suite was loaded without values for LEAST"
+
+
+# ------------------------------------------------------------------------------------------------ latency
+
+
+def latency(text, times, skip=()):
+    condition, tag = parse_threshold(text, of_query=False)
+    assert isinstance(condition, LatencyCondition)
+    queries = tuple(Query(name, name, skip=Waiver("winter") if name in skip else None) for name in times)
+    suite = Suite("s", "s", Target(), {}, (), queries, (Threshold(text, condition, tag),))
+    responses = {name: took if isinstance(took, Failure) else ranking("", took=took) for name, took in times.items()}
+    [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
+    return verdict
+
+
+HUNDRED = {f"q{number:03}": float(number) for number in range(1, 101)}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("p50", 50), ("p95", 95), ("p99", 99), ("max", 100)])
+def test_a_percentile_is_the_least_time_that_so_many_queries_do_not_exceed(name, expected):
+    assert latency(f"{name} latency <= 1000 ms", HUNDRED).observed == expected
+    assert latency(f"{name} latency <= {expected} ms", HUNDRED).status is Status.PASSED
+    assert latency(f"{name} latency <= {expected - 0.5} ms", HUNDRED).status is Status.FAILED
+
+
+def test_the_p95_of_a_few_queries_is_the_slowest():
+    assert latency("p95 latency <= 5 ms", {"a": 1, "b": 9, "c": 2}).observed == 9
+
+
+def test_a_slow_answer_is_blamed_slowest_first():
+    verdict = latency("max latency <= 5 ms", {"a": 6, "b": 9, "c": 2})
+    assert (verdict.status, verdict.blamed, verdict.counted) == (Status.FAILED, ("b", "a"), 3)
+    assert verdict.reason == "max latency is 9 ms, required <= 5 ms, over 3 queries; slowest: b 9 ms, a 6 ms"
+
+
+@pytest.mark.parametrize(
+    ("took", "reason"),
+    [
+        (Failure(FailureKind.TIMEOUT, "30 s"), "p50 latency cannot be judged: b (timeout: 30 s)"),
+        (None, "p50 latency cannot be judged: b (the answer does not say how long it took)"),
+    ],
+    ids=["failed", "no time"],
+)
+def test_a_query_without_a_time_makes_an_error(took, reason):
+    verdict = latency("p50 latency <= 100 ms", {"a": 1, "b": took})
+    assert (verdict.status, verdict.reason, verdict.blamed) == (Status.ERROR, reason, ("b",))
+
+
+def test_a_skipped_query_has_no_time_and_is_left_out():
+    verdict = latency("max latency <= 5 ms", {"a": 1, "b": 9}, skip=["b"])
+    assert (verdict.status, verdict.observed, verdict.left_out) == (Status.PASSED, 1, 1)
+
+
+def test_where_no_query_ran_there_is_no_latency_to_pass():
+    verdict = latency("max latency <= 5 ms", {"a": 1}, skip=["a"])
+    assert (verdict.status, verdict.reason) == (Status.FAILED, "max latency has nothing to judge: no query ran")

@@ -1,0 +1,147 @@
+"""Every outcome of the table in docs/outcomes.md has its own score, and only two of them have a value."""
+
+import pytest
+
+from harness.measures import parse_measure
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    GainKind,
+    Hit,
+    Outcome,
+    Profile,
+    Query,
+    Ranking,
+    Run,
+    Score,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+from harness.scoring import failure_text, gain_text, measures_in_use, score_run
+from harness.thresholds import parse_threshold
+
+NDCG = parse_measure("nDCG@3")
+JUDGED = parse_measure("Judged@3")
+
+
+def suite_of(*queries, measures=(NDCG,), **fields):
+    return Suite("suite", "s.relevance.yaml", Target(), {}, tuple(measures), tuple(queries), **fields)
+
+
+def ranking(*ids, **fields):
+    return Ranking(tuple(Hit(id) for id in ids), **fields)
+
+
+def only_score(query, response, measure=NDCG, **fields):
+    responses = {} if response is None else {query.id: response}
+    [score] = score_run(suite_of(query, measures=[measure], **fields), Run(responses, Engine("fake")))
+    return score
+
+
+def test_a_ranking_is_scored_with_the_ideal_from_all_judged_documents():
+    score = only_score(Query("q", "q", judgments={"a": 1, "b": 1}), ranking("a"))
+    assert score == Score("q", "nDCG@3", pytest.approx(1 / (1 + 1 / 1.584962500721156)), Outcome.SCORED)
+
+
+def test_zero_hits_with_judgments_score_zero_and_say_so():
+    score = only_score(Query("q", "q", judgments={"a": 1}), ranking())
+    assert (score.value, score.outcome) == (0.0, Outcome.ZERO_HITS)
+    assert score.reason == "the engine returned no document"
+
+
+def test_zero_hits_score_the_minimum_gain_where_the_measure_gives_one():
+    query = Query("q", "q", judgments={"a": 1})
+    score = only_score(query, ranking(), parse_measure("nDCG(missing=-1)@3"))
+    assert score.outcome is Outcome.ZERO_HITS
+    discounts = 1 + 1 / 1.584962500721156 + 1 / 2
+    assert score.value == pytest.approx(-discounts)
+
+
+@pytest.mark.parametrize("judgments", [{}, {"a": 0}, {"a": -1, "b": 0}], ids=["none", "only zero", "none positive"])
+@pytest.mark.parametrize("hits", [(), ("a", "x")], ids=["no hits", "hits"])
+def test_without_a_positive_judgment_the_score_is_undefined(judgments, hits):
+    score = only_score(Query("q", "q", judgments=judgments), ranking(*hits))
+    assert (score.value, score.outcome) == (None, Outcome.UNDEFINED)
+    assert "no judged document has a positive gain" in score.reason
+
+
+@pytest.mark.parametrize("judgments", [{}, {"a": 0}, {"a": 3}])
+def test_judged_is_always_defined(judgments):
+    query = Query("q", "q", judgments=judgments)
+    assert only_score(query, ranking("a", "x"), JUDGED).value == pytest.approx(0.5 if judgments else 0.0)
+    assert only_score(query, ranking(), JUDGED).value == 0.0
+
+
+@pytest.mark.parametrize("profile", [Profile.TREC, Profile.RANK_EVAL, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+def test_a_profile_whose_system_scores_the_unjudged_zero_does_so(profile):
+    score = only_score(Query("q", "q"), ranking("a"), profile=profile)
+    assert (score.value, score.outcome) == (0.0, Outcome.SCORED)
+
+
+@pytest.mark.parametrize(
+    "kind", [FailureKind.ERROR, FailureKind.TIMEOUT, FailureKind.SHARDS, FailureKind.MALFORMED], ids=str
+)
+def test_an_engine_failure_is_an_error_without_value_that_names_its_kind(kind):
+    score = only_score(Query("q", "q", judgments={"a": 1}), Failure(kind, "shard 0 is gone", 503))
+    assert (score.value, score.outcome) == (None, Outcome.ERROR)
+    assert score.reason == f"{kind.value} (503): shard 0 is gone"
+
+
+def test_a_query_that_did_not_run_is_not_an_error_of_the_engine():
+    query = Query("q", "q", judgments={"a": 1})
+    stopped = only_score(query, Failure(FailureKind.NOT_RUN, "the time is spent"))
+    assert (stopped.value, stopped.outcome, stopped.reason) == (
+        None,
+        Outcome.NOT_RUN,
+        "did not run: the time is spent",
+    )
+    assert only_score(query, None).outcome is Outcome.NOT_RUN
+
+
+def test_a_skipped_query_is_skipped_with_its_reason():
+    score = only_score(Query("q", "q", judgments={"a": 1}, skip=Waiver("no stock in winter")), None)
+    assert (score.value, score.outcome, score.reason) == (None, Outcome.SKIPPED, "no stock in winter")
+
+
+def test_a_skipped_query_that_ran_all_the_same_is_scored():
+    score = only_score(Query("q", "q", judgments={"a": 1}, skip=Waiver("over since")), ranking("a"))
+    assert (score.value, score.outcome) == (1.0, Outcome.SCORED)
+
+
+def test_scores_come_in_the_order_of_queries_then_measures():
+    queries = [Query(name, name, judgments={"a": 1}) for name in ("z", "a")]
+    run = Run({name: ranking("a") for name in ("a", "z")}, Engine("fake"))
+    scores = score_run(suite_of(*queries, measures=[NDCG, JUDGED]), run)
+    assert [(score.query, score.measure) for score in scores] == [
+        ("z", "nDCG@3"),
+        ("z", "Judged@3"),
+        ("a", "nDCG@3"),
+        ("a", "Judged@3"),
+    ]
+
+
+def threshold(text, of_query=False):
+    condition, tag = parse_threshold(text, of_query=of_query)
+    return Threshold(text, condition, tag)
+
+
+def test_measures_that_only_thresholds_name_are_scored_too():
+    query = Query("q", "q", thresholds=(threshold("RR@5 >= 0.5", of_query=True),))
+    suite = suite_of(query, thresholds=(threshold("mean P@2 >= 0.5"), threshold("mean nDCG@3 >= 0.5")))
+    assert [measure.text for measure in measures_in_use(suite)] == ["nDCG@3", "P@2", "RR@5"]
+
+
+def test_the_gain_in_force_is_the_measures_own_then_the_suites():
+    suite = suite_of(gain=Gain(GainKind.LINEAR))
+    assert gain_text(NDCG, suite) == "linear"
+    assert gain_text(parse_measure("nDCG(gain=exponential)@3"), suite) == "exponential"
+    assert gain_text(parse_measure("nDCG(gain={0: -1, 1: 2})@3"), suite) == "{0: -1, 1: 2}"
+    assert gain_text(parse_measure("P@3"), suite) == ""
+
+
+def test_failure_text_without_a_status():
+    assert failure_text(Failure(FailureKind.TIMEOUT, "30 s passed")) == "timeout: 30 s passed"

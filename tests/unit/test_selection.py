@@ -1,0 +1,138 @@
+"""Ids of verdicts, tags, and what is run."""
+
+import re
+from datetime import date
+
+import pytest
+
+from harness.errors import UsageError
+from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved, Waiver
+from harness.selection import (
+    check_requests,
+    check_tags,
+    gated_thresholds,
+    queries_to_run,
+    query_ids,
+    scope_of,
+    select_queries,
+)
+from harness.thresholds import parse_threshold
+
+ANY = Unresolved(())
+
+
+def suite_of(*queries, thresholds=(), requests=("request",)):
+    return Suite(
+        "s",
+        "s.relevance.yaml",
+        Target(),
+        {name: RequestTemplate(name, {}) for name in requests},
+        (),
+        tuple(queries),
+        tuple(Threshold(text, ANY) for text in thresholds),
+    )
+
+
+def ids_of(*texts):
+    return [gated.id for gated in gated_thresholds(suite_of(thresholds=texts))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mean nDCG@10 >= 0.80", "mean-nDCG-10-ge-0.80"),
+        ("mean nDCG@10 >= 0.8 for head", "mean-nDCG-10-ge-0.8-for-head"),
+        ("95% nDCG@10 >= 0.50", "95pct-nDCG-10-ge-0.50"),
+        ("every P(rel=2)@5 > 0", "every-P-rel-eq-2-5-gt-0"),
+        ("mean DCG@5 >= -0.5", "mean-DCG-5-ge--0.5"),
+        ("drop every nDCG@10 <= 2%", "drop-every-nDCG-10-le-2pct"),
+        ("p95 latency <= 200 ms", "p95-latency-le-200-ms"),
+        ("sku-17 not in top 3", "sku-17-not-in-top-3"),
+        ("mean nDCG@10 >= ${LEAST:-0.8}", "mean-nDCG-10-ge-LEAST-0.8"),
+        ("mean P@1 < 1", "mean-P-1-lt-1"),
+    ],
+)
+def test_a_verdict_s_id_reads_like_its_threshold(text, expected):
+    assert ids_of(text) == [expected]
+
+
+def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
+    query = Query(
+        '红鞋 [x]::"y"', "q", thresholds=(Threshold("\U0001f45f in top 3", ANY), Threshold("[::] in top 3", ANY))
+    )
+    for gated in gated_thresholds(suite_of(query, thresholds=["mean nDCG@10 >= 0.8 for été"])):
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+", gated.id)
+
+
+def test_what_letters_would_tell_apart_a_digest_does():
+    queries = [Query(name, "q", thresholds=(Threshold("hits >= 1", ANY),)) for name in ("红鞋", "蓝鞋", "shoes")]
+    ids = [gated.id for gated in gated_thresholds(suite_of(*queries))]
+    assert ids[2] == "query.shoes.hits-ge-1"
+    assert len(set(ids)) == 3
+    assert not any(id.endswith("-2") for id in ids)
+
+
+def test_equal_ids_are_numbered():
+    assert ids_of("hits >= 1", "hits >=  1", "hits >= 1") == ["hits-ge-1", "hits-ge-1-2", "hits-ge-1-3"]
+    assert ids_of("hits >= 1", "hits >= 1", "hits >= 1-2") == ["hits-ge-1", "hits-ge-1-2", "hits-ge-1-2-2"]
+
+
+def test_a_query_has_an_id_that_is_no_threshold_s():
+    queries = (
+        Query("a b", "q", thresholds=(Threshold("hits >= 1", ANY),)),
+        Query("a-b", "q"),
+        Query("a-b.hits-ge-1", "q"),
+    )
+    ids = query_ids(suite_of(*queries))
+    assert ids == {"a b": "query.a-b", "a-b": "query.a-b-2", "a-b.hits-ge-1": "query.a-b.hits-ge-1-2"}
+
+
+def test_the_scope_of_a_threshold():
+    own = Threshold("P@1 >= 1", parse_threshold("P@1 >= 1", of_query=True)[0])
+    head, tail = Query("a", "q", tags=("head", "x"), thresholds=(own,)), Query("b", "q", tags=("tail",))
+    suite = Suite("s", "s", Target(), {}, (), (head, tail), (Threshold("all", ANY), Threshold("some", ANY, tag="tail")))
+    scopes = [scope_of(gated, suite) for gated in gated_thresholds(suite)]
+    assert scopes == [(head, tail), (tail,), (head,)]
+
+
+def test_tags_select_queries_with_any_of_them():
+    suite = suite_of(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
+    assert [query.id for query in select_queries(suite, ["x", "z"]).queries] == ["a", "b"]
+    assert select_queries(suite, []) is suite
+
+
+def test_unknown_tags_are_all_named_with_the_nearest():
+    suite = suite_of(Query("a", "q", tags=("head",)), Query("b", "q", tags=("tail",)))
+    with pytest.raises(UsageError) as caught:
+        check_tags([suite], ["haed", "head", "torso"])
+    first, second = str(caught.value).splitlines()
+    assert first == "no query has the tag 'haed', known are head, tail; did you mean 'head'?"
+    assert second.startswith("no query has the tag 'torso', known are head, tail")
+
+
+def test_a_tag_of_any_suite_is_known():
+    check_tags([suite_of(Query("a", "q")), suite_of(Query("b", "q", tags=("x",)))], ["x"])
+
+
+def test_a_tag_where_nothing_is_tagged():
+    with pytest.raises(UsageError, match="no query of these suites has a tag"):
+        check_tags([suite_of(Query("a", "q"))], ["x"])
+
+
+def test_an_unknown_request_names_each_suite_that_lacks_it():
+    suites = [suite_of(requests=["current"]), suite_of(requests=["current", "candidate"])]
+    check_requests(suites, None)
+    check_requests(suites, "current")
+    with pytest.raises(UsageError) as caught:
+        check_requests(suites, "candidates")
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("s.relevance.yaml: found no request 'candidates', known are current")
+    assert second.endswith("known are current, candidate; did you mean 'candidate'?")
+
+
+def test_skipped_queries_do_not_run_until_their_skip_is_over():
+    last = date(2026, 6, 1)
+    suite = suite_of(Query("a", "q", skip=Waiver("w", last)), Query("b", "q", skip=Waiver("w")), Query("c", "q"))
+    assert [query.id for query in queries_to_run(suite, last).queries] == ["c"]
+    ran = queries_to_run(suite, date(2026, 6, 2)).queries
+    assert [(query.id, query.skip) for query in ran] == [("a", None), ("c", None)]
