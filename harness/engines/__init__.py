@@ -10,14 +10,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.engines.background import NodeState, down, find_running, status, up
+    from harness.engines.background import NodeState, down, find_running, open_node, status, up
     from harness.engines.embedded import EmbeddedNode, start
     from harness.engines.lock import DEFAULT_VERSION, versions
 
-__all__ = ["DEFAULT_VERSION", "EmbeddedNode", "NodeState", "down", "find_running", "start", "status", "up", "versions"]
+__all__ = [
+    "DEFAULT_VERSION",
+    "EmbeddedNode",
+    "NodeState",
+    "down",
+    "find_running",
+    "open_node",
+    "start",
+    "status",
+    "up",
+    "versions",
+]
 
 _HOMES = {
-    "harness.engines.background": ("NodeState", "down", "find_running", "status", "up"),
+    "harness.engines.background": ("NodeState", "down", "find_running", "open_node", "status", "up"),
     "harness.engines.embedded": ("EmbeddedNode", "start"),
     "harness.engines.lock": ("DEFAULT_VERSION", "versions"),
 }

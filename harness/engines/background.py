@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +26,7 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     import psutil
 
-__all__ = ["NodeState", "down", "find_running", "status", "up"]
+__all__ = ["NodeState", "down", "find_running", "open_node", "status", "up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,24 @@ def find_running(version: str = DEFAULT_VERSION) -> NodeState | None:
     """The node of *version* that `up` started and that is still there; None where there is none."""
     state = _read(version)
     return state if state is not None and _process(state) is not None else None
+
+
+@contextmanager
+def open_node(version: str = DEFAULT_VERSION, *, progress: DownloadProgress | None = None) -> Iterator[str]:
+    """
+    The URL of a node of *version*: the one that `up` started, or one for the time of the ``with`` block.
+
+    Raises:
+        UsageError: there is no such version.
+        EngineStartError: it cannot be started.
+    """
+    load_lock(version)
+    running = find_running(version)
+    if running is not None:
+        yield running.url
+        return
+    with embedded.start(version, progress=progress) as node:
+        yield node.url
 
 
 def status() -> tuple[NodeState, ...]:

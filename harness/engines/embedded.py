@@ -138,6 +138,7 @@ def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict
     deadline = time.monotonic() + START_LIMIT
     while not ready.exists():
         if process.poll() is not None:
+            _refuse_taken_port(home)
             raise EngineStartError(
                 _what_happened(f"the embedded node (OpenSearch {opensearch}) ended while it started", home)
             )
@@ -149,6 +150,16 @@ def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict
             )
         time.sleep(POLL)
     return dict(json.loads(ready.read_text(encoding="utf-8")))
+
+
+def _refuse_taken_port(home: Path) -> None:
+    """
+    Raises:
+        EngineStartError: the node ended because its port is another's.
+    """
+    port = json.loads((home / "node.json").read_text(encoding="utf-8"))["port"]
+    if "Address already in use" in (home / "node.log").read_text(encoding="utf-8", errors="replace"):
+        raise EngineStartError(f"the embedded node did not start: port {port} of 127.0.0.1 is taken; choose another")
 
 
 def _what_happened(sentence: str, home: Path) -> str:

@@ -7,13 +7,13 @@ written by ``scripts/lock-engine`` and read here.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import EngineStartError, UsageError
+from harness.spelling import did_you_mean
 
 __all__ = ["DEFAULT_VERSION", "Jar", "Lock", "dump_lock", "load_lock", "parse_lock", "versions"]
 
@@ -67,9 +67,8 @@ def load_lock(version: str) -> Lock:
     """
     known = versions()
     if version not in known:
-        nearest = difflib.get_close_matches(version, known, n=1, cutoff=0.5)
-        hint = f", did you mean {nearest[0]}?" if nearest else ""
-        raise UsageError(f"engine version {version}: the embedded node comes as {' and '.join(known)}{hint}")
+        hint = did_you_mean(version, known)
+        raise UsageError(f"found engine version {version}, expected {' or '.join(known)}{hint}")
     path = FOLDER / f"{PREFIX}{version}{SUFFIX}"
     return parse_lock(path.read_text(encoding="utf-8"), name=path.name)
 

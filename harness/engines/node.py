@@ -57,7 +57,7 @@ class Node:
         try:
             url = self._build()
         except BaseException as error:
-            print(f"the node did not start: {error}", file=sys.stderr, flush=True)
+            print("the node did not start:", *causes(error), sep="\n  ", file=sys.stderr, flush=True)
             self.failed = True
             return
         ready = self._home / "ready.json.part"
@@ -101,6 +101,15 @@ class Node:
         """Stop the node in order, as far as it had come."""
         if self._runner is not None and not self.failed:
             self._runner.close()
+
+
+def causes(error: Any) -> list[str]:
+    """What *error* says and what each cause below it says; a Java error tells its reason there only."""
+    sentences = []
+    while error is not None:
+        sentences.append(str(error))
+        error = error.getCause() if hasattr(error, "getCause") else None
+    return sentences
 
 
 def watch_parent(parent: int, ended: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""Where jars come from: a download from Maven repositories, checked against the lock file, and what to say if it fails."""
+"""Where jars come from: a download, checked against the lock file, and what to say where it fails."""
 
 from __future__ import annotations
 

@@ -1,0 +1,174 @@
+"""The embedded node: it is a whole OpenSearch, only this machine reaches it, and it always ends."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import requests
+
+from harness.engines import EmbeddedNode, down, find_running, start, status, up, versions
+from harness.engines.cache import cache_folder
+from harness.errors import EngineStartError
+
+pytestmark = pytest.mark.embedded
+
+PATIENCE = 60.0  # seconds; a node ends within one, on a machine that is not busy
+
+
+@pytest.fixture(scope="module", params=versions())
+def node(request: pytest.FixtureRequest) -> Iterator[EmbeddedNode]:
+    with start(request.param) as running:
+        yield running
+
+
+def call(node: EmbeddedNode, method: str, path: str, body: object = None, status: int = 200) -> Any:
+    answer = requests.request(method, f"{node.url}/{path}", json=body, timeout=60)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.05)
+
+
+def test_it_says_the_version_that_was_asked_for(node: EmbeddedNode) -> None:
+    answer = call(node, "GET", "")
+    assert answer["version"]["distribution"] == "opensearch"
+    assert answer["version"]["number"].startswith(f"{node.version}.")
+
+
+def test_only_this_machine_reaches_it(node: EmbeddedNode) -> None:
+    sockets = psutil.Process(node.pid).net_connections(kind="tcp")
+    listening = {s.laddr.ip.removeprefix("::ffff:") for s in sockets if s.status == psutil.CONN_LISTEN}
+    assert listening == {"127.0.0.1"}
+
+
+def test_it_has_the_modules_of_the_engine(node: EmbeddedNode) -> None:
+    mapping = {"mappings": {"properties": {"title": {"type": "text", "analyzer": "english"}, "n": {"type": "integer"}}}}
+    call(node, "PUT", "shoes", mapping)
+    for number, title in enumerate(["red running shoes", "blue shoes", "a shirt"]):
+        call(node, "PUT", f"shoes/_doc/{number}?refresh=true", {"title": title, "n": number}, status=201)
+    query = {"match": {"title": "run shoe"}}
+    rank_eval = {
+        "requests": [
+            {"id": "q", "request": {"query": query}, "ratings": [{"_index": "shoes", "_id": "0", "rating": 1}]}
+        ],
+        "metric": {"precision": {"k": 2}},
+    }
+    assert call(node, "POST", "shoes/_rank_eval", rank_eval)["metric_score"] == 0.5
+    template = {"source": {"query": {"match": {"title": "{{text}}"}}}, "params": {"text": "shirts"}}
+    assert [hit["_id"] for hit in call(node, "POST", "shoes/_search/template", template)["hits"]["hits"]] == ["2"]
+    scored = {"query": {"script_score": {"query": query, "script": {"source": "doc['n'].value + 1"}}}}
+    assert [hit["_score"] for hit in call(node, "POST", "shoes/_search", scored)["hits"]["hits"]] == [2.0, 1.0]
+
+
+def test_the_folder_holds_everything_and_goes_with_the_node() -> None:
+    with start() as running:
+        assert (running.home / "node.log").stat().st_size > 0
+        process = psutil.Process(running.pid)
+        written = {Path(file.path) for file in process.open_files() if "w" in file.mode}
+        assert all(path.is_relative_to(running.home) for path in written if path.is_file()), written
+    assert not running.home.exists()
+    assert not process.is_running()
+
+
+def test_a_port_that_is_taken_is_in_the_error() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        port = held.getsockname()[1]
+        with pytest.raises(EngineStartError, match=f"port {port} of 127.0.0.1 is taken"), start(port=port):
+            pytest.fail("two listen on one port")
+
+
+PARENT = textwrap.dedent(
+    """
+    import json, sys, time
+    from harness.engines import start
+    with start() as node:
+        print(json.dumps({"pid": node.pid, "home": str(node.home)}), flush=True)
+        time.sleep(600)
+    """
+)
+
+
+@pytest.fixture
+def parent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds a node; a session of its own lets a signal reach all of its group, as Ctrl-C does."""
+    process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, start_new_session=True)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def held(parent: subprocess.Popen[bytes]) -> tuple[psutil.Process, Path]:
+    assert parent.stdout is not None
+    node = json.loads(parent.stdout.readline())
+    return psutil.Process(node["pid"]), Path(node["home"])
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP"])
+def test_a_node_ends_when_its_parent_is_killed(parent: subprocess.Popen[bytes], name: str) -> None:
+    node, home = held(parent)
+    parent.send_signal(signal.Signals[name])
+    parent.wait(PATIENCE)
+    wait_until(lambda: not node.is_running())
+    assert not home.exists()
+
+
+def test_ctrl_c_ends_the_node_before_its_parent(parent: subprocess.Popen[bytes]) -> None:
+    node, home = held(parent)
+    os.killpg(parent.pid, signal.SIGINT)
+    assert parent.wait(PATIENCE) in (-signal.SIGINT, 130)
+    assert not node.is_running()
+    assert not home.exists()
+
+
+def test_a_parent_killed_while_the_node_starts_leaves_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.DEVNULL, env=environment)
+    wait_until(lambda: any(tmp_path.glob("relevance-node-*/data")))
+    (child,) = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    wait_until(lambda: not child.is_running())
+    assert list(tmp_path.glob("relevance-node-*")) == []
+
+
+def test_a_node_that_is_killed_leaves_nothing_once_its_parent_ends() -> None:
+    with start() as running:
+        psutil.Process(running.pid).kill()
+    assert not running.home.exists()
+
+
+def test_up_status_and_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jars").symlink_to(cache_folder() / "jars")
+    monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(tmp_path))
+    code = "from harness.engines import up; print(up().pid)"
+    pid = int(subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True).stdout)
+    try:
+        state = find_running()
+        assert state is not None
+        assert state.pid == pid
+        assert status() == (state,)
+        assert up() == state
+        assert requests.get(state.url, timeout=60).ok
+    finally:
+        stopped = down()
+    assert stopped == (state,)
+    assert not psutil.pid_exists(pid)
+    assert not Path(state.data).exists()
+    assert status() == ()
