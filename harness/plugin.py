@@ -7,6 +7,7 @@ whoever has the package installed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
 
 if TYPE_CHECKING:
-    from harness.collecting.fixture import Relevance
+    from harness.api import Relevance
 
 SESSION = pytest.StashKey[RelevanceSession]()
 FOLDER = "relevance_folder"
@@ -87,13 +88,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def relevance(pytestconfig: pytest.Config) -> Relevance:
+def relevance(pytestconfig: pytest.Config) -> Iterator[Relevance]:
     """
     Runs suites, and scores rankings, in tests written in Python.
 
     ``relevance.run("suites/products.relevance.yaml").mean("nDCG@10")``; the path is relative to the rootdir, as
     node ids are.
     """
-    from harness.collecting.fixture import Relevance
+    from harness.collecting.fixture import SessionRelevance
 
-    return Relevance(pytestconfig.stash[SESSION], pytestconfig.rootpath)
+    session = SessionRelevance(pytestconfig.stash[SESSION], pytestconfig.rootpath)
+    with session:
+        yield session

@@ -13,15 +13,15 @@ import hashlib
 import json
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution import RunOptions
-    from harness.model import Report, SuiteReport
+    from harness.execution import FinishedSuite, RunOptions
+    from harness.model import Run, SuiteReport
 
 __all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
 
@@ -32,9 +32,10 @@ class RunFailed(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A suite that ran."""
+    """A suite that ran; *run* is not read back before somebody asks for it."""
 
     report: SuiteReport
+    run: Callable[[], Run] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,14 @@ class Failed:
 class SuiteRuns:
     """The runs of one process, shared with others where there is a *folder*."""
 
-    def __init__(self, run: Callable[[Path, RunOptions], Report], folder: Path | None = None) -> None:
+    def __init__(self, run: Callable[[Path, RunOptions], FinishedSuite], folder: Path | None = None) -> None:
         self._run = run
         self._folder = folder
         self._done: dict[tuple[Path, RunOptions], Finished | Failed] = {}
 
-    def report_on(self, path: Path, options: RunOptions) -> SuiteReport:
+    def finished(self, path: Path, options: RunOptions) -> Finished:
         """
-        The report on the suite at *path*, which runs if it has not.
+        The run of the suite at *path*, made now if it was not yet.
 
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
@@ -66,7 +67,7 @@ class SuiteRuns:
         done = self._done[key]
         if isinstance(done, Failed):
             raise RunFailed(done.error)
-        return done.report
+        return done
 
     def all(self) -> list[Finished | Failed]:
         """What ran in this process, or in any that shares the folder."""
@@ -87,12 +88,13 @@ class SuiteRuns:
 
     def _execute(self, path: Path, options: RunOptions) -> Finished | Failed:
         try:
-            return Finished(self._run(path, options).suites[0])
+            finished = self._run(path, options)
         except HarnessError as error:
             return Failed(str(path), str(error))
         except Exception:
             # A defect of ours or of a plugin: asked again by each item it would only come again.
             return Failed(str(path), traceback.format_exc())
+        return Finished(finished.report, lambda: finished.run)
 
 
 def read_folder(folder: Path) -> list[Finished | Failed]:
@@ -108,6 +110,7 @@ def _write(file: Path, done: Finished | Failed) -> None:
         from harness.pipeline import make_report
         from harness.report.json import dumps
 
+        _write_run(file.with_suffix(".run"), done.run())
         text = dumps(make_report([done.report]))
     part = file.with_suffix(".part")
     part.write_text(text, encoding="utf-8")
@@ -121,4 +124,20 @@ def _read(file: Path) -> Finished | Failed:
         return Failed(raw["path"], raw["error"])
     from harness.report.json import loads
 
-    return Finished(loads(text, path=str(file)).suites[0])
+    return Finished(loads(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))
+
+
+def _write_run(file: Path, run: Run) -> None:
+    from pydantic import TypeAdapter
+
+    from harness.model import Run
+
+    file.write_text(json.dumps(TypeAdapter(Run).dump_python(run, mode="json")), encoding="utf-8")
+
+
+def _read_run(file: Path) -> Run:
+    from pydantic import TypeAdapter
+
+    from harness.model import Run
+
+    return TypeAdapter(Run).validate_python(json.loads(file.read_text(encoding="utf-8")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
 from harness.collecting.runs import Failed, Finished, SuiteRuns
-from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.collecting.options import PluginOptions
     from harness.collecting.plan import PlannedItem
-    from harness.execution import RunOptions
+    from harness.execution import FinishedSuite, RunOptions
     from harness.model import Report, Suite, SuiteReport
 
 __all__ = ["RelevanceSession"]
@@ -44,7 +44,8 @@ class RelevanceSession:
         self._today = date.today()
         self._is_worker = folder is not None
         self._folder = folder
-        self._node: Node | NodeHost | None = None
+        self._nodes: dict[str | None, Node] = {}
+        self._host: NodeHost | None = None
         self._runs = SuiteRuns(self._run, folder)
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
@@ -55,15 +56,31 @@ class RelevanceSession:
         options = self.options
         return plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
 
-    def report_on(self, path: Path, *, request: str | None = None) -> SuiteReport:
+    def report_on(self, path: Path) -> SuiteReport:
         """
-        The report on the suite at *path*; it runs if it has not.
+        The report on the suite at *path* under the options of this session; it runs if it has not.
 
         Raises:
             RunFailed: it could not be run.
         """
-        options = self.run_options()
-        return self._runs.report_on(path, replace(options, request=request) if request else options)
+        return self._runs.finished(path, self.run_options()).report
+
+    def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
+        """
+        As `report_on`, under other options, with all that the report was made from.
+
+        Raises:
+            RunFailed: it could not be run.
+            SuiteError: it has changed since it ran, and is wrong now.
+        """
+        from harness.execution import FinishedSuite
+        from harness.scoring import score_run
+        from harness.selection import select_queries
+        from harness.suites import load_suite
+
+        done = self._runs.finished(path, options)
+        suite, run = select_queries(load_suite(path, environ), options.tags), done.run()
+        return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
     def run_options(self) -> RunOptions:
         """The options as the pipeline takes them."""
@@ -86,7 +103,7 @@ class RelevanceSession:
             self._folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
             self._runs = SuiteRuns(self._run, self._folder)
             if self.options.embedded:
-                self._node = NodeHost(self.options.engine_version, self._folder)
+                self._host = NodeHost(self.options.engine_version, self._folder)
         return self._folder
 
     def finish(self) -> None:
@@ -117,28 +134,30 @@ class RelevanceSession:
 
     def close(self) -> None:
         """End what was started, and remove what was shared."""
-        if self._node is not None:
-            self._node.close()
+        for node in self._nodes.values():
+            node.close()
+        if self._host is not None:
+            self._host.close()
         if self._folder is not None and not self._is_worker:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _run(self, path: Path, options: RunOptions) -> Report:
-        from harness.pipeline import run_suites
+    def _run(self, path: Path, options: RunOptions) -> FinishedSuite:
+        from harness.pipeline import connections_for, run_with
 
         if options.embedded:
             # The node is the session's own: nobody else's index can be on it.
-            options = replace(
-                options, url=self._embedded().url(), embedded=False, engine_version=None, allow_write=True
-            )
-        return run_suites([_from_here(path)], options, environ=os.environ)
+            url = self._node(options.engine_version).url()
+            options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
+        with connections_for(options, os.environ) as connections:
+            [finished] = run_with(connections, [_from_here(path)], options, environ=os.environ)
+        return finished
 
-    def _embedded(self) -> Node:
-        if self._node is None:
-            version = self.options.engine_version
-            self._node = LocalNode(version) if self._folder is None else RemoteNode(self._folder)
-        if isinstance(self._node, NodeHost):
-            raise HarnessError("the controller runs no suites")
-        return self._node
+    def _node(self, version: str | None) -> Node:
+        """The node of *version*: a worker gets the session's from the controller, and any other is its own."""
+        if version not in self._nodes:
+            shared = self._folder if self.options.embedded and version == self.options.engine_version else None
+            self._nodes[version] = LocalNode(version) if shared is None else RemoteNode(shared)
+        return self._nodes[version]
 
 
 def _from_here(path: Path) -> Path:

@@ -1,0 +1,34 @@
+"""What the fixture `relevance` gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.api import Relevance
+from harness.execution import FinishedSuite, RunOptions
+
+if TYPE_CHECKING:
+    from harness.collecting.session import RelevanceSession
+
+__all__ = ["SessionRelevance"]
+
+
+class SessionRelevance(Relevance):
+    """Runs suites as `Relevance` does, under the options of the session, and each suite once in it."""
+
+    def __init__(self, session: RelevanceSession, root: Path) -> None:
+        """
+        Args:
+            session: Runs the suites, for their items too.
+            root: The folder that relative paths start from.
+        """
+        super().__init__(root, options=session.run_options())
+        self._session = session
+
+    def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
+        if asked.client is not None:
+            # Another client may be another server: what ran over it is nobody else's.
+            return super()._finish(path, asked)
+        return self._session.finished(path, asked, os.environ)

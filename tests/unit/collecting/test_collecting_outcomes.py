@@ -1,0 +1,184 @@
+"""What an item came to, read from the report of its suite."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from harness.collecting.outcomes import Settlement, settle
+from harness.collecting.plan import PlannedItem
+from harness.model import (
+    Engine,
+    Mark,
+    Outcome,
+    Profile,
+    QueryReport,
+    RankedDocument,
+    Status,
+    SuiteReport,
+    Verdict,
+    Waiver,
+)
+
+WAIVER = Waiver("waits for synonyms", date(2027, 1, 1))
+
+
+def verdict(name: str, status: Status, *, blamed: tuple[str, ...] = (), **others: object) -> Verdict:
+    return Verdict(
+        name, f"text of {name}", status, f"reason of {name}", blamed=blamed, mark=Mark("s.yaml", 3, 5), **others
+    )
+
+
+def query(name: str, outcome: Outcome = Outcome.SCORED, reason: str = "", **others: object) -> QueryReport:
+    ranking = (RankedDocument(1, f"document of {name}", grade=2.0, gain=3.0),)
+    return QueryReport(name, f"text of {name}", outcome, reason, ranking=ranking, **others)
+
+
+def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = ()) -> SuiteReport:
+    engine = Engine("opensearch", "3.8.0")
+    return SuiteReport(
+        "shop", "s.yaml", "request", "default", None, engine, Profile.STANDARD, "exponential", 10, (), verdicts, queries
+    )
+
+
+def of_threshold(*verdicts: str) -> PlannedItem:
+    return PlannedItem("item", "headline", Mark(), verdicts=verdicts)
+
+
+def of_query(name: str, *, own: tuple[str, ...] = (), shared: tuple[str, ...] = (), **others: object) -> PlannedItem:
+    return PlannedItem("item", "headline", Mark(), verdicts=own, shared=shared, query=name, **others)
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_a_threshold_is_what_the_gate_says(status: Status) -> None:
+    settled = settle(of_threshold("mean"), report(verdict("mean", status), verdict("other", Status.ERROR)))
+
+    assert (settled.status, settled.reason) == (status, "reason of mean")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ((Status.FAILED, Status.ERROR), Status.ERROR),
+        ((Status.XFAILED, Status.FAILED), Status.FAILED),
+        ((Status.XPASSED, Status.XFAILED), Status.XFAILED),
+        ((Status.PASSED, Status.XPASSED), Status.XPASSED),
+        ((Status.PASSED, Status.WARNED), Status.WARNED),
+        ((Status.SKIPPED, Status.PASSED), Status.PASSED),
+        ((Status.SKIPPED, Status.SKIPPED), Status.SKIPPED),
+    ],
+)
+def test_the_worst_of_a_querys_verdicts_is_the_items(statuses: tuple[Status, Status], expected: Status) -> None:
+    item = of_query("q", own=("one", "two"))
+    verdicts = [verdict(name, status) for name, status in zip(item.verdicts, statuses, strict=True)]
+
+    assert settle(item, report(*verdicts, queries=(query("q"),))).status is expected
+
+
+def test_only_the_verdicts_that_decide_give_the_reason() -> None:
+    item = of_query("q", own=("one", "two", "three"))
+    verdicts = [verdict("one", Status.FAILED), verdict("two", Status.PASSED), verdict("three", Status.FAILED)]
+
+    settled = settle(item, report(*verdicts, queries=(query("q"),)))
+
+    assert settled.reason == "reason of one\nreason of three"
+    assert [title for title, _ in settled.sections] == ["text of one (s.yaml:3:5)", "text of three (s.yaml:3:5)"]
+
+
+def test_a_failure_shows_the_three_worst_queries_in_the_gates_order() -> None:
+    names = ("q1", "q2", "q3", "q4", "q5")
+    failed = verdict("mean", Status.FAILED, blamed=("q5", "q1", "q3", "q2"))
+
+    [(_, text)] = settle(of_threshold("mean"), report(failed, queries=tuple(map(query, names)))).sections
+
+    shown = [name for name in ("q5", "q1", "q3") if f"document of {name}" in text]
+    assert shown == ["q5", "q1", "q3"]
+    assert text.index("text of q5") < text.index("text of q1") < text.index("text of q3")
+    assert "document of q2" not in text
+    assert text.endswith("and 1 more")
+
+
+def test_of_a_verdict_on_many_queries_a_querys_item_shows_itself_only() -> None:
+    failed = verdict("every", Status.FAILED, blamed=("q1", "q2"))
+    settled = settle(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
+
+    assert settled.status is Status.FAILED
+    [(_, text)] = settled.sections
+    assert "document of q2" in text
+    assert "document of q1" not in text
+
+
+def test_a_query_that_a_shared_verdict_does_not_blame_passes() -> None:
+    failed = verdict("every", Status.FAILED, blamed=("q1",))
+    settled = settle(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
+
+    assert settled.status is Status.PASSED
+
+
+def test_a_query_expected_to_fail_is_forgiven_what_a_shared_verdict_blames_it_for() -> None:
+    failed = verdict("every", Status.FAILED, blamed=("q",))
+    settled = settle(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
+
+    assert (settled.status, settled.waiver) == (Status.XFAILED, WAIVER)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])
+def test_a_query_of_which_nothing_is_asked_still_needs_its_answer(outcome: Outcome) -> None:
+    settled = settle(of_query("q"), report(queries=(query("q", outcome, "503 from the engine"),)))
+
+    assert settled.status is Status.ERROR
+    assert settled.reason == f"query q: {outcome}: 503 from the engine"
+
+
+@pytest.mark.parametrize(("skipped", "expected"), [(False, Status.FAILED), (True, Status.SKIPPED)])
+def test_an_undefined_query_fails_unless_the_suite_leaves_such_out(*, skipped: bool, expected: Status) -> None:
+    undefined = report(queries=(query("q", Outcome.UNDEFINED, "no document is relevant"),))
+    settled = settle(of_query("q", skip_undefined=skipped), undefined)
+
+    assert settled.status is expected
+    assert "no document is relevant" in settled.reason
+
+
+def test_zero_hits_of_which_nothing_is_asked_pass_and_are_named() -> None:
+    settled = settle(of_query("q"), report(queries=(query("q", Outcome.ZERO_HITS),)))
+
+    assert settled.status is Status.PASSED
+    assert ("relevance.outcome", "zero hits") in settled.properties
+
+
+def test_a_verdict_that_is_not_there_is_an_error() -> None:
+    settled = settle(of_threshold("mean"), report(verdict("median", Status.PASSED)))
+
+    assert settled.status is Status.ERROR
+    assert "mean" in settled.reason
+
+
+def test_properties_are_builtin_and_say_what_was_measured() -> None:
+    measured = verdict("mean", Status.FAILED, observed=0.7, required=0.8)
+    assert properties(settle(of_threshold("mean"), report(measured))) == {
+        "relevance.observed": 0.7,
+        "relevance.required": 0.8,
+        "relevance.gain": "exponential",
+        "relevance.engine": "opensearch 3.8.0",
+    }
+
+
+def test_a_querys_properties_hold_its_scores_and_the_numbers_of_each_threshold() -> None:
+    item = of_query("q", own=("one", "two"))
+    verdicts = [verdict("one", Status.PASSED, observed=1.0, required=0.5), verdict("two", Status.PASSED)]
+    scored = query("q", scores={"nDCG@10": 0.25, "AP": None})
+
+    found = properties(settle(item, report(*verdicts, queries=(scored,))))
+
+    assert found["relevance.nDCG@10"] == 0.25
+    assert "relevance.AP" not in found
+    assert found["relevance.observed.one"] == 1.0
+    assert found["relevance.outcome"] == "scored"
+    assert {type(value) for value in found.values()} <= {str, int, float}
+
+
+def properties(settled: Settlement) -> dict[str, object]:
+    found = dict(settled.properties)
+    assert len(found) == len(settled.properties)
+    return found

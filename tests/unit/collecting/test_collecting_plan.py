@@ -1,0 +1,137 @@
+"""Which items a suite has."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+
+from harness.collecting.plan import PlannedItem, plan_items
+from harness.measures import parse_measure
+from harness.model import (
+    InTop,
+    Mark,
+    Operator,
+    Query,
+    ScoreCondition,
+    StatisticKind,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+
+TODAY = date(2026, 6, 15)
+NDCG = parse_measure("nDCG@10")
+
+
+def threshold(statistic: StatisticKind, text: str, **others: object) -> Threshold:
+    return Threshold(text, ScoreCondition(statistic, NDCG, Operator.AT_LEAST, 0.5), **others)
+
+
+MEAN = threshold(StatisticKind.MEAN, "mean nDCG@10 >= 0.5", mark=Mark("s.yaml", 7, 5))
+EVERY = threshold(StatisticKind.EVERY, "every nDCG@10 >= 0.5")
+EVERY_TAIL = threshold(StatisticKind.EVERY, "every nDCG@10 >= 0.5 for tail", tag="tail")
+OWN = Threshold("a in top 3", InTop("a", 3), markers=("slow",))
+
+
+def suite(*queries: Query, thresholds: tuple[Threshold, ...] = (), **others: object) -> Suite:
+    return Suite("shop", "s.yaml", Target(), {}, (NDCG,), queries, thresholds, **others)
+
+
+def plan(of: Suite, *, each_query: bool = False, tags: tuple[str, ...] = ()) -> dict[str, PlannedItem]:
+    items = plan_items(of, each_query=each_query, tags=tags, today=TODAY)
+    by_name = {item.name: item for item in items}
+    assert len(by_name) == len(items), "names are unique"
+    return by_name
+
+
+def test_one_item_a_threshold_and_one_a_query_with_its_own() -> None:
+    items = plan(
+        suite(Query("shoes", "red shoes", thresholds=(OWN, OWN)), Query("boots", "b"), thresholds=(MEAN, EVERY))
+    )
+
+    assert list(items) == ["mean-nDCG-10-ge-0.5", "every-nDCG-10-ge-0.5", "query.shoes"]
+    assert items["query.shoes"].verdicts == ("query.shoes.a-in-top-3", "query.shoes.a-in-top-3-2")
+    assert items["query.shoes"].shared == ()
+
+
+def test_a_threshold_says_where_it_stands() -> None:
+    item = plan(suite(Query("q", "q"), thresholds=(MEAN,)))["mean-nDCG-10-ge-0.5"]
+
+    assert item.mark == Mark("s.yaml", 7, 5)
+    assert item.headline == "shop: mean nDCG@10 >= 0.5"
+    assert ("relevance.threshold", "mean nDCG@10 >= 0.5") in item.properties
+
+
+def test_each_query_is_held_to_the_thresholds_of_every_query_it_falls_under() -> None:
+    of = suite(
+        Query("shoes", "s", tags=("head",)),
+        Query("boots", "b", tags=("tail",), thresholds=(OWN,)),
+        thresholds=(MEAN, EVERY, EVERY_TAIL),
+    )
+
+    items = plan(of, each_query=True)
+
+    every, every_tail = "every-nDCG-10-ge-0.5", "every-nDCG-10-ge-0.5-for-tail"
+    assert items["query.shoes"].shared == (every,)
+    assert items["query.boots"].shared == (every, every_tail)
+    assert items["query.boots"].verdicts == ("query.boots.a-in-top-3",)
+
+
+@pytest.mark.parametrize("text", ["ascii only", "Größe: 42½ — “rot”", "靴", "a/b::c[d]", "  ", "-", "x" * 300])
+def test_names_survive_node_ids_and_junit_xml(text: str) -> None:
+    items = plan(suite(Query(text, text), Query("ascii-only", "b")), each_query=True)
+
+    assert len(items) == 2
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+", name) for name in items)
+
+
+def test_a_query_may_be_called_like_a_threshold_of_another() -> None:
+    items = plan(suite(Query("a", "a", thresholds=(OWN,)), Query("a.a-in-top-3", "b")), each_query=True)
+
+    assert sorted(items) == ["query.a", "query.a.a-in-top-3-2"]
+    assert items["query.a"].verdicts == ("query.a.a-in-top-3",)
+
+
+def test_tags_and_the_id_are_keywords_and_only_markers_are_markers() -> None:
+    of = suite(
+        Query("shoes", "s", tags=("head",), markers=("wip",), thresholds=(OWN,)),
+        thresholds=(EVERY_TAIL,),
+        markers=("nightly",),
+    )
+
+    items = plan(of)
+
+    assert items["query.shoes"].keywords == ("shop", "shoes", "head")
+    assert items["query.shoes"].markers == ("nightly", "wip", "slow")
+    assert items["every-nDCG-10-ge-0.5-for-tail"].keywords == ("shop", "tail")
+    assert items["every-nDCG-10-ge-0.5-for-tail"].markers == ("nightly",)
+
+
+@pytest.mark.parametrize(("until", "holds"), [(None, True), (TODAY, True), (date(2026, 6, 14), False)])
+def test_a_skip_holds_until_the_end_of_its_last_day(until: date | None, *, holds: bool) -> None:
+    waiver = Waiver("not indexed yet", until)
+    skipped = threshold(StatisticKind.MEAN, "mean nDCG@10 >= 0.5", skip=waiver)
+
+    items = plan(suite(Query("q", "q", thresholds=(OWN,), skip=waiver), thresholds=(skipped,)))
+
+    assert [item.skip for item in items.values()] == [waiver if holds else None] * 2
+
+
+def test_tags_select_the_queries_that_have_one_and_the_thresholds_for_one() -> None:
+    of = suite(
+        Query("shoes", "s", tags=("head",)),
+        Query("boots", "b", tags=("tail", "wet")),
+        thresholds=(MEAN, EVERY_TAIL),
+    )
+
+    items = plan(of, each_query=True, tags=("tail", "other"))
+
+    assert {name: item.selected for name, item in items.items()} == {
+        "mean-nDCG-10-ge-0.5": False,
+        "every-nDCG-10-ge-0.5-for-tail": True,
+        "query.shoes": False,
+        "query.boots": True,
+    }

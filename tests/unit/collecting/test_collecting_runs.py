@@ -1,0 +1,188 @@
+"""A suite runs once, whoever asks."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
+from harness.errors import SuiteError
+from harness.execution import FinishedSuite, RunOptions
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    Profile,
+    Ranking,
+    Run,
+    Suite,
+    SuiteReport,
+    Target,
+)
+
+OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
+RUN = Run(
+    {
+        "ranked": Ranking((Hit("a", 1.5, "A title"), Hit("b")), total=2, took=3.0, duplicates=("a",)),
+        "nothing": Ranking(),
+        "odd": Ranking((Hit("a", math.inf),), total_is_lower_bound=True),
+        "failed": Failure(FailureKind.SHARDS, "one of two failed", 200),
+    },
+    Engine("elasticsearch", "9.4.3", stated=True),
+    "candidate",
+    "products",
+    0.25,
+)
+
+
+def finished(path: Path, run: Run = RUN) -> FinishedSuite:
+    report = SuiteReport(
+        "shop", str(path), run.request, "default", None, run.engine, Profile.STANDARD, "linear", 10, (), (), ()
+    )
+    return FinishedSuite(Suite("shop", str(path), Target(), {}, (), ()), run, (), report)
+
+
+class Runner:
+    """Counts its calls, and raises where it was told to."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.calls: list[tuple[Path, RunOptions]] = []
+        self._error = error
+
+    def __call__(self, path: Path, options: RunOptions) -> FinishedSuite:
+        self.calls.append((path, options))
+        if self._error is not None:
+            raise self._error
+        return finished(path)
+
+
+def test_in_one_process_it_runs_once_for_each_path_and_options(tmp_path: Path) -> None:
+    runner = Runner()
+    runs = SuiteRuns(runner)
+
+    for options in (OPTIONS, OPTIONS, RunOptions(request="candidate")):
+        runs.finished(tmp_path / "a.yaml", options)
+    runs.finished(tmp_path / "sub" / ".." / "a.yaml", OPTIONS)
+
+    assert runner.calls == [(tmp_path / "a.yaml", OPTIONS), (tmp_path / "a.yaml", RunOptions(request="candidate"))]
+    assert len(runs.all()) == 2
+
+
+def test_processes_that_share_a_folder_share_what_ran(tmp_path: Path) -> None:
+    first, second = Runner(), Runner()
+
+    there = SuiteRuns(first, tmp_path / "shared").finished(tmp_path / "a.yaml", OPTIONS)
+    here = SuiteRuns(second, tmp_path / "shared").finished(tmp_path / "a.yaml", OPTIONS)
+
+    assert (len(first.calls), len(second.calls)) == (1, 0)
+    assert here.report == there.report
+    assert here.run() == RUN
+
+
+def test_a_folder_keeps_other_options_apart(tmp_path: Path) -> None:
+    runner = Runner()
+    for options in (OPTIONS, RunOptions(), RunOptions(embedded=True)):
+        SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", options)
+
+    assert [options for _, options in runner.calls] == [OPTIONS, RunOptions(), RunOptions(embedded=True)]
+    assert len(SuiteRuns(runner, tmp_path).all()) == 3
+
+
+@pytest.mark.parametrize("folder", [None, "shared"])
+def test_what_went_wrong_is_said_to_all_who_ask(tmp_path: Path, folder: str | None) -> None:
+    runner = Runner(SuiteError.at("a.yaml", 3, 5, "variable INDEX is not set"))
+    runs = SuiteRuns(runner, tmp_path / folder if folder else None)
+    others = SuiteRuns(runner, tmp_path / folder) if folder else runs
+
+    for asked in (runs, runs, others):
+        with pytest.raises(RunFailed, match=r"^a\.yaml:3:5: variable INDEX is not set$"):
+            asked.finished(tmp_path / "a.yaml", OPTIONS)
+
+    assert len(runner.calls) == 1
+    assert others.all() == [Failed(str(tmp_path / "a.yaml"), "a.yaml:3:5: variable INDEX is not set")]
+
+
+def test_a_defect_is_told_with_its_traceback_and_not_tried_again(tmp_path: Path) -> None:
+    runner = Runner(ZeroDivisionError("of ours"))
+    runs = SuiteRuns(runner)
+
+    for _ in range(2):
+        with pytest.raises(RunFailed, match=r"(?s)Traceback.*ZeroDivisionError: of ours"):
+            runs.finished(tmp_path / "a.yaml", OPTIONS)
+
+    assert len(runner.calls) == 1
+
+
+def test_an_interrupt_is_nobodys_result(tmp_path: Path) -> None:
+    def interrupted(_path: Path, _options: RunOptions) -> FinishedSuite:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SuiteRuns(interrupted, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+
+    runner = Runner()
+    SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    assert len(runner.calls) == 1
+
+
+PROCESS = """
+import os, signal, sys
+from pathlib import Path
+from harness.collecting.runs import SuiteRuns
+from harness.execution import FinishedSuite, RunOptions
+from harness.model import Engine, Profile, Run, Suite, SuiteReport, Target
+
+folder, task = Path(sys.argv[1]), sys.argv[2]
+
+def run(path, options):
+    with (folder / "calls").open("ab") as calls:
+        calls.write(b"x")
+    if task == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    engine = Engine("elasticsearch", "9.4.3")
+    report = SuiteReport("s", "s", "r", "c", None, engine, Profile.STANDARD, "linear", 10, (), (), ())
+    return FinishedSuite(Suite("s", "s", Target(), {}, (), ()), Run({}, engine), (), report)
+
+print("ready", flush=True)
+sys.stdin.readline()
+SuiteRuns(run, folder / "shared").finished(Path("/a.yaml"), RunOptions())
+"""
+
+
+def process(folder: Path, task: str) -> subprocess.Popen[str]:
+    """One that waits for a line before it asks for the run."""
+    command = [sys.executable, "-c", PROCESS, str(folder), task]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    return started
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as only POSIX can")
+def test_the_lock_of_a_killed_process_is_let_go(tmp_path: Path) -> None:
+    killed = process(tmp_path, "die")
+    killed.communicate("go\n")
+    assert killed.returncode == -signal.SIGKILL
+
+    runner = Runner()
+    assert isinstance(SuiteRuns(runner, tmp_path / "shared").finished(Path("/a.yaml"), RunOptions()), Finished)
+    assert len(runner.calls) == 1
+
+
+def test_of_processes_that_ask_at_once_one_runs_it(tmp_path: Path) -> None:
+    together = [process(tmp_path, "run") for _ in range(3)]
+    for each in together:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    for each in together:
+        each.communicate()
+
+    assert [each.returncode for each in together] == [0] * 3
+    assert (tmp_path / "calls").read_bytes() == b"x"
