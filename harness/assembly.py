@@ -180,9 +180,9 @@ def _ideal(ranking: Ranking, query: Query, suite: Suite) -> tuple[RankedDocument
 
 
 def _relevant(query: Query, gain: Gain) -> list[str]:
-    """Documents of positive gain, the greatest gain first; equal ones in the order in which they were judged."""
-    gains = {document: gain_of(gain, grade) for document, grade in query.judgments.items()}
-    return sorted((document for document in gains if gains[document] > 0), key=lambda document: -gains[document])
+    """Documents of positive gain: the greatest gain first, equal ones by grade, then by id."""
+    ordered = sorted((-gain_of(gain, grade), -grade, document) for document, grade in query.judgments.items())
+    return [document for negative_gain, _, document in ordered if negative_gain < 0]
 
 
 def _gain(query: Query, document: str, gain: Gain) -> float | None:

@@ -146,7 +146,7 @@ class SuiteExecution:
             index = self._build_index(active.fixture, search)
             active = replace(active, target=replace(active.target, index=index))
         on_done = None if self.progress is None else self.progress.queries_done
-        return execute(active, search, request=self.options.request, progress=on_done)
+        return execute(active, search, request=self.options.request, progress=on_done, today=self.options.day())
 
     def _build_index(self, fixture: Fixture, search: Search) -> str:
         from harness.search.fixtures import ensure_index

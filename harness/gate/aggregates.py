@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from harness.gate.comparing import shortfall
+from harness.gate.comparing import merit
 from harness.model import ScoreCondition, StatisticKind
 
 __all__ = ["aggregate", "mean", "median", "queries_required", "worst_first"]
@@ -41,10 +41,10 @@ def queries_required(share: float, counted: int) -> int:
 def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[str]:
     """The queries of *values* by how far they miss what the condition asks of one query; equal ones by their id."""
 
-    def badness(query: str) -> tuple[float, str]:
-        return -shortfall(values[query], condition.operator, condition.required), query
+    def order(query: str) -> tuple[float, str]:
+        return merit(values[query], condition.operator, condition.required), query
 
-    return sorted(values, key=badness)
+    return sorted(values, key=order)
 
 
 def aggregate(condition: ScoreCondition, values: Mapping[str, float]) -> float:

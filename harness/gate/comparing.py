@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.model import Operator
 from harness.thresholds import TOLERANCE
 
-__all__ = ["holds", "shortfall"]
+__all__ = ["holds", "merit"]
 
 
 def holds(observed: float, operator: Operator, required: float) -> bool:
@@ -26,10 +26,8 @@ def holds(observed: float, operator: Operator, required: float) -> bool:
     return observed < required - TOLERANCE
 
 
-def shortfall(observed: float, operator: Operator, required: float) -> float:
-    """How far *observed* is on the wrong side of *required*; negative on the right side. Greater is worse."""
+def merit(observed: float, operator: Operator, required: float) -> float:
+    """A number by which values are put in order: the greater, the better *observed* serves the comparison."""
     if operator is Operator.EQUAL:
-        return abs(observed - required)
-    if operator in (Operator.AT_LEAST, Operator.ABOVE):
-        return required - observed
-    return observed - required
+        return -abs(observed - required)
+    return observed if operator in (Operator.AT_LEAST, Operator.ABOVE) else -observed

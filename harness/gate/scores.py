@@ -47,7 +47,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
     passed = holds(observed, condition.operator, condition.required)
     short = [query for query in worst_first(condition, scope.counted) if not _meets(condition, scope.counted[query])]
     sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
-    if not passed and condition.statistic is not StatisticKind.QUERY:
+    if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; worst: {_with_values(condition, scope.counted, short)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,

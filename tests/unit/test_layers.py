@@ -1,0 +1,137 @@
+"""Imports point one way, wherever in a module they stand: never to a layer above, never in a circle."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import harness
+
+ROOT = Path(harness.__file__).parent
+
+LAYERS = (
+    ("errors",),
+    ("model",),
+    ("spelling", "sources", "masking", "waivers"),
+    ("metrics", "statistics"),
+    ("measures",),
+    ("thresholds", "formats"),
+    ("selection", "scoring", "evaluation", "comparison"),
+    ("gate",),
+    ("assembly", "report"),
+    ("suites", "config", "search", "engines", "baseline"),
+    ("runner", "connections"),
+    ("execution",),
+    ("pipeline",),
+    ("api",),
+    ("collecting", "scaffold"),
+    ("plugin", "cli", "__main__"),
+)
+"""From the lowest to the highest; a module may import from its own layer and from those before it."""
+
+LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
+
+PURE = ("errors", "model", "metrics", "statistics", "measures", "thresholds", "selection", "scoring", "evaluation",
+        "comparison", "gate", "assembly")  # fmt: skip
+DOORS_TO_THE_WORLD = {
+    "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
+    "socket", "subprocess", "tempfile", "threading", "time", "urllib",
+}  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    parts = ("harness", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py")) if "__pycache__" not in path.parts}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that *path* imports, inside functions and for type checkers too."""
+    return _imports(path, ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def imported_at_once(path: Path) -> Iterator[str]:
+    """Only what is imported together with *path*, before any of its functions is called."""
+    return _imports(path, ast.parse(path.read_text(encoding="utf-8")).body)
+
+
+def _imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide where a thing comes from"
+            yield from (_target(node.module, alias.name) for alias in node.names)
+
+
+def _target(module: str, name: str) -> str:
+    submodule = f"{module}.{name}"
+    return submodule if submodule in MODULES else module
+
+
+def unit_of(module: str) -> str | None:
+    """The layer's name for a module of the harness; None for the package itself, which holds only the version."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else None
+
+
+def ours(names: Iterable[str]) -> set[str]:
+    return {name for name in names if name.split(".")[0] == "harness" and name != "harness"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_has_a_layer_and_imports_nothing_from_above_it(module):
+    unit = unit_of(module)
+    if unit is None:
+        assert ours(imported(MODULES[module])) == set()
+        return
+    assert unit in LAYER_OF, f"harness/{unit} has no layer: give it one in LAYERS"
+    for name in ours(imported(MODULES[module])):
+        target = unit_of(name)
+        assert target in LAYER_OF, f"{module} imports {name}, which has no layer"
+        assert LAYER_OF[target] <= LAYER_OF[unit], f"{module} imports {name} from a layer above its own"
+
+
+def test_no_module_has_to_be_imported_before_itself():
+    graph = {module: ours(imported_at_once(path)) - {module} for module, path in MODULES.items()}
+    _refuse_circles(graph)
+
+
+def test_no_part_imports_another_that_imports_it():
+    parts: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        unit = unit_of(module)
+        if unit is not None:
+            parts.setdefault(unit, set()).update(filter(None, map(unit_of, ours(imported(path)))))
+    _refuse_circles({unit: targets - {unit} for unit, targets in parts.items()})
+
+
+def _refuse_circles(graph: dict[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("imports run in a circle: " + " -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if unit_of(module) in PURE])
+def test_the_core_reaches_for_no_file_no_clock_and_no_network(module):
+    reached = {name.split(".")[0] for name in imported(MODULES[module])} & DOORS_TO_THE_WORLD
+    if unit_of(module) == "errors":
+        reached -= {"pathlib"}  # a type in a signature
+    assert reached == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_nobody_imports_pytest_s_private_parts(module):
+    assert not any(name.split(".")[0] == "_pytest" for name in imported(MODULES[module]))
+
+
+def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
+    source = tmp_path / "example.py"
+    source.write_text("def f():\n    from harness.gate import verdicts\n    import os.path\n")
+    assert set(imported(source)) == {"harness.gate.verdicts", "os.path"}
+    assert set(imported_at_once(source)) == set()
