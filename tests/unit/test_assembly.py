@@ -1,0 +1,174 @@
+"""The report says what the run gave: rankings with grades and gains, ideals, what is missing, figures over queries."""
+
+import pytest
+
+from harness.assembly import assemble, mask_report
+from harness.measures import parse_measure
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    GainKind,
+    Hit,
+    MissingDocument,
+    Outcome,
+    Query,
+    RankedDocument,
+    Ranking,
+    Run,
+    Status,
+    Suite,
+    Target,
+    Verdict,
+    Waiver,
+)
+from harness.scoring import score_run
+
+MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
+
+
+def report_on(queries, responses, *, verdicts=(), located=None, **fields):
+    suite = Suite("suite", "s.relevance.yaml", Target(), {}, MEASURES, tuple(queries), **fields)
+    run = Run(responses, Engine("opensearch", "3.8.0"), "current", "products", 0.25)
+    scores = score_run(suite, run)
+    return assemble(suite, run, scores, verdicts, located=located or {}, cluster="default", notes=["first"])
+
+
+QUERY = Query("shoes", "red shoes", tags=("head",), judgments={"a": 3, "b": 0, "c": 1, "d": 1, "e": 2})
+
+
+def test_what_ran_where_is_in_the_report():
+    report = report_on([QUERY], {"shoes": Ranking()}, gain=Gain(GainKind.LINEAR), depth=3)
+    assert (report.name, report.path, report.request, report.cluster, report.index) == (
+        "suite",
+        "s.relevance.yaml",
+        "current",
+        "default",
+        "products",
+    )
+    assert (str(report.engine), report.gain, report.depth, report.seconds) == ("opensearch 3.8.0", "linear", 3, 0.25)
+
+
+def test_a_ranking_stands_beside_its_grades_gains_and_ties():
+    hits = (Hit("b", 2.0, "Boot"), Hit("x", 1.0), Hit("a", 1.0), Hit("c", 0.5))
+    [query] = report_on([QUERY], {"shoes": Ranking(hits, total=40, took=3)}).queries
+    assert query.ranking == (
+        RankedDocument(1, "b", 0, 0.0, 2.0, "Boot"),
+        RankedDocument(2, "x", None, None, 1.0, None, tied=True),
+        RankedDocument(3, "a", 3, 7.0, 1.0, None, tied=True),
+        RankedDocument(4, "c", 1, 1.0, 0.5),
+    )
+    assert (query.total, query.took, query.judged, query.tags) == (40, 3, 5, ("head",))
+
+
+def test_hits_without_scores_are_not_tied():
+    [query] = report_on([QUERY], {"shoes": Ranking((Hit("a"), Hit("b")))}).queries
+    assert [document.tied for document in query.ranking] == [False, False]
+
+
+def test_the_ideal_holds_the_best_judged_documents_down_to_the_depth():
+    hits = (Hit("c", 1.0, "Clog"),)
+    [query] = report_on([QUERY], {"shoes": Ranking(hits)}, depth=3).queries
+    assert query.ideal == (
+        RankedDocument(1, "a", 3, 7.0),
+        RankedDocument(2, "e", 2, 3.0),
+        RankedDocument(3, "c", 1, 1.0, None, "Clog"),
+    )
+
+
+def test_neither_ideal_nor_missing_holds_a_document_of_no_gain():
+    table = Gain(GainKind.MAP, ((0, 0), (1, -1), (2, 5), (3, 5)))
+    [query] = report_on([QUERY], {"shoes": Ranking()}, gain=table).queries
+    assert [document.id for document in query.ideal] == ["a", "e"]
+    assert query.missing == (MissingDocument("a", 3), MissingDocument("e", 2))
+
+
+def test_where_missing_documents_rank_comes_from_the_deeper_search():
+    found = (MissingDocument("a", 3, rank=57, searched=1000),)
+    [query] = report_on([QUERY], {"shoes": Ranking()}, located={"shoes": found}).queries
+    assert query.missing == found
+
+
+def test_a_query_without_an_answer_has_no_missing_documents():
+    [query] = report_on([QUERY], {"shoes": Failure(FailureKind.TIMEOUT, "30 s")}).queries
+    assert (query.outcome, query.reason) == (Outcome.ERROR, "timeout: 30 s")
+    assert (query.ranking, query.missing) == ((), ())
+    assert query.scores == {"nDCG@3": None, "P(rel=2)@3": None, "Judged@3": None}
+
+
+@pytest.mark.parametrize(
+    ("query", "response", "outcome", "reason"),
+    [
+        (Query("q", "q", judgments={"a": 2}), Ranking((Hit("a"),)), Outcome.SCORED, ""),
+        (Query("q", "q", judgments={"a": 2}), Ranking(), Outcome.ZERO_HITS, "the engine returned no document"),
+        (
+            Query("q", "q", judgments={"a": 1}),
+            Ranking((Hit("a"),)),
+            Outcome.UNDEFINED,
+            "P(rel=2)@3: no judged document has a grade of at least 2",
+        ),
+        (
+            Query("q", "q"),
+            Ranking(),
+            Outcome.UNDEFINED,
+            "nDCG@3, P(rel=2)@3: no judged document has a positive gain",
+        ),
+        (Query("q", "q", skip=Waiver("winter")), None, Outcome.SKIPPED, "winter"),
+        (Query("q", "q"), None, Outcome.NOT_RUN, "the query was not sent"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Outcome) else "",
+)
+def test_a_query_has_one_outcome(query, response, outcome, reason):
+    [found] = report_on([query], {} if response is None else {"q": response}).queries
+    assert (found.outcome, found.reason) == (outcome, reason)
+
+
+def test_a_summary_counts_who_went_in_and_who_did_not():
+    names = ("a", "b", "c", "d")
+    queries = [Query(name, name, judgments={"x": 3}) for name in names] + [Query("e", "e")]
+    responses = {
+        "a": Ranking((Hit("x"),)),
+        "b": Ranking((Hit("y"), Hit("x"))),
+        "c": Ranking(),
+        "d": Failure(FailureKind.ERROR, "gone"),
+        "e": Ranking((Hit("y"),)),
+    }
+    ndcg, relevant, judged = report_on(queries, responses).summaries
+    second = 1 / 1.584962500721156
+    assert ndcg.mean == pytest.approx((1 + second) / 3)
+    assert (ndcg.median, ndcg.least, ndcg.greatest) == (pytest.approx(second), 0.0, 1.0)
+    assert (ndcg.measure, ndcg.gain, ndcg.counted, ndcg.left_out) == ("nDCG@3", "exponential", 3, 2)
+    assert (relevant.gain, relevant.counted) == ("", 3)
+    assert (judged.counted, judged.left_out) == (4, 1)
+
+
+def test_a_summary_of_nothing_has_no_figures():
+    [summary, *_] = report_on([QUERY], {}).summaries
+    assert (summary.mean, summary.median, summary.least, summary.greatest) == (None, None, None, None)
+    assert (summary.counted, summary.left_out) == (0, 1)
+
+
+def test_notes_say_what_a_reader_must_know():
+    ranking = Ranking((Hit("a"), Hit("x"), Hit("y")), duplicates=("a",))
+    assert report_on([QUERY], {"shoes": ranking}).notes == (
+        "first",
+        "no thresholds: nothing was gated",
+        "1 of 3 hits are judged (33.3%)",
+        "documents returned twice are counted once: shoes",
+    )
+    verdict = Verdict("v", "t", Status.PASSED, "r")
+    assert report_on([QUERY], {"shoes": Ranking()}, verdicts=[verdict]).notes == ("first",)
+
+
+def test_masking_reaches_every_text_that_a_server_or_a_variable_may_have_given():
+    secret = "hunter2"
+    verdict = Verdict("mean", "mean", Status.ERROR, f"login {secret} refused")
+    query = Query("q", f"text {secret}", judgments={"x": 1})
+    report = report_on([query], {"q": Ranking((Hit("x", 1.0, f"title {secret}"),))}, verdicts=[verdict])
+    failed = report_on([query], {"q": Failure(FailureKind.ERROR, f"no {secret}")})
+    for unmasked in (report, failed):
+        assert secret in repr(unmasked)
+        masked = mask_report(unmasked, lambda text: text.replace(secret, "${PASSWORD}"))
+        assert secret not in repr(masked)
+        assert masked.queries[0].scores == unmasked.queries[0].scores
