@@ -35,6 +35,7 @@ __all__ = [
     "profile_gain",
     "register_measure",
     "score_query",
+    "settings_of",
 ]
 
 _REGISTRY = Registry(DEFINITIONS)
@@ -80,7 +81,7 @@ def measure_range(measure: Measure, gain: Gain | None = None) -> Range:
 
     *gain* is the suite's, used where the measure's text gives none; None stands for the standard one.
     """
-    settings = _settings(measure, gain, Profile.STANDARD)
+    settings = settings_of(measure, gain, Profile.STANDARD)
     return definition_of(measure).reach(settings)
 
 
@@ -126,7 +127,7 @@ def score_query(
     0.7985
     """
     rules = rules_of(profile)
-    settings = _settings(measure, gain, profile)
+    settings = settings_of(measure, gain, profile)
     if rules.sorts and scores is not None:
         known = [score for score in scores if score is not None]
         ranking = by_score(ranking, known) if len(known) == len(scores) else ranking
@@ -196,7 +197,8 @@ def _canonical(name: str, parameters: Sequence[tuple[str, Parameter]], cutoff: i
 
 
 @lru_cache(maxsize=512)
-def _settings(measure: Measure, gain: Gain | None, profile: Profile) -> Settings:
+def settings_of(measure: Measure, gain: Gain | None, profile: Profile) -> Settings:
+    """*measure* made ready: defaults filled in, the gain in force chosen."""
     defaults = {name: kind.default for name, kind in definition_of(measure).parameters.items()}
     values = {**defaults, **dict(measure.parameters)}
     return Settings(measure.cutoff, gain_in_force(measure, gain, profile), values)

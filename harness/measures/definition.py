@@ -69,7 +69,8 @@ class Definition:
 
     *formula* computes it for one graded ranking, which is cut at the cutoff already. *parameters* maps each name that
     may stand in parentheses to its kind, in the order of the canonical text. *summed* marks counts, for which a sum
-    over the queries says more than a mean. *reach* gives the range of its values.
+    over the queries says more than a mean. *reach* gives the range of its values. *batched*: `harness.measures.batched`
+    has a formula for many queries at once.
     """
 
     name: str
@@ -79,3 +80,4 @@ class Definition:
     needs: Needs = Needs.RELEVANT
     reach: Reach = unit_range
     summed: bool = False
+    batched: bool = False

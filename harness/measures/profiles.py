@@ -19,19 +19,20 @@ class Rules:
     A profile.
 
     *gain* holds where neither a measure's text nor the caller gives one. *zero_undefined*: a query with nothing
-    relevant scores 0. *sorts*: hits are ordered by score, not taken as they come. *formulas* replaces those of the
-    registry by name.
+    relevant scores 0. *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score,
+    not taken as they come. *formulas* replaces those of the registry by name.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL
     zero_undefined: bool = False
+    skips_unjudged: bool = False
     sorts: bool = False
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
 
 RULES: Mapping[Profile, Rules] = {
     Profile.STANDARD: Rules(),
-    Profile.TREC: Rules(GainKind.LINEAR, zero_undefined=True, sorts=True),
+    Profile.TREC: Rules(GainKind.LINEAR, zero_undefined=True, skips_unjudged=True, sorts=True),
     Profile.RANK_EVAL: Rules(zero_undefined=True),
     Profile.OPENSEARCH_SRW: Rules(zero_undefined=True),
     Profile.QUEPID: Rules(zero_undefined=True),

@@ -1,0 +1,188 @@
+"""
+Judgments and rankings of many queries become scores.
+
+`harness.measures.score_query` scores one query in plain Python. Here many are scored at once, with numpy where it is
+installed and there is enough to do that its import pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from math import fsum, isnan
+from typing import TYPE_CHECKING
+
+from harness.errors import UndefinedScore, UsageError
+from harness.measures import deepest_cutoff, definition_of, score_query
+from harness.measures.profiles import by_score, rules_of
+from harness.model import Gain, Measure, Profile
+
+if TYPE_CHECKING:
+    from harness.metrics.batch import Batch
+
+__all__ = ["Evaluation", "evaluate"]
+
+Judgments = Mapping[str, Mapping[str, float]]
+Rankings = Mapping[str, Sequence[str]]
+Scores = Mapping[str, Sequence[float | None]]
+
+WORTH_NUMPY = 5_000
+"""Hits from which on the import of numpy pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """
+    The scores of a run.
+
+    *scores* maps the text of a measure to the value of each query, None where it is undefined; a query that is in no
+    mean is not there. *missing* names judged queries that the run does not hold, *unjudged* queries of the run
+    without judgments. *summed* names the measures that count documents.
+    """
+
+    profile: Profile
+    scores: Mapping[str, Mapping[str, float | None]]
+    missing: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    summed: frozenset[str] = field(default_factory=frozenset)
+
+    def mean(self, measure: str) -> float | None:
+        """The mean over the queries that have a value, None where there is none."""
+        values = self.values(measure)
+        return fsum(values) / len(values) if values else None
+
+    def sum(self, measure: str) -> float:
+        """The sum over the queries: what a count such as NumRet is asked for."""
+        return fsum(self.values(measure))
+
+    def values(self, measure: str) -> list[float]:
+        """The values there are, in the order of the queries."""
+        return [value for value in self.scores[measure].values() if value is not None]
+
+
+def evaluate(
+    judgments: Judgments,
+    rankings: Rankings,
+    measures: Sequence[Measure],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+    scores: Scores | None = None,
+    complete: bool = False,
+    unique: bool = False,
+) -> Evaluation:
+    """
+    Score every query of a run.
+
+    Args:
+        judgments: Query id to document id to grade.
+        rankings: Query id to document ids, best first; a document that comes twice counts once.
+        measures: What is measured.
+        gain: What a grade is worth where a measure's text does not say; None is the profile's own.
+        profile: Whose rules hold. Under `trec` a query without judgments is left out, and one without anything
+            relevant scores 0; else both are undefined, and in no mean.
+        scores: Query id to the score of each document of its ranking; only the trec profile orders by them.
+        complete: A judged query that the run does not hold counts as one that returned nothing.
+        unique: The caller knows that no ranking holds a document twice, which saves looking.
+
+    Raises:
+        MeasureError: a grade that a gain map or a measure's scale does not hold.
+        UsageError: a grade or a score that is not a number, a query with more scores than documents.
+    """
+    rules = rules_of(profile)
+    unjudged = tuple(query for query in rankings if not judgments.get(query))
+    missing = tuple(query for query, judged in judgments.items() if judged and query not in rankings)
+    left_out = set(unjudged) if rules.skips_unjudged else set()
+    queries = [query for query in rankings if query not in left_out] + list(missing if complete else ())
+    ranked = [_ranking(query, rankings, scores if rules.sorts else None) for query in queries]
+    judged = [judgments.get(query, {}) for query in queries]
+    columns = zip(measures, _columns(ranked, judged, measures, gain, profile, unique=unique), strict=True)
+    return Evaluation(
+        profile,
+        {measure.text: dict(zip(queries, column, strict=True)) for measure, column in columns},
+        missing,
+        unjudged,
+        frozenset(measure.text for measure in measures if definition_of(measure).summed),
+    )
+
+
+def _ranking(query: str, rankings: Rankings, scores: Scores | None) -> Sequence[str]:
+    ranking = rankings.get(query, ())
+    given = None if scores is None else scores.get(query)
+    if given is None:
+        return ranking
+    known = [score for score in given if score is not None]
+    if len(known) < len(given):
+        return ranking  # an engine that sorts by something else gives no scores: its order stands
+    try:
+        return by_score(ranking, known)
+    except UsageError as error:
+        raise UsageError(f"query {query!r}: {error}") from None
+
+
+def _columns(
+    rankings: Sequence[Sequence[str]],
+    judgments: Sequence[Mapping[str, float]],
+    measures: Sequence[Measure],
+    gain: Gain | None,
+    profile: Profile,
+    *,
+    unique: bool,
+) -> list[list[float | None]]:
+    """The values of each measure, query by query."""
+    batched = [measure for measure in measures if _is_batched(measure, profile)]
+    if not batched or not _pays(rankings):
+        return [_one_by_one(rankings, judgments, measure, gain, profile) for measure in measures]
+    from harness.metrics.lookup import look_up
+
+    batch = look_up(rankings, judgments, depth=_depth(batched), unique=unique)
+    return [
+        _at_once(batch, measure, gain, profile)
+        if measure in batched
+        else _one_by_one(rankings, judgments, measure, gain, profile)
+        for measure in measures
+    ]
+
+
+def _is_batched(measure: Measure, profile: Profile) -> bool:
+    return definition_of(measure).batched and measure.name not in rules_of(profile).formulas
+
+
+def _depth(measures: Sequence[Measure]) -> int | None:
+    """How many hits *measures* look at, None for all: without a cutoff, or where unjudged ones are taken out first."""
+    cutoffs = [measure.cutoff for measure in measures if measure.name != "NumRel"]
+    condensed = any(dict(measure.parameters).get("judged_only") for measure in measures)
+    return None if condensed or None in cutoffs else deepest_cutoff(measures)
+
+
+def _pays(rankings: Sequence[Sequence[str]]) -> bool:
+    return sum(map(len, rankings)) >= WORTH_NUMPY and find_spec("numpy") is not None
+
+
+def _at_once(batch: Batch, measure: Measure, gain: Gain | None, profile: Profile) -> list[float | None]:
+    from harness.measures.batched import score_batch
+
+    values = score_batch(batch, measure, gain, profile).tolist()
+    return [None if isnan(value) else value for value in values]
+
+
+def _one_by_one(
+    rankings: Sequence[Sequence[str]],
+    judgments: Sequence[Mapping[str, float]],
+    measure: Measure,
+    gain: Gain | None,
+    profile: Profile,
+) -> list[float | None]:
+    return [
+        _score(ranking, judged, measure, gain, profile) for ranking, judged in zip(rankings, judgments, strict=True)
+    ]
+
+
+def _score(
+    ranking: Sequence[str], judged: Mapping[str, float], measure: Measure, gain: Gain | None, profile: Profile
+) -> float | None:
+    try:
+        return score_query(measure, ranking, judged, gain=gain, profile=profile)
+    except UndefinedScore:
+        return None

@@ -1,0 +1,112 @@
+"""
+The measures that have a formula for many queries at once, joined to their settings.
+
+The others are computed query by query. Imports numpy, so it is only imported where a batch is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.measures import definition_of, settings_of
+from harness.measures.definition import Definition, Needs, Settings
+from harness.measures.profiles import rules_of
+from harness.metrics import batch_metrics as metrics
+from harness.metrics.batch import Batch, Floats
+from harness.model import Gain, Measure, Profile
+
+__all__ = ["BATCHED", "score_batch"]
+
+BatchFormula: TypeAlias = Callable[[Batch, Settings], Floats]
+
+
+def score_batch(
+    batch: Batch, measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD
+) -> Floats:
+    """
+    The score of every query of *batch*, NaN where it is undefined; arguments as of `harness.measures.score_query`.
+
+    Raises:
+        MeasureError: a grade that the gain map or the measure's scale does not hold.
+    """
+    definition, settings = definition_of(measure), settings_of(measure, gain, profile)
+    condensed = batch.condensed() if settings.values.get("judged_only") else batch
+    values = BATCHED[definition.name](condensed, settings)
+    return np.where(_defined(definition, batch, settings), values, 0.0 if rules_of(profile).zero_undefined else np.nan)
+
+
+def _defined(definition: Definition, batch: Batch, settings: Settings) -> NDArray[np.bool_]:
+    if definition.needs is Needs.RELEVANT:
+        return batch.total(settings.number("rel")) > 0
+    defined = np.full(batch.queries, definition.needs is Needs.NOTHING)
+    if definition.needs is Needs.GAIN:
+        defined[batch.ideal(settings.gain)[0]] = True
+    return defined
+
+
+def _missing(settings: Settings) -> float:
+    return settings.number("missing") if settings.given("missing") else 0.0
+
+
+def _cg(batch: Batch, settings: Settings) -> Floats:
+    return metrics.cg(batch, settings.gain, settings.cutoff, _missing(settings))
+
+
+def _dcg(batch: Batch, settings: Settings) -> Floats:
+    log, discount = settings.number("log"), str(settings.values["discount"])
+    missing = _missing(settings)
+    return metrics.dcg(batch, settings.gain, settings.cutoff, log=log, discount=discount, missing=missing)
+
+
+def _ndcg(batch: Batch, settings: Settings) -> Floats:
+    log, discount = settings.number("log"), str(settings.values["discount"])
+    ideal = metrics.ideal_dcg(batch, settings.gain, settings.cutoff, log=log, discount=discount)
+    return np.minimum(metrics.ratio(_dcg(batch, settings), ideal), 1.0)
+
+
+def _at_level(
+    metric: Callable[[Batch, float, int | None], Floats],
+) -> BatchFormula:
+    return lambda batch, settings: metric(batch, settings.number("rel"), settings.cutoff)
+
+
+def _f_measure(batch: Batch, settings: Settings) -> Floats:
+    return metrics.f_measure(batch, settings.number("rel"), settings.cutoff, settings.number("beta"))
+
+
+def _r_precision(batch: Batch, settings: Settings) -> Floats:
+    return metrics.r_precision(batch, settings.number("rel"))
+
+
+def _judged(batch: Batch, settings: Settings) -> Floats:
+    return metrics.judged(batch, settings.cutoff)
+
+
+def _returned(batch: Batch, settings: Settings) -> Floats:
+    return batch.hits(settings.cutoff).astype(np.float64)
+
+
+def _relevant_judged(batch: Batch, settings: Settings) -> Floats:
+    return batch.total(settings.number("rel"))
+
+
+BATCHED: Mapping[str, BatchFormula] = {
+    "CG": _cg,
+    "DCG": _dcg,
+    "nDCG": _ndcg,
+    "P": _at_level(metrics.precision),
+    "R": _at_level(metrics.recall),
+    "F": _f_measure,
+    "RR": _at_level(metrics.reciprocal_rank),
+    "AP": _at_level(metrics.average_precision),
+    "Rprec": _r_precision,
+    "Success": _at_level(metrics.success),
+    "Judged": _judged,
+    "NumRet": _returned,
+    "NumRel": _relevant_judged,
+    "NumRelRet": _at_level(metrics.relevant_returned),
+}

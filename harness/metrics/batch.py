@@ -1,0 +1,174 @@
+"""
+Many queries at once, as numpy arrays.
+
+Only judged hits are held, one row each, sorted by query and rank: most hits are unjudged and gain nothing.
+Imports numpy, so it is only imported where a batch is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.gain import gain_function
+from harness.model import Gain, GainKind
+
+__all__ = ["Batch", "Floats", "Numbers", "Positions", "gains_of_array", "order_within", "ranks_grouped"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Numbers: TypeAlias = NDArray[Any]
+"""Integers of any width, or floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Some hits of a batch, sorted: the query of each (from 0), and its rank (from 1)."""
+
+    query: Numbers
+    rank: Numbers
+
+    def down_to(self, cutoff: int | None) -> Positions:
+        """Those within *cutoff*."""
+        if cutoff is None:
+            return self
+        inside = self.rank <= cutoff
+        return Positions(self.query[inside], self.rank[inside])
+
+
+@dataclass(slots=True)
+class Batch:
+    """
+    The judged hits and the judgments of many queries.
+
+    *query*, *rank* and *grade* describe the judged hits, sorted by query and rank. *returned* counts all hits of each
+    query, judged or not. *judged_query* (sorted) and *judged_grade* describe all judgments. What several measures need
+    is computed once and kept.
+    """
+
+    returned: Numbers
+    query: Numbers
+    rank: Numbers
+    grade: Numbers
+    judged_query: Numbers
+    judged_grade: Numbers
+    _kept: dict[object, Any] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> int:
+        """How many queries there are."""
+        return len(self.returned)
+
+    def per_query(self, query: Numbers, weights: Numbers | None = None) -> Floats:
+        """The sum of *weights*, 1 each where there are none, for each query."""
+        return np.bincount(query, weights, minlength=self.queries).astype(np.float64, copy=False)
+
+    def relevant(self, level: float, cutoff: int | None = None) -> Positions:
+        """The hits of at least the grade *level*, down to *cutoff*."""
+
+        def find() -> Positions:
+            enough = self.grade >= level
+            return Positions(self.query[enough], self.rank[enough])
+
+        found: Positions = self._once(("relevant", level), find)
+        return found.down_to(cutoff)
+
+    def total(self, level: float) -> Floats:
+        """How many judged documents of each query have at least the grade *level*."""
+        total: Floats = self._once(
+            ("total", level), lambda: self.per_query(self.judged_query[self.judged_grade >= level])
+        )
+        return total
+
+    def hits(self, cutoff: int | None) -> Numbers:
+        """How many hits each query has, down to *cutoff*."""
+        return self.returned if cutoff is None else np.minimum(self.returned, cutoff)
+
+    def ideal(self, gain: Gain) -> tuple[Numbers, Numbers, Floats]:
+        """Query, rank and gain of each document of the ideal rankings: the positive gains, best first."""
+        ideal: tuple[Numbers, Numbers, Floats] = self._once(("ideal", gain), lambda: self._ideal(gain))
+        return ideal
+
+    def condensed(self) -> Batch:
+        """The same without the unjudged hits, so that those below move up."""
+
+        def condense() -> Batch:
+            counts = np.bincount(self.query, minlength=self.queries)
+            order = ranks_grouped(self.query, counts)
+            return Batch(counts, self.query, order, self.grade, self.judged_query, self.judged_grade)
+
+        condensed: Batch = self._once("condensed", condense)
+        return condensed
+
+    def _once(self, key: object, compute: Callable[[], Any]) -> Any:
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+    def _ideal(self, gain: Gain) -> tuple[Numbers, Numbers, Floats]:
+        worths, codes = _worths(gain, self.judged_grade)
+        best_first = np.argsort(-worths, kind="stable")
+        place = np.empty_like(best_first)
+        place[best_first] = np.arange(len(worths))
+        positive = (worths > 0)[codes]
+        size = max(1, len(worths))
+        keys = _sorted(self.judged_query[positive] * size + place[codes[positive]], self.queries * size)
+        query = keys // size
+        return query, ranks_grouped(query, np.bincount(query, minlength=self.queries)), worths[best_first][keys % size]
+
+
+def gains_of_array(gain: Gain, grades: Numbers) -> Floats:
+    """
+    The gain of each grade.
+
+    Raises:
+        MeasureError: the map does not hold a grade.
+    """
+    worths, codes = _worths(gain, grades)
+    return worths[codes]
+
+
+def order_within(query: Numbers) -> Numbers:
+    """The number, from 1, of each entry among those of its query; *query* is sorted."""
+    if not len(query):
+        return np.zeros(0, np.int64)
+    return ranks_grouped(query, np.bincount(query))
+
+
+def ranks_grouped(query: Numbers, counts: Numbers) -> Numbers:
+    """As `order_within`, where the number of entries of each query is known."""
+    starts: Numbers = np.cumsum(counts) - counts
+    order: Numbers = np.arange(1, len(query) + 1) - starts[query]
+    return order
+
+
+def _worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
+    """The distinct gains, and for each grade which of them; there are few grades and many documents."""
+    levels, codes = _distinct(grades)
+    worth = gain_function(gain)
+    if gain.kind is GainKind.MAP or len(levels) < 1000:
+        return np.array([worth(level) for level in levels.tolist()], np.float64), codes
+    worth(float(levels[-1]))  # too large for a number?
+    positive = np.maximum(levels.astype(np.float64), 0.0)
+    return positive if gain.kind is GainKind.LINEAR else np.exp2(positive) - 1.0, codes
+
+
+def _distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
+    """The grades in use, in order, and for each document which of them."""
+    if grades.dtype.kind != "i" or not len(grades) or int(grades.max()) - int(grades.min()) > 4096:
+        levels, codes = np.unique(grades, return_inverse=True)
+        return levels, codes
+    least = int(grades.min())  # a scale of whole numbers: count, do not sort
+    shifted = grades.astype(np.int64) - least
+    used = np.bincount(shifted) > 0
+    return np.flatnonzero(used) + least, (np.cumsum(used) - 1)[shifted]
+
+
+def _sorted(keys: Numbers, size: int) -> Numbers:
+    """*keys*, which are below *size*, in order: counted where that takes less room than they do, else sorted."""
+    if size <= 4 * len(keys):
+        return np.repeat(np.arange(size), np.bincount(keys, minlength=size))
+    return np.sort(keys)

@@ -1,0 +1,137 @@
+"""The batch path gives what the one-query path gives, to 1e-12, for every measure that it has."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import evaluation
+from harness.errors import UndefinedScore
+from harness.evaluation import evaluate
+from harness.measures import parse_measure, score_query
+from harness.model import Gain, GainKind, Profile
+
+DOCUMENTS = [f"d{number}" for number in range(12)]
+WHOLE = st.integers(-2, 4).map(float)
+FRACTIONS = st.floats(-2, 4, allow_nan=False).map(lambda grade: round(grade, 3))
+MAP = Gain(GainKind.MAP, tuple((float(grade), worth) for grade, worth in enumerate([-3, -1, 0.5, 1, 0, 2, 7], -2)))
+
+TEXTS = [
+    "CG",
+    "CG@3",
+    "CG(missing=-1)@6",
+    "DCG",
+    "DCG@4",
+    "DCG(log=e)@5",
+    "DCG(discount=jarvelin,log=3)",
+    "DCG(missing=-2)@7",
+    "nDCG",
+    "nDCG@1",
+    "nDCG@5",
+    "nDCG(gain=linear)@5",
+    "nDCG(missing=-0.5)@9",
+    "nDCG(discount=jarvelin)@4",
+    "nDCG(judged_only=true)@3",
+    "P",
+    "P@1",
+    "P@5",
+    "P(rel=2)@5",
+    "P(rel=0.5,judged_only=true)@3",
+    "R",
+    "R@4",
+    "R(rel=3)@9",
+    "F",
+    "F@5",
+    "F(beta=2)@5",
+    "F(beta=0)@2",
+    "RR",
+    "RR@2",
+    "RR(rel=2)",
+    "AP",
+    "AP@3",
+    "AP(rel=2)@5",
+    "AP(judged_only=true)",
+    "Rprec",
+    "Rprec(rel=2)",
+    "Success",
+    "Success@2",
+    "Judged",
+    "Judged@3",
+    "NumRet",
+    "NumRet@2",
+    "NumRel",
+    "NumRel(rel=2)",
+    "NumRelRet",
+    "NumRelRet(rel=2)@3",
+]
+MEASURES = [parse_measure(text) for text in TEXTS]
+PROFILES = st.sampled_from([Profile.STANDARD, Profile.TREC])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _batch_however_few_hits():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "WORTH_NUMPY", 0)
+        yield
+
+
+@st.composite
+def collections(draw, grades):
+    queries = [f"q{number}" for number in range(draw(st.integers(1, 4)))]
+    rankings = {query: draw(st.lists(st.sampled_from(DOCUMENTS), max_size=14)) for query in queries}
+    judgments = {query: draw(st.dictionaries(st.sampled_from(DOCUMENTS), grades, max_size=10)) for query in queries}
+    return judgments, rankings
+
+
+def one_by_one(measure, judgments, rankings, query, **options):
+    try:
+        return score_query(measure, rankings[query], judgments[query], **options)
+    except UndefinedScore:
+        return None
+
+
+def assert_equal_paths(collection, unique=False, **options):
+    judgments, rankings = collection
+    batch = evaluate(judgments, rankings, MEASURES, unique=unique, **options).scores
+    for measure in MEASURES:
+        expected = {
+            query: one_by_one(measure, judgments, rankings, query, **options)
+            for query in rankings
+            if options.get("profile") is not Profile.TREC or judgments[query]
+        }
+        assert batch[measure.text] == {
+            query: None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)
+            for query, value in expected.items()
+        }, measure
+
+
+@given(collection=collections(WHOLE | FRACTIONS), profile=PROFILES)
+def test_fractional_grades(collection, profile):
+    assert_equal_paths(collection, profile=profile)
+
+
+@given(collection=collections(WHOLE), profile=PROFILES)
+def test_negative_gains(collection, profile):
+    assert_equal_paths(collection, gain=MAP, profile=profile)
+
+
+@given(collection=collections(WHOLE | FRACTIONS))
+def test_rankings_known_to_hold_no_duplicates(collection):
+    judgments, rankings = collection
+    unique = {query: list(dict.fromkeys(ranking)) for query, ranking in rankings.items()}
+    assert_equal_paths((judgments, unique), unique=True)
+
+
+def test_every_measure_of_the_batch_path_is_covered():
+    from harness.measures.batched import BATCHED
+    from harness.measures.builtin import DEFINITIONS
+
+    assert {definition.name for definition in DEFINITIONS if definition.batched} == set(BATCHED)
+    assert {measure.name for measure in MEASURES} == set(BATCHED)
+
+
+@given(collection=collections(WHOLE))
+def test_measures_together_give_what_each_gives_alone(collection):
+    judgments, rankings = collection
+    together = evaluate(judgments, rankings, MEASURES).scores
+    for measure in MEASURES:
+        assert together[measure.text] == evaluate(judgments, rankings, [measure]).scores[measure.text]
