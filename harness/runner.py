@@ -1,0 +1,150 @@
+"""A suite and a search to a run: each query's request is sent, each response is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from harness.metrics.gain import gain_of
+from harness.model import Json, MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
+from harness.selection import queries_to_run
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+__all__ = ["SEARCHED", "execute", "locate_missing"]
+
+SEARCHED = 1000
+"""How deep missing documents are looked for."""
+
+COSTLY = frozenset({"aggs", "aggregations", "explain", "highlight", "profile", "suggest", "fields", "_source"})
+"""Keys of a body that rank nothing; a search for a thousand ids leaves them out."""
+
+
+def execute(
+    suite: Suite,
+    search: Search,
+    *,
+    request: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    today: date | None = None,
+    budget: float | None = None,
+) -> Run:
+    """
+    Send the request of every query of *suite* that is not skipped.
+
+    Args:
+        suite: As loaded with an environment.
+        search: Where to.
+        request: The name of the request template; the suite's first where None.
+        progress: Called with the number of queries that are newly done.
+        today: The day on which skips are held against their last day; the clock's where None.
+        budget: Seconds that the searches may take; the queries that are left then did not run.
+
+    Returns:
+        A response for each query, in the suite's order. An interrupt is no response: it ends the run.
+
+    Raises:
+        UsageError: The suite has no request of that name.
+        SearchError: No query could be asked at all.
+    """
+    from harness.suites.requests import build_requests
+
+    active = queries_to_run(suite, today or date.today())
+    requests = [_titled(one, suite) for one in build_requests(active, request)]
+    begun = time.perf_counter()
+    responses = search.search(requests, on_done=progress, budget=budget)
+    seconds = time.perf_counter() - begun
+    template = suite.requests[request] if request else next(iter(suite.requests.values()))
+    return Run(
+        responses={one.query: response for one, response in zip(requests, responses, strict=True)},
+        engine=search.engine,
+        request=template.name,
+        index=template.index or suite.target.index,
+        seconds=seconds,
+    )
+
+
+def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:
+    return replace(request, title_field=suite.title_field) if suite.title_field else request
+
+
+def locate_missing(
+    suite: Suite, run: Run, search: Search, queries: Sequence[str]
+) -> Mapping[str, tuple[MissingDocument, ...]]:
+    """
+    Where the relevant documents rank that are not among the hits of *run*.
+
+    One more search for each query, the same but for its size, finds their ranks. It explains a run and decides
+    nothing: where it fails, the documents are named with no rank, and no deeper than the run itself went.
+
+    Args:
+        suite: That *run* is of.
+        run: Holds the rankings, and the index that was searched.
+        search: Where *run* came from.
+        queries: Ids of the queries to look at; what has no ranking is left out.
+
+    Returns:
+        The missing documents of each query, best grade first. A relevant document is one of positive gain.
+
+    Raises:
+        SearchError: No query could be asked at all.
+    """
+    missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in frozenset(queries)}
+    wanted = {query: documents for query, documents in missing.items() if documents}
+    deeper = _search_deeper(suite, run, search, frozenset(wanted))
+    return {query: _ranked(documents, deeper.get(query)) for query, documents in wanted.items()}
+
+
+def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
+    response = run.responses.get(query.id)
+    if not isinstance(response, Ranking):
+        return ()
+    returned = {hit.id for hit in response.hits}
+    absent = [
+        MissingDocument(document, grade, searched=len(response.hits))
+        for document, grade in query.judgments.items()
+        if document not in returned and gain_of(suite.gain, grade) > 0
+    ]
+    return tuple(sorted(absent, key=lambda document: (-document.grade, document.id)))
+
+
+def _search_deeper(suite: Suite, run: Run, search: Search, queries: frozenset[str]) -> dict[str, Response]:
+    from harness.suites.requests import build_requests
+
+    chosen = replace(
+        suite,
+        target=replace(suite.target, index=run.index),
+        queries=tuple(query for query in suite.queries if query.id in queries),
+    )
+    if not chosen.queries:
+        return {}
+    requests = [_deeper(one) for one in build_requests(chosen, run.request) if one.http is None]
+    responses = search.search(requests) if requests else []
+    return {one.query: response for one, response in zip(requests, responses, strict=True)}
+
+
+def _deeper(request: SearchRequest) -> SearchRequest:
+    """The same search for more ids, and for nothing but ids."""
+    body = request.body
+    if not isinstance(body, Mapping):
+        return request
+    if "template" in body:
+        return replace(request, body={**body, "template": _deeper_template(body["template"]), "size": SEARCHED})
+    return replace(request, body={key: value for key, value in body.items() if key not in COSTLY} | {"size": SEARCHED})
+
+
+def _deeper_template(template: Json) -> Json:
+    if not isinstance(template, Mapping) or not isinstance(template.get("params"), Mapping):
+        return template
+    return {**template, "params": {**template["params"], "size": SEARCHED}}
+
+
+def _ranked(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:
+    if not isinstance(response, Ranking):
+        return documents
+    ranks = {hit.id: rank for rank, hit in enumerate(response.hits, start=1)}
+    return tuple(replace(document, rank=ranks.get(document.id), searched=SEARCHED) for document in documents)

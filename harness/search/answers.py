@@ -1,0 +1,119 @@
+"""The answer to one `_msearch` to a reply for each of its searches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.model import Failure, FailureKind, Json, Response
+from harness.search.connection import Answer
+from harness.search.hits import kind_of
+from harness.search.items import read_item, retriable
+from harness.search.multisearch import Entry
+from harness.search.reasons import excerpt, reason_of
+from harness.search.retries import retry_after
+
+__all__ = [
+    "BUSY",
+    "TIME_SPENT",
+    "Reply",
+    "failure_of",
+    "json_of",
+    "may_be_one_at_fault",
+    "read_answer",
+    "refusal_of_all",
+]
+
+BUSY = frozenset({429, 502, 503})
+"""Statuses of a whole answer after which the same request may be answered."""
+
+TOO_SLOW = frozenset({408, 504})
+"""What stands between us and the engine gave up waiting for it."""
+
+OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
+"""Statuses that no single search of a batch can be the reason of."""
+
+REFUSED = frozenset({401, 403})
+TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time given to this run is spent")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one search: *again* where another try is worth it, *after* how many seconds if the engine said."""
+
+    response: Response
+    again: bool = False
+    after: float | None = None
+
+
+def may_be_one_at_fault(answer: Answer) -> bool:
+    """Whether a part of the batch may be answered although the whole was not: one bad body refuses all of them."""
+    return answer.status >= 400 and answer.status not in BUSY | OF_ALL and b"no handler found" not in answer.body
+
+
+def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
+    """A reply for each of *entries*, in their order; what is wrong with the whole answer is wrong with each."""
+    after = retry_after(answer.headers)
+    if not 200 <= answer.status < 300:
+        return [Reply(failure_of(answer), answer.status in BUSY, after)] * len(entries)
+    items = _items(answer, len(entries))
+    if isinstance(items, Failure):
+        return [Reply(items)] * len(entries)
+    return [_reply(item, entry, after) for item, entry in zip(items, entries, strict=True)]
+
+
+def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
+    response = read_item(item, entry.title_field)
+    return Reply(response, retriable(response, item), after)
+
+
+def _items(answer: Answer, expected: int) -> list[Json] | Failure:
+    content = json_of(answer)
+    if isinstance(content, Failure):
+        return content
+    items = content.get("responses") if isinstance(content, Mapping) else None
+    if not isinstance(items, list):
+        return _malformed(f"the answer should hold a list `responses`, found {kind_of(items)}", answer)
+    if len(items) != expected:
+        return _malformed(f"{expected} searches were sent, found {len(items)} responses", answer)
+    return items
+
+
+def json_of(answer: Answer) -> Json | Failure:
+    """What the body of *answer* holds; a Failure where it is no JSON."""
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        text = excerpt(answer.body[:400].decode("utf-8", "replace"), 120)
+        found = f'found "{text}"' if text else "it is empty"
+        return _malformed(f"the answer is not JSON ({error}): {found}", answer)
+
+
+def failure_of(answer: Answer) -> Failure:
+    """Why *answer*, whose status is no success, is none, in the engine's words where it has any."""
+    if answer.status < 400:
+        return _malformed(f"the server answered with status {answer.status} instead of an answer", answer)
+    kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
+    return Failure(kind, f"status {answer.status}: {_words(answer)}", answer.status)
+
+
+def _words(answer: Answer) -> str:
+    content = json_of(answer)
+    if isinstance(content, Mapping) and content.get("error"):
+        reason = reason_of(content["error"])
+        if "no handler found" in reason and "template" in reason:
+            return f"{reason}; this server has no search templates (its module lang-mustache is missing)"
+        return reason
+    text = excerpt(answer.body[:2000].decode("utf-8", "replace"), 200)
+    return text or "the server gives no reason"
+
+
+def refusal_of_all(responses: Sequence[Response]) -> Failure | None:
+    """The first refusal of the login, where each of *responses* is one."""
+    refusals = [one for one in responses if isinstance(one, Failure) and one.status in REFUSED]
+    return refusals[0] if refusals and len(refusals) == len(responses) else None
+
+
+def _malformed(sentence: str, answer: Answer) -> Failure:
+    return Failure(FailureKind.MALFORMED, sentence, answer.status)

@@ -1,0 +1,116 @@
+"""The search door to an application's own search API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from harness.errors import EngineUnreachable, LoginRefused
+from harness.model import Cluster, Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.search.answers import refusal_of_all
+from harness.search.jsonpaths import compiled
+from harness.search.logins import Login
+from harness.search.retries import Retries
+from harness.search.service_asking import ServiceAsker
+from harness.search.web import WebConnection
+
+__all__ = ["HttpSearch", "open_service"]
+
+AT_ONCE = 4
+"""Requests under way at the same time: a service that people use is not to be flooded by its own test."""
+
+NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an engine, and its cluster is an HTTP service")
+
+
+def open_service(cluster: Cluster, login: Login) -> HttpSearch:
+    """
+    The door to the service at the URL of *cluster*; nothing is sent yet, since there is no request that all answer.
+
+    Raises:
+        UsageError: The URL, the CA file or the fingerprint is not one.
+    """
+    return HttpSearch(WebConnection(cluster, login), timeout=cluster.timeout)
+
+
+class HttpSearch:
+    """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
+
+    def __init__(self, connection: WebConnection, *, timeout: float = 30.0, retries: Retries | None = None) -> None:
+        """
+        Args:
+            connection: To the service.
+            timeout: Seconds that one request may take.
+            retries: How patient to be with a busy service.
+        """
+        self.connection = connection
+        self.engine = Engine("http")
+        self.timeout = timeout
+        self.retries = retries or Retries()
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """
+        See `Search.search`.
+
+        Raises:
+            UsageError: A path of a request is no JSONPath.
+        """
+        for path in {path for one in requests if one.http for path in _paths(one.http)}:
+            compiled(path)
+        asker = ServiceAsker(self.connection, self.retries, timeout=self.timeout, budget=budget)
+        responses = self._ask_all(asker, requests, on_done)
+        if asker.given_up and not asker.answered:
+            raise EngineUnreachable(asker.given_up.reason)
+        refusal = refusal_of_all(responses)
+        if refusal is not None:
+            raise LoginRefused(self.connection.mask(f"the service refuses the login ({refusal.reason})"))
+        return [self._masked(response) for response in responses]
+
+    def _ask_all(
+        self, asker: ServiceAsker, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
+    ) -> list[Response]:
+        """Ask from a few threads; an interrupt leaves what has not begun, and waits for nothing."""
+        pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relevance-search")
+        try:
+            futures: list[Future[Response]] = [pool.submit(self._ask, asker, request) for request in requests]
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                if on_done is not None:
+                    on_done(len(done))
+            return [future.result() for future in futures]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    @staticmethod
+    def _ask(asker: ServiceAsker, request: SearchRequest) -> Response:
+        return NO_REQUEST if request.http is None else asker.ask(request.http)
+
+    def _masked(self, response: Response) -> Response:
+        if isinstance(response, Ranking):
+            return response
+        return replace(response, reason=self.connection.mask(response.reason))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _paths(http: HttpRequest) -> list[str]:
+    return [path for path in (http.ids, http.scores, http.titles, http.total) if path is not None]

@@ -1,0 +1,118 @@
+"""One answer inside an `_msearch`, as JSON, to the response of its query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.model import Failure, FailureKind, Json, Response
+from harness.search.hits import MalformedAnswer, count_of, kind_of, read_ranking
+from harness.search.reasons import reason_of, walk_causes
+
+__all__ = ["read_item", "retriable"]
+
+BUSY = frozenset({429, 503})
+"""The statuses of an item that may be answered when it is asked again."""
+
+NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
+OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "receive_timeout_transport_exception"})
+
+
+def read_item(item: Json, title_field: str | None = None) -> Response:
+    """
+    The ranking that *item* holds, or why it holds none.
+
+    An item is an error, or timed out, or lacks shards, even where the whole answer came with status 200.
+
+    Args:
+        item: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
+        title_field: The field of a document that is shown to people; dots go into objects.
+    """
+    if not isinstance(item, Mapping):
+        return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {kind_of(item)}")
+    try:
+        return _failure(item) or read_ranking(item, title_field)
+    except MalformedAnswer as error:
+        return Failure(FailureKind.MALFORMED, str(error), _status(item))
+
+
+def retriable(response: Response, item: Json) -> bool:
+    """Whether the same request may be answered a moment later: the engine was busy, not the query wrong or slow."""
+    if not isinstance(response, Failure) or response.kind in (FailureKind.TIMEOUT, FailureKind.MALFORMED):
+        return False
+    return _status(item) in BUSY
+
+
+def _failure(item: Mapping[str, Any]) -> Failure | None:
+    status = _status(item)
+    if item.get("error") or (status is not None and status >= 400):
+        return _error(item.get("error"), status)
+    if item.get("timed_out") is True:
+        return Failure(
+            FailureKind.TIMEOUT, "the search ran into its time limit and saw only a part of the index", status
+        )
+    return _lacking_shards(item, status) or _lacking_clusters(item, status)
+
+
+def _error(error: Json, status: int | None) -> Failure:
+    causes = list(walk_causes(error))
+    kinds = {str(cause.get("type")) for cause in causes}
+    reason = reason_of(error)
+    if kinds & OUT_OF_TIME or any(cause.get("timed_out") is True for cause in causes):
+        return Failure(FailureKind.TIMEOUT, reason, status)
+    partial = isinstance(error, Mapping) and error.get("reason") == "Partial shards failure"
+    if partial or kinds & NO_SHARD or _no_shard_left(error):
+        return Failure(FailureKind.SHARDS, f"{_failed_places(error)}{reason}", status)
+    return Failure(FailureKind.ERROR, reason, status)
+
+
+def _no_shard_left(error: Json) -> bool:
+    """All copies of a shard are gone: the engine then gives neither a root cause nor a failed shard."""
+    if not isinstance(error, Mapping) or error.get("type") != "search_phase_execution_exception":
+        return False
+    return not error.get("root_cause") and not error.get("failed_shards")
+
+
+def _failed_places(error: Json) -> str:
+    shards = error.get("failed_shards") if isinstance(error, Mapping) else None
+    places = [
+        f"{shard.get('index', 'index')}[{shard.get('shard', '?')}]"
+        for shard in (shards if isinstance(shards, list) else ())
+        if isinstance(shard, Mapping)
+    ]
+    return f"shard {', '.join(places)} failed: " if places else ""
+
+
+def _lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
+    """Shards that failed or were not asked. Those that were skipped hold no match and count as successful."""
+    shards = item.get("_shards")
+    if shards is None:
+        return None
+    if not isinstance(shards, Mapping):
+        raise MalformedAnswer(f"`_shards` should be an object, found {kind_of(shards)}")
+    total, successful, failed = (count_of(shards, name) for name in ("total", "successful", "failed"))
+    if not failed and successful >= total:
+        return None
+    failures = shards.get("failures")
+    first = failures[0] if isinstance(failures, list) and failures and isinstance(failures[0], Mapping) else {}
+    because = f": {reason_of(first.get('reason'))}" if first.get("reason") else ""
+    return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
+
+
+def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
+    """A search across clusters answers 200 without a remote one that it may leave out."""
+    clusters = item.get("_clusters")
+    if not isinstance(clusters, Mapping):
+        return None
+    total, lacking = (
+        count_of(clusters, "total"),
+        sum(count_of(clusters, name) for name in ("skipped", "partial", "failed")),
+    )
+    if not lacking:
+        return None
+    return Failure(FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full", status)
+
+
+def _status(item: Json) -> int | None:
+    status = item.get("status") if isinstance(item, Mapping) else None
+    return status if isinstance(status, int) else None

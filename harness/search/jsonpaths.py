@@ -1,0 +1,152 @@
+"""
+From an application's own answer to hits, by JSONPath (RFC 9535).
+
+A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items is
+expected, there has to be one, and each item has to have its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
+from jsonpath import compile as compile_path
+
+from harness.errors import UsageError
+from harness.model import Hit, HttpRequest, Json, Ranking
+from harness.search.hits import MalformedAnswer, kind_of, unique_hits
+
+__all__ = ["compiled", "read_service_answer"]
+
+Place: TypeAlias = tuple[int, ...]
+"""The list indexes on the way to a value: what an item's id, score and title have in common."""
+
+
+def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
+    """
+    The ranking in *content*, found by the paths of *http*.
+
+    Raises:
+        MalformedAnswer: A path finds nothing where there has to be something, or not what it should.
+        UsageError: A path is not a JSONPath.
+    """
+    if not isinstance(content, (Mapping, list)):
+        raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
+    ids = _find(content, http.ids)
+    scores = _column(content, http.scores, ids)
+    titles = _column(content, http.titles, ids)
+    hits = [
+        Hit(_id(value, http.ids), _score(scores.get(place), http.scores), _title(titles.get(place)))
+        for place, value in ids.items()
+    ]
+    unique, duplicates = unique_hits(hits)
+    return Ranking(unique, total=_total(content, http.total), duplicates=duplicates)
+
+
+@lru_cache(maxsize=64)
+def compiled(text: str) -> JSONPath:
+    """
+    The path that *text* is.
+
+    Raises:
+        UsageError: It is none, or more than one.
+    """
+    try:
+        path = compile_path(text, strict=True)
+    except JSONPathError as error:
+        raise UsageError(f'"{text}" is not a JSONPath: {error}') from error
+    if isinstance(path, CompoundJSONPath):
+        raise UsageError(f'"{text}" is more than one JSONPath')
+    return path
+
+
+def _find(content: Json, text: str) -> dict[Place, Json]:
+    """The values at the path, by the place of their item: the elements of the list that it names, or its matches."""
+    path = compiled(text)
+    if path.singular_query():
+        return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
+    items = _items(content, path, text)
+    found = list(path.finditer(content))
+    if len(found) != len(items):
+        raise MalformedAnswer(f"`{text}` finds {len(found)} values in {len(items)} items")
+    return _placed([(match.parts, match.obj) for match in found])
+
+
+def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Json]:
+    places = [tuple(part for part in parts if isinstance(part, int)) for parts, _ in found]
+    if len(set(places)) < len(places):  # items that are the members of an object have their order only
+        places = [(place,) for place in range(len(found))]
+    return {place: value for place, (_, value) in zip(places, found, strict=True)}
+
+
+def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
+    found = path.findall(content)
+    if len(found) != 1 or not isinstance(found[0], list):
+        what = kind_of(found[0]) if found else "nothing"
+        raise MalformedAnswer(f"`{text}` should find a list, found {what}{_members(content)}")
+    return found[0]
+
+
+def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
+    """What the path's last choice, such as `[*]`, finds; before its first choice there has to be exactly one place."""
+    choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
+    container = JSONPath(env=path.env, segments=path.segments[: choices[0]])
+    found = container.findall(content)
+    if not found or not isinstance(found[0], (list, Mapping)):
+        what = kind_of(found[0]) if found else "nothing"
+        raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
+    return JSONPath(env=path.env, segments=path.segments[: choices[-1] + 1]).findall(content)
+
+
+def _is_single(path: JSONPath, segment: Any) -> bool:
+    return JSONPath(env=path.env, segments=(segment,)).singular_query()
+
+
+def _members(content: Json) -> str:
+    if not isinstance(content, Mapping):
+        return f"; the answer is {kind_of(content)}"
+    return f"; the answer has {', '.join(f'`{name}`' for name in list(content)[:12]) or 'no members'}"
+
+
+def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
+    """Scores or titles; an item may lack one, but what is found has to belong to an item."""
+    if text is None:
+        return {}
+    path = compiled(text)
+    if path.singular_query():
+        column: Mapping[Place, Json] = {(place,): one for place, one in enumerate(_only_list(content, path, text))}
+    else:
+        column = _placed([(match.parts, match.obj) for match in path.finditer(content)])
+    if not column.keys() <= ids.keys():
+        raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to one of {len(ids)} ids")
+    return column
+
+
+def _id(value: Json, text: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {kind_of(value)}")
+    return str(value)
+
+
+def _score(value: Json, text: str | None) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise MalformedAnswer(f"`{text}` should find numbers, found {kind_of(value)}")
+    return float(value)
+
+
+def _title(value: Json) -> str | None:
+    return None if value is None else str(value)
+
+
+def _total(content: Json, text: str | None) -> int | None:
+    if text is None:
+        return None
+    found = compiled(text).findall(content)
+    if len(found) != 1 or isinstance(found[0], bool) or not isinstance(found[0], int):
+        what = f"{len(found)} values" if len(found) != 1 else kind_of(found[0])
+        raise MalformedAnswer(f"`{text}` should find one whole number, found {what}")
+    return found[0]

@@ -1,0 +1,88 @@
+"""
+When something is asked again, and how long is waited before.
+
+Full jitter: a wait is drawn evenly from nothing up to a limit that doubles with each attempt, so that many clients
+that were turned away together do not come back together. A server that says when to come back is believed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+__all__ = ["Clock", "Retries", "retry_after"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time and chance, so that a test can hold them."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """
+    How patient we are.
+
+    *attempts* counts the first one too. The wait before attempt n + 1 is drawn from 0 to *base* * 2^(n - 1) seconds,
+    at most *cap*. Nothing is asked again once *patience* seconds have gone by since it was first asked.
+    """
+
+    attempts: int = 6
+    base: float = 0.5
+    cap: float = 20.0
+    patience: float = 120.0
+    clock: Clock = Clock()
+
+    def pause(self, attempt: int, wished: float | None) -> float:
+        """
+        Seconds to wait after *attempt* (from 1) failed; *wished* is what the server asked for.
+
+        Jitter is added to what the server asked for as well, as it says the same to all whom it turns away.
+        """
+        drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** (attempt - 1))
+        return drawn if wished is None else wished + min(drawn, self.base)
+
+    def next_pause(self, attempt: int, *, begun: float, wished: float | None, end: float | None) -> float | None:
+        """
+        Seconds to wait before asking again, None where there is to be no more asking.
+
+        Args:
+            attempt: How many there were.
+            begun: When the first one was, by the clock.
+            wished: Seconds that the server asked for.
+            end: When the whole run ends, by the clock.
+        """
+        if attempt >= self.attempts:
+            return None
+        pause = self.pause(attempt, wished)
+        wakes = self.clock.now() + pause
+        too_late = wakes > begun + self.patience or (end is not None and wakes >= end)
+        return None if too_late else pause
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """
+    Seconds that a Retry-After header asks for, None where there is none that can be read.
+
+    The header holds seconds or a date (RFC 9110, section 10.2.3); a date that is over asks for no wait.
+    """
+    text = headers.get("retry-after", "").strip()
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
