@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.gate.aggregates import mean, median
 from harness.metrics.gain import gain_of
@@ -26,7 +25,7 @@ from harness.model import (
 )
 from harness.scoring import gain_text, measures_in_use
 
-__all__ = ["assemble", "mask_report", "missing_documents"]
+__all__ = ["assemble"]
 
 
 def assemble(
@@ -76,34 +75,13 @@ def assemble(
     )
 
 
-def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
+def _missing(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
     """The documents of positive gain that *ranking* does not hold, best first; where they rank is not known here."""
     returned = {hit.id for hit in ranking.hits}
     return tuple(
         MissingDocument(document, query.judgments[document])
         for document in _relevant(query, gain)
         if document not in returned
-    )
-
-
-def mask_report(report: SuiteReport, mask: Callable[[str], str]) -> SuiteReport:
-    """*report* with *mask* put over all text that may come from a server or from a variable; ids stay what they are."""
-    return replace(
-        report,
-        cluster=mask(report.cluster),
-        index=None if report.index is None else mask(report.index),
-        verdicts=tuple(replace(verdict, reason=mask(verdict.reason)) for verdict in report.verdicts),
-        queries=tuple(
-            replace(query, reason=mask(query.reason), text=mask(query.text), ranking=_masked(query.ranking, mask))
-            for query in report.queries
-        ),
-        notes=tuple(mask(note) for note in report.notes),
-    )
-
-
-def _masked(ranking: Iterable[RankedDocument], mask: Callable[[str], str]) -> tuple[RankedDocument, ...]:
-    return tuple(
-        document if document.title is None else replace(document, title=mask(document.title)) for document in ranking
     )
 
 
@@ -118,7 +96,7 @@ def _query_report(
     ranking = response if isinstance(response, Ranking) else Ranking()
     outcome, reason = _outcome(scores)
     answered = isinstance(response, Ranking)
-    missing = located.get(query.id) or (missing_documents(query, ranking, suite.gain) if answered else ())
+    missing = located.get(query.id) or (_missing(query, ranking, suite.gain) if answered else ())
     return QueryReport(
         id=query.id,
         text=query.text,

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.assembly import assemble, mask_report
+from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
 from harness.model import (
@@ -30,6 +30,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.redaction import redact
 from harness.scoring import score_run
 from harness.selection import gated_thresholds, queries_to_run, select_queries
 
@@ -181,7 +182,7 @@ class SuiteExecution:
             deselected=len(self.suite.queries) - len(self._selected.queries),
             notes=[*self._deselection(verdicts), *notes],
         )
-        report = report if self.masker is None else mask_report(report, self.masker.mask)
+        report = report if self.masker is None else redact(report, self.masker.mask)
         if self.progress is not None:
             self.progress.suite_finished(report)
         return FinishedSuite(self._selected, run, scores, report)

@@ -20,7 +20,7 @@ LAYERS = (
     ("thresholds", "formats"),
     ("selection", "scoring", "evaluation", "comparison"),
     ("gate",),
-    ("assembly", "report"),
+    ("assembly", "redaction", "report"),
     ("suites", "config", "search", "engines", "baseline"),
     ("runner", "connections"),
     ("execution",),

@@ -1,0 +1,46 @@
+"""A report without the secrets that a server, a title or a variable may have brought into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from harness.model import QueryReport, RankedDocument, SuiteReport, Verdict
+
+__all__ = ["redact"]
+
+Mask: TypeAlias = Callable[[str], str]
+
+
+def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
+    """*report* with *mask* put over all text that is for people. Ids stay, for they tie the parts together."""
+    return replace(
+        report,
+        cluster=mask(report.cluster),
+        index=None if report.index is None else mask(report.index),
+        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
+        queries=tuple(_query(query, mask) for query in report.queries),
+        notes=tuple(map(mask, report.notes)),
+    )
+
+
+def _verdict(verdict: Verdict, mask: Mask) -> Verdict:
+    waiver = verdict.waiver and replace(verdict.waiver, reason=mask(verdict.waiver.reason))
+    return replace(verdict, reason=mask(verdict.reason), threshold=mask(verdict.threshold), waiver=waiver)
+
+
+def _query(query: QueryReport, mask: Mask) -> QueryReport:
+    return replace(
+        query,
+        text=mask(query.text),
+        reason=mask(query.reason),
+        ranking=_documents(query.ranking, mask),
+        ideal=_documents(query.ideal, mask),
+    )
+
+
+def _documents(documents: Iterable[RankedDocument], mask: Mask) -> tuple[RankedDocument, ...]:
+    return tuple(
+        document if document.title is None else replace(document, title=mask(document.title)) for document in documents
+    )
