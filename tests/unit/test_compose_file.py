@@ -1,0 +1,35 @@
+"""What docker-compose.yml must keep to; that it starts is shown by running it, in .ci/run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness.engines.lock import DEFAULT_VERSION, load_lock
+
+SERVICES: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text())["services"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_port_is_bound_to_this_machine_because_there_is_no_login(name: str) -> None:
+    ports = SERVICES[name]["ports"]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_engine_has_a_memory_limit_and_a_health_check_to_wait_for(name: str) -> None:
+    assert SERVICES[name]["mem_limit"]
+    assert "/_cluster/health" in SERVICES[name]["healthcheck"]["test"][1]
+    assert SERVICES[name]["environment"]["discovery.type"] == "single-node"
+
+
+def test_only_elasticsearch_starts_unless_a_profile_is_named() -> None:
+    assert [name for name, service in SERVICES.items() if "profiles" not in service] == ["elasticsearch"]
+
+
+def test_the_container_and_the_embedded_node_are_the_same_opensearch() -> None:
+    assert SERVICES["opensearch"]["image"].endswith(
+        f":${{OPENSEARCH_VERSION:-{load_lock(DEFAULT_VERSION).opensearch}}}"
+    )
