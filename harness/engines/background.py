@@ -83,7 +83,12 @@ def up(
 
 
 def find_running(version: str = DEFAULT_VERSION) -> NodeState | None:
-    """The node of *version* that `up` started and that is still there; None where there is none."""
+    """
+    The node of *version* that `up` started and that is still there; None where there is none.
+
+    Raises:
+        EngineStartError: there may be one, and the extra that can tell is not installed.
+    """
     state = _read(version)
     return state if state is not None and _process(state) is not None else None
 
@@ -161,6 +166,7 @@ def _end(process: psutil.Process) -> None:
 
 def _process(state: NodeState) -> psutil.Process | None:
     """The process of *state*, if it is the one that was started and has not ended."""
+    require_extra()
     import psutil
 
     try:

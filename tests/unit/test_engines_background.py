@@ -129,6 +129,15 @@ def test_an_unknown_version_is_refused_before_anything_is_started(states: Path, 
         call("1.0")
 
 
+def test_a_node_of_another_environment_needs_the_extra_to_be_looked_at(
+    pretend: Pretend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend()
+    monkeypatch.setattr("harness.engines.jars.MODULES", ("no_such_bridge",))
+    with pytest.raises(EngineStartError, match="no_such_bridge"):
+        find_running("3.8")
+
+
 def test_up_needs_the_extra(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.engines.jars.MODULES", ("no_such_bridge",))
     with pytest.raises(EngineStartError, match="no_such_bridge"):
