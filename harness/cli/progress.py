@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from harness.model import Status, Suite, SuiteReport
-from harness.report.figures import counted_text
+from harness.model import Suite, SuiteReport
+from harness.report.figures import counted_text, tally_text
 from harness.report.printable import printable
 
 if TYPE_CHECKING:
@@ -47,7 +46,9 @@ class LineProgress:
 
     def suite_finished(self, report: SuiteReport) -> None:
         """Say how long it took and how its thresholds came out."""
-        self._print(f"{report.name}: {_decided(report)} in {report.seconds:.2f} s")
+        self._print(
+            f"{report.name}: {tally_text(verdict.status for verdict in report.verdicts)} in {report.seconds:.2f} s"
+        )
 
     def _print(self, line: str) -> None:
         print(printable(line), file=self._stream, flush=True)
@@ -84,8 +85,3 @@ def _bars(stream: TextIO) -> Bars:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
     return Progress(*columns, TimeElapsedColumn(), console=Console(file=stream, emoji=False), transient=True)
-
-
-def _decided(report: SuiteReport) -> str:
-    counts = Counter(verdict.status for verdict in report.verdicts)
-    return ", ".join(f"{counts[status]:,} {status}" for status in Status if counts[status]) or "no threshold"

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 
-from harness.model import Verdict
+from harness.model import Status, Verdict
+
+_PLURALS = {
+    Status.ERROR: "errors",
+    Status.XFAILED: "expected failures",
+    Status.XPASSED: "unexpected passes",
+}
 
 DIGITS = 4
 """Decimals of a score, unless two numbers that differ would then look the same."""
@@ -50,6 +58,22 @@ def observed_text(verdict: Verdict) -> str:
 def milliseconds(value: float | None) -> str:
     """The engine's own time for one request."""
     return "–" if value is None else f"{value:g} ms"
+
+
+def tally_text(statuses: Iterable[Status]) -> str:
+    """
+    How many of each, in the order of `Status`: ``3 passed, 2 errors``.
+
+    >>> tally_text([Status.ERROR, Status.PASSED, Status.ERROR])
+    '1 passed, 2 errors'
+    """
+    counts = Counter(statuses)
+    shown = []
+    for status in Status:
+        if counts[status]:
+            plural = _PLURALS.get(status, status) if counts[status] > 1 else status
+            shown.append(f"{counts[status]:,} {plural}")
+    return ", ".join(shown) or "no threshold"
 
 
 def counted_text(count: int, noun: str) -> str:

@@ -7,7 +7,6 @@ Only prints what the report says. The caller makes the console: colours, width a
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, RenderableType
@@ -16,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport, Verdict
-from harness.report.figures import counted_text, observed_text, plain_text, score_text
+from harness.report.figures import counted_text, observed_text, score_text, tally_text
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, query_renderables
 
@@ -114,7 +113,7 @@ def _measures(suite: SuiteReport) -> Table:
     table.add_column("measure", overflow="fold")
     for name in ("mean", "median", "least", "greatest", "counted", "left out"):
         table.add_column(name, justify="right")
-    gains = {summary.gain for summary in suite.summaries} - {suite.gain}
+    gains = {summary.gain for summary in suite.summaries} - {suite.gain, ""}
     if gains:
         table.add_column("gain")
     for summary in suite.summaries:
@@ -184,7 +183,7 @@ def _explanations(suite: SuiteReport) -> Iterator[RenderableType]:
 def _failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     yield Text.assemble(_status(verdict.status), "  ", _named(verdict), ("  " + printable(str(verdict.mark)), "dim"))
     yield _indented(Text(printable(verdict.reason)))
-    yield from (_indented(Text(line)) for line in _numbers(suite, verdict))
+    yield from (_indented(Text(line)) for line in _remarks(verdict))
     by_id = {query.id: query for query in suite.queries}
     blamed = [by_id[name] for name in verdict.blamed if name in by_id]
     for query in blamed[:QUERIES_SHOWN]:
@@ -194,16 +193,9 @@ def _failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
         yield _indented(Text(f"and {counted_text(len(blamed) - QUERIES_SHOWN, 'more query')}", style="dim"))
 
 
-def _numbers(suite: SuiteReport, verdict: Verdict) -> Iterator[str]:
-    if verdict.observed is not None or verdict.required is not None:
-        observed = "nothing observed" if verdict.observed is None else f"observed {observed_text(verdict)}"
-        yield f"{observed}, required {plain_text(verdict.required)}"
-    gains = {summary.measure: summary.gain for summary in suite.summaries}
-    known = [f"gain {gains[verdict.measure]}"] if verdict.measure in gains else []
-    if verdict.counted or verdict.left_out:
-        known.append(f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out")
-    if known:
-        yield ", ".join(known)
+def _remarks(verdict: Verdict) -> Iterator[str]:
+    if verdict.left_out:
+        yield f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"
     if verdict.waiver:
         until = f", until {verdict.waiver.until}" if verdict.waiver.until else ""
         yield printable(f"waived: {verdict.waiver.reason}{until}")
@@ -223,11 +215,10 @@ def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
 
 
 def _closing(report: Report) -> Text:
-    counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
-    total = counted_text(sum(counts.values()), "threshold")
-    parts = ", ".join(f"{counts[status]:,} {status}" for status in Status if counts[status])
+    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
+    total = f"{counted_text(len(report.suites), 'suite')}, {counted_text(len(statuses), 'threshold')}"
     style = "bold green" if report.exit_status == 0 else "bold red"
-    return Text(f"{counted_text(len(report.suites), 'suite')}, {total}" + (f": {parts}" if parts else ""), style=style)
+    return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)
 
 
 def _indented(renderable: RenderableType) -> Padding:

@@ -1,0 +1,49 @@
+"""How the scores of a measure spread over the queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+BINS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """*count* scores from *low* up to *high*, which belongs to the next bin except in the last."""
+
+    low: float
+    high: float
+    count: int
+
+
+def histogram(scores: Iterable[float | None], bins: int = BINS) -> tuple[Bin, ...]:
+    """
+    Counts of *scores* in *bins* intervals of equal width; what is no finite number is not counted.
+
+    Scores within [0, 1], as most measures give, are counted over the whole of it, so that two measures and two runs can
+    be compared by eye; others over the interval that they span.
+
+    >>> [b.count for b in histogram([0, 0.1, 0.5, 1, None], bins=2)]
+    [2, 2]
+    """
+    finite = [score for score in scores if score is not None and math.isfinite(score)]
+    if not finite:
+        return ()
+    low, high = _interval(finite)
+    width = (high - low) / bins
+    counts = [0] * bins
+    for score in finite:
+        counts[min(int((score - low) / (high - low) * bins), bins - 1)] += 1
+    edges = [*(low + index * width for index in range(bins)), high]
+    return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(bins))
+
+
+def _interval(scores: list[float]) -> tuple[float, float]:
+    low, high = min(scores), max(scores)
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    if low == high:
+        return low - 0.5, high + 0.5
+    return low, high

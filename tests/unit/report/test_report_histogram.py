@@ -1,0 +1,44 @@
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.report.histogram import histogram
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1))
+def test_every_score_is_in_one_bin(scores):
+    bins = histogram(scores)
+    assert sum(one.count for one in bins) == len(scores)
+    assert bins[0].low <= min(scores)
+    assert bins[-1].high >= max(scores)
+    assert all(left.high == right.low for left, right in pairwise(bins))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_scores_between_0_and_1_are_shown_over_all_of_it(scores):
+    bins = histogram(scores)
+    assert (bins[0].low, bins[-1].high) == (0, 1)
+
+
+def test_edges_belong_to_the_bin_above_and_1_to_the_last():
+    assert [one.count for one in histogram([0, 0.25, 0.5, 0.75, 1.0], bins=4)] == [1, 1, 1, 2]
+
+
+def test_what_is_no_number_is_not_counted():
+    assert histogram([None, math.inf, math.nan]) == ()
+    assert sum(one.count for one in histogram([None, math.inf, 0.5])) == 1
+
+
+def test_equal_scores_beyond_1_still_have_an_interval():
+    bins = histogram([7.0, 7.0])
+    assert (bins[0].low, bins[-1].high) == (6.5, 7.5)
+    assert max(one.count for one in bins) == 2
+
+
+@pytest.mark.parametrize("scores", [[-1.0, 0.5], [0.0, 12.5]])
+def test_other_scores_are_shown_over_their_span(scores):
+    bins = histogram(scores)
+    assert (bins[0].low, bins[-1].high) == (scores[0], scores[1])

@@ -1,0 +1,253 @@
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict
+from harness.report.html import render
+from harness.report.page import Limits, shade_of
+
+VOID = {"meta", "input", "br", "link", "img", "hr"}
+HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)>{{ 7 * 7 }}</style></script>"""
+
+
+class Page(HTMLParser):
+    """Keeps every element with its attributes and text, and refuses tags that do not match."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag, **wanted):
+        return [a for name, a in self.elements if name == tag and all(a.get(k) == v for k, v in wanted.items())]
+
+
+def test_the_page_is_well_formed_and_says_what_matters(report):
+    text = Page(render(report)).text
+    assert "2 thresholds of 5 did not hold" in text
+    for fact in ("opensearch 3.8.0", "standard", "exponential", "current, 10 hits asked for", "2 more not selected"):
+        assert fact in text
+    assert "The mapping may not be read." in text
+    assert "1 failed, 1 error, 1 expected failure" in text
+    assert "line 14" in text
+    assert "Waived: waits for synonyms" in text
+
+
+def test_a_ranking_stands_beside_its_ideal(report):
+    page = Page(render(report))
+    text = page.text
+    assert "unjudged" in text
+    assert "sku-77 , grade 3: at rank 37" in text
+    assert "sku-78 , grade 2: not in the first 1,000" in text
+    assert "文書-17 走るための赤い靴" not in text
+    assert len(page.all("tr", **{"class": "tied"})) == 2
+    assert len(page.all("span", **{"class": "absent"})) == 1  # sku-77 is in the ideal and not in the ranking
+    assert len(page.all("span", **{"class": "grade unjudged"})) == 1
+
+
+def test_texts_from_outside_never_become_markup(report):
+    suite = report.suites[0]
+    query = replace(
+        suite.queries[0],
+        id=HOSTILE,
+        text=HOSTILE,
+        reason=HOSTILE,
+        tags=(HOSTILE,),
+        scores={HOSTILE: 0.5},
+        ranking=tuple(replace(document, id=HOSTILE, title=HOSTILE) for document in suite.queries[0].ranking),
+        ideal=tuple(replace(document, id=HOSTILE, title=HOSTILE) for document in suite.queries[0].ideal),
+        missing=(MissingDocument(HOSTILE, 3),),
+        duplicates=(HOSTILE,),
+    )
+    verdict = replace(
+        suite.verdicts[0],
+        id=HOSTILE,
+        threshold=HOSTILE,
+        reason=HOSTILE,
+        measure=HOSTILE,
+        tag=HOSTILE,
+        query=HOSTILE,
+        blamed=(HOSTILE, "unknown" + HOSTILE),
+        mark=replace(suite.verdicts[0].mark, path=HOSTILE),
+        waiver=replace(suite.verdicts[3].waiver, reason=HOSTILE),
+    )
+    bad = replace(
+        suite,
+        name=HOSTILE,
+        path="p" + HOSTILE,
+        request=HOSTILE,
+        cluster=HOSTILE,
+        index=HOSTILE,
+        engine=replace(suite.engine, kind=HOSTILE, version=HOSTILE),
+        gain=HOSTILE,
+        notes=(HOSTILE,),
+        summaries=(replace(suite.summaries[0], measure=HOSTILE, gain=HOSTILE),),
+        verdicts=(verdict,),
+        queries=(query,),
+    )
+    text = render(replace(report, created=HOSTILE, harness=HOSTILE, suites=(bad, bad)))
+    page = Page(text)
+    assert len(page.all("script")) == len(page.all("style")) == 1
+    assert page.all("img") == []
+    assert all(not name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert HOSTILE in "".join(page.texts)
+
+
+def test_controls_are_shown_as_escapes(report):
+    text = render(report)
+    assert "\x1b" not in text
+    assert r"\x1b[31mtin" in text
+
+
+def test_the_policy_allows_the_page_s_own_script_and_style_and_nothing_else(report):
+    text = render(report)
+    [policy] = [meta["content"] for meta in Page(text).all("meta") if meta.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        [body] = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_asks_for_nothing_else(report):
+    page = Page(render(report))
+    asking = [(tag, a) for tag, a in page.elements if {"src", "srcset", "action", "style"} & set(a) or tag == "link"]
+    assert asking == []
+    assert all(anchor["href"].startswith("#") for anchor in page.all("a"))
+
+
+def test_every_link_leads_somewhere_and_ids_are_unique(report):
+    page = Page(render(replace(report, suites=report.suites * 2)))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {anchor["href"][1:] for anchor in page.all("a")} <= set(ids)
+
+
+def test_without_javascript_everything_is_there_to_be_opened(report):
+    page = Page(render(report))
+    assert len(page.all("details")) == len(report.suites[0].queries)
+    assert all("hidden" in form for form in page.all("form"))
+
+
+def test_table_headings_are_headings(report):
+    page = Page(render(report))
+    assert all(heading.get("scope") in ("col", "row") for heading in page.all("th"))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_the_worst_queries_come_first(report):
+    rows = [row["data-outcome"] for row in Page(render(report)).all("tr") if "data-outcome" in row]
+    assert rows == ["error", "zero hits", "scored", "scored"]
+
+
+def large(suite, queries):
+    ranking = tuple(
+        RankedDocument(n, f"document-{n}", 1, 1.0, 2.0, "A title of usual length for a product") for n in range(1, 11)
+    )
+    scores = {"nDCG@10": 0.5, "P@5": 0.5}
+    many = tuple(
+        QueryReport(
+            f"query-{n:05}", f"the text of query {n}", Outcome.SCORED, "", (), scores, ranking, ranking, total=9
+        )
+        for n in range(queries)
+    )
+    verdicts = tuple(
+        Verdict(f"v{n}", "hits >= 1", Status.PASSED, "9 documents match", 9, 1, query=query.id)
+        for n, query in enumerate(many)
+    )
+    return replace(suite, queries=many, verdicts=(suite.verdicts[0], *verdicts))
+
+
+def test_thousands_of_queries_make_a_page_that_still_opens(report, suite):
+    text = render(replace(report, suites=(large(suite, 5_000),)))
+    page = Page(text)
+    assert sum("data-outcome" in row for row in page.all("tr")) == 5_000
+    assert len(page.all("details")) == Limits().details
+    assert len(text) < 8_000_000
+    assert "This page leaves out the rankings of 4,500 queries with better scores than those shown" in page.text
+    assert "This page leaves out 4,501 thresholds that held" in page.text
+
+
+def test_the_failed_threshold_is_listed_however_many_hold(report, suite):
+    many = large(suite, 40)
+    late = replace(many, verdicts=(*many.verdicts[1:], many.verdicts[0]))
+    text = Page(render(replace(report, suites=(late,)), limits=Limits(thresholds=5))).text
+    assert "mean nDCG@10 >= 0.80" in text
+
+
+def test_thresholds_that_did_not_hold_and_are_left_out_are_told_apart(report, suite):
+    failed = tuple(replace(suite.verdicts[0], id=f"f{n}") for n in range(7))
+    many = replace(suite, verdicts=(*failed, suite.verdicts[2]))
+    text = Page(render(replace(report, suites=(many,)), limits=Limits(thresholds=5))).text
+    assert "leaves out 2 thresholds that did not hold" in text
+    assert "leaves out 1 threshold that held" in text
+
+
+def test_what_is_cut_from_a_query_is_counted(report, suite):
+    query = replace(
+        suite.queries[0],
+        ranking=tuple(RankedDocument(n, f"d{n}") for n in range(1, 31)),
+        missing=tuple(MissingDocument(f"m{n}", 1) for n in range(25)),
+    )
+    text = Page(render(replace(report, suites=(replace(suite, queries=(query,)),)))).text
+    assert "and 10 hits more" in text
+    assert "and 5 more" in text
+
+
+def test_a_report_without_queries_or_thresholds_is_a_page(report, suite):
+    empty = replace(suite, queries=(), verdicts=(), summaries=())
+    text = Page(render(replace(report, suites=(empty,), exit_status=1))).text
+    assert "No threshold was decided" in text
+    assert Page(render(replace(report, suites=()))).text
+
+
+@pytest.mark.parametrize(
+    ("gain", "shade"),
+    [
+        (None, "unjudged"),
+        (-1, "gain-negative"),
+        (0, "gain-0"),
+        (1, "gain-1"),
+        (3, "gain-2"),
+        (5, "gain-3"),
+        (7, "gain-4"),
+    ],
+)
+def test_the_shade_tells_the_gain(gain, shade):
+    assert shade_of(RankedDocument(1, "a", None if gain is None else 1, gain), 7.0) == shade
+
+
+def test_numbers_that_are_not_finite_do_not_break_the_page(report, suite):
+    odd = replace(suite.queries[0], scores={"nDCG@10": float("inf"), "P@5": float("nan")})
+    summary = replace(suite.summaries[0], mean=float("inf"), greatest=float("inf"))
+    text = Page(render(replace(report, suites=(replace(suite, queries=(odd,), summaries=(summary,)),)))).text
+    assert "inf" in text
