@@ -121,10 +121,9 @@ class Connections:
         return Door(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:
-        from harness.engines.embedded import start
+        from harness.engines import DEFAULT_VERSION, open_node
 
-        node = start(self._engine_version) if self._engine_version else start()
-        return self._resources.enter_context(node).url
+        return self._resources.enter_context(open_node(self._engine_version or DEFAULT_VERSION))
 
     def close(self) -> None:
         """Close the connections, then end the embedded node."""

@@ -50,7 +50,8 @@ class RunOptions:
     What the user asked for.
 
     *url*, or *embedded* with *engine_version*, takes the place of the suites' own clusters. *request* names one of a
-    suite's request templates. *tags* select queries. *locate* allows deeper searches for missing documents. *today*
+    suite's request templates. *tags* select queries. *allow_write* lets fixtures build their index, which on the
+    embedded node they always may. *locate* allows deeper searches for missing documents. *today*
     decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
     *client* is the user's own client object.
     """
@@ -153,7 +154,8 @@ class SuiteExecution:
         from harness.search.fixtures import ensure_index
 
         base = Path(self.suite.path).parent
-        return ensure_index(search, fixture, base, self.suite.name, allow_write=self.options.allow_write)
+        allow_write = self.options.allow_write or self.options.embedded
+        return ensure_index(search, fixture, base, self.suite.name, allow_write=allow_write)
 
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None) -> Run:
         failure = Failure(FailureKind.ERROR, str(error))
