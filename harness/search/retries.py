@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -39,7 +39,7 @@ class Retries:
     base: float = 0.5
     cap: float = 20.0
     patience: float = 120.0
-    clock: Clock = Clock()
+    clock: Clock = field(default_factory=Clock)
 
     def pause(self, attempt: int, wished: float | None) -> float:
         """

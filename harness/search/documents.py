@@ -1,0 +1,100 @@
+"""A file of documents, one JSON object a line, with every problem named by its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import Problem, SuiteError
+from harness.model import Json
+
+__all__ = ["Document", "read_documents"]
+
+LONGEST_ID = 512
+"""Bytes that an engine takes for an `_id`."""
+
+MOST_PROBLEMS = 20
+"""A file of another kind is wrong on each of its lines; so many say that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A line of the file: *source* is the object as written there."""
+
+    line: int
+    id: str
+    source: bytes
+
+
+def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
+    """
+    The documents of the file at *path*, in its order; empty lines are left out.
+
+    Args:
+        path: Where the file is.
+        shown: What errors call it.
+        id_field: The member of each document that is its id, a text or a whole number.
+
+    Raises:
+        SuiteError: The file cannot be read, is not UTF-8, or holds something else than documents with ids of their own.
+    """
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    lines: dict[str, int] = {}
+    for number, text in _lines(path, shown):
+        found = _document(number, text, id_field)
+        if isinstance(found, Document) and found.id in lines:
+            found = (1, f'the id "{found.id}" is that of line {lines[found.id]} already')
+        if isinstance(found, Document):
+            lines[found.id] = number
+            documents.append(found)
+        elif len(problems) < MOST_PROBLEMS:
+            problems.append(Problem(shown, number, *found))
+    if problems:
+        raise SuiteError(problems)
+    if not documents:
+        raise SuiteError([Problem(shown, 0, 0, "the file holds no documents")])
+    return documents
+
+
+def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SuiteError([Problem(shown, 0, 0, f"the file of documents cannot be read: {reason}")]) from error
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        stripped = line.strip()
+        if stripped:
+            yield number, stripped
+
+
+def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
+    """The document in *line*, or the column and the sentence of what is wrong with it."""
+    try:
+        content = json.loads(line.decode(), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        return error.start + 1, "the line is not UTF-8"
+    except json.JSONDecodeError as error:
+        return error.colno, f"the line is not JSON: {error.msg}"
+    except (ValueError, RecursionError) as error:
+        return 1, f"the line is not JSON: {error}"
+    if not isinstance(content, dict):
+        return 1, "expected a JSON object, one document a line"
+    return _identified(number, line, content.get(id_field), id_field)
+
+
+def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
+    if identity is None:
+        return 1, f'the document has no "{id_field}", which is its id'
+    if isinstance(identity, bool) or not isinstance(identity, (str, int)) or identity == "":
+        return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
+    if len(str(identity).encode()) > LONGEST_ID:
+        return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine takes for an id'
+    return Document(number, str(identity), line)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it has no {constant}")

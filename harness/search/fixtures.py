@@ -1,0 +1,210 @@
+"""
+A suite's own index: built from its files, reused while nothing changes, and never somebody else's.
+
+The name tells what the index is built from, so a change of the files gives another index, and two runs that differ do
+not meet. Creating an index is the lock: whoever creates it builds it, whoever finds it waits until its marker says
+that it is complete. Builders that went away are told by a marker that no longer moves.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from harness.errors import FixtureError, SearchError
+from harness.model import Fixture
+from harness.search import Search
+from harness.search.engine import EngineSearch
+from harness.search.indexes import Indexes
+from harness.search.marker import Marker
+from harness.search.recipe import Recipe, read_recipe, slug
+from harness.search.retries import Clock
+
+__all__ = ["Times", "ensure_index"]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """
+    How long is waited, in seconds, and by which clocks.
+
+    *abandoned* is how long a marker stands still before its builder is taken to be gone. A build that nobody *kept*
+    in use for that long makes room when another of the same suite is there.
+    """
+
+    abandoned: float = 60.0
+    poll: float = 0.5
+    kept: timedelta = timedelta(hours=1)
+    clock: Clock = field(default_factory=Clock)
+    today: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class _TakenOver(Exception):
+    """Somebody else builds the index that we began."""
+
+
+def ensure_index(
+    search: Search, fixture: Fixture, base: Path, name: str, *, allow_write: bool, times: Times | None = None
+) -> str:
+    """
+    The index that *fixture* describes, built if it is not there.
+
+    Args:
+        search: An open door to an engine.
+        fixture: Of the suite.
+        base: The folder that its paths start from.
+        name: Of the suite; the index's name begins with it.
+        allow_write: Whether the user said that the harness may write to the cluster.
+        times: How long to wait for another builder.
+
+    Returns:
+        The name of an index that holds exactly the documents of the fixture, visible to searches.
+
+    Raises:
+        SuiteError: The file of documents cannot be used.
+        FixtureError: The index has to be built and may not, cannot be built, or is not ours.
+        LoginRefused: The login may not do it.
+    """
+    if not isinstance(search, EngineSearch):
+        raise FixtureError(f'suite "{name}" builds its own index, which takes an engine, not {search.engine}')
+    recipe = read_recipe(fixture, base, name)
+    indexes = Indexes(search.connection, search.retries)
+    return _Keeper(recipe, indexes, times or Times(), allow_write).ensure()
+
+
+class _Keeper:
+    """Brings about the index of one recipe."""
+
+    def __init__(self, recipe: Recipe, indexes: Indexes, times: Times, allow_write: bool) -> None:
+        self._recipe = recipe
+        self._index = recipe.index
+        self._indexes = indexes
+        self._times = times
+        self._allow_write = allow_write
+
+    def ensure(self) -> str:
+        """Build the index or find it, whichever comes first, however many try."""
+        while True:
+            standing = self._indexes.markers(self._index)
+            if not standing:
+                self._build_unless_another_does()
+                continue
+            marker = self._ours(standing[self._index])
+            if not marker.complete:
+                self._await(marker)
+                continue
+            self._check_count(marker)
+            self._housekeep(marker)
+            return self._index
+
+    def _ours(self, marker: Marker | None) -> Marker:
+        if marker is None:
+            raise FixtureError(
+                f'"{self._index}" is there, but the harness did not make it and will not touch it; '
+                "give the suite another name, or remove it yourself"
+            )
+        if marker.fingerprint != self._recipe.fingerprint:
+            raise FixtureError(f'"{self._index}" was built from other files that share its fingerprint\'s beginning')
+        return marker
+
+    def _build_unless_another_does(self) -> None:
+        self._may_write("is not there")
+        recipe = self._recipe
+        marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
+        mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
+        if not self._indexes.create(self._index, recipe.settings, mappings):
+            return
+        try:
+            self._fill(marker)
+        except _TakenOver:
+            return
+        except BaseException:
+            self._clear_away(marker)
+            raise
+
+    def _fill(self, marker: Marker) -> None:
+        indexed = 0
+        for chunk in self._indexes.chunks(self._recipe.documents):
+            self._indexes.write(self._index, chunk, self._recipe.shown)
+            indexed += len(chunk)
+            self._mark(replace(marker, indexed=indexed))
+        self._indexes.refresh(self._index)
+        count = self._indexes.count(self._index)
+        if count != indexed:
+            raise FixtureError(f'"{self._index}" should have {indexed} documents, and has {count}')
+        self._mark(replace(marker, indexed=indexed, complete=True, used=self._now()))
+
+    def _mark(self, marker: Marker) -> None:
+        """Show that we are still at it, unless another took us for gone."""
+        standing = self._indexes.markers(self._index).get(self._index)
+        if standing is None or standing.build != marker.build:
+            raise _TakenOver
+        self._indexes.mark(self._index, marker, self._recipe.mappings.get("_meta"))
+
+    def _clear_away(self, marker: Marker) -> None:
+        """Leave no half of an index; that it cannot be removed is not what the user has to know first."""
+        with suppress(SearchError):
+            standing = self._indexes.markers(self._index).get(self._index)
+            if standing is not None and standing.build == marker.build:
+                self._indexes.delete(self._index)
+
+    def _await(self, marker: Marker) -> None:
+        """Wait until *marker* moves; remove what its builder left where it does not."""
+        clock = self._times.clock
+        end = clock.now() + self._times.abandoned
+        while clock.now() < end:
+            clock.sleep(self._times.poll)
+            if self._indexes.markers(self._index).get(self._index) != marker:
+                return
+        self._may_write("was left half built")
+        self._indexes.delete(self._index)
+
+    def _may_write(self, state: str) -> None:
+        if not self._allow_write:
+            raise FixtureError(
+                f'the index "{self._index}" of suite "{self._recipe.name}" {state}, and the harness writes to a '
+                "cluster only where it is told to: say --allow-write (--relevance-allow-write in pytest)"
+            )
+
+    def _check_count(self, marker: Marker) -> None:
+        count = self._indexes.count(self._index)
+        if count != marker.indexed:
+            raise FixtureError(
+                f'"{self._index}" was built with {marker.indexed} documents, and has {count}: somebody else wrote to '
+                "it; remove it, and it is built again"
+            )
+
+    def _housekeep(self, marker: Marker) -> None:
+        """What is good for the cluster and not needed for this run, so that no run fails for it."""
+        if not self._allow_write:
+            return
+        with suppress(SearchError):
+            self._keep(marker)
+            self._make_room()
+
+    def _keep(self, marker: Marker) -> None:
+        """Note that the index is in use, a few times an hour at most: a note is a change of the cluster's state."""
+        used = marker.used_at()
+        if used is None or self._times.today() - used > self._times.kept / 4:
+            self._indexes.mark(self._index, replace(marker, used=self._now()), self._recipe.mappings.get("_meta"))
+
+    def _make_room(self) -> None:
+        """Remove builds of this suite that nobody used of late; a run of another branch may be using a newer one."""
+        stem = slug(self._recipe.name)
+        for index, marker in self._indexes.markers(f"{stem}-*").items():
+            named_by_us = re.fullmatch(rf"{re.escape(stem)}-[0-9a-f]{{12}}", index)
+            if named_by_us and index != self._index and marker is not None and self._is_old(marker):
+                self._indexes.delete(index)
+
+    def _is_old(self, marker: Marker) -> bool:
+        used = marker.used_at()
+        unused = used is None or self._times.today() - used > self._times.kept
+        return unused and marker.name == self._recipe.name
+
+    def _now(self) -> str:
+        return self._times.today().isoformat(timespec="seconds")

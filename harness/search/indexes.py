@@ -1,0 +1,186 @@
+"""What is done to an index, each a call with its errors in words. Nothing here decides whether it may be done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from harness.errors import FixtureError, LoginRefused
+from harness.model import Failure, Json
+from harness.search.answers import BUSY, failure_of, json_of
+from harness.search.connection import NDJSON, Answer, Connection
+from harness.search.documents import Document
+from harness.search.marker import Marker, read_marker
+from harness.search.reasons import reason_of
+from harness.search.retries import Retries, retry_after
+
+__all__ = ["Indexes"]
+
+MOST_DOCUMENTS = 500
+MOST_BYTES = 2 * 1024 * 1024
+SHOWN_ERRORS = 5
+PRIVILEGES = "building an index needs the privileges create_index, delete_index, manage, read and write on its name"
+
+
+class Indexes:
+    """The indexes of one cluster."""
+
+    def __init__(self, connection: Connection, retries: Retries) -> None:
+        self._connection = connection
+        self._retries = retries
+
+    def markers(self, pattern: str) -> dict[str, Marker | None]:
+        """
+        The markers of the indexes that *pattern* matches, by name; None for an index that is not ours.
+
+        An alias of that very name stands for an index that is not ours.
+        """
+        answer = self._call("GET", f"/{quote(pattern, safe='*')}/_mapping?filter_path=*.mappings._meta", allowed=(404,))
+        if answer.status == 404:
+            return {}
+        content = self._content(answer)
+        found = {name: read_marker(_meta(held)) for name, held in content.items()}
+        return found if "*" in pattern or pattern in found else {pattern: None}
+
+    def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json]) -> bool:
+        """Create *index*; False where it is there already."""
+        body = {"settings": settings, "mappings": mappings}
+        answer = self._call("PUT", _path(index), body, allowed=(400,))
+        content = self._content(answer)
+        if answer.status == 400:
+            if _error_type(content) in ("resource_already_exists_exception", "invalid_index_name_exception"):
+                return self._exists_already(content)
+            raise self._failed(f'the index "{index}" cannot be created', answer)
+        if content.get("shards_acknowledged") is False:
+            raise FixtureError(f'the index "{index}" was created, but no node took its shards in time')
+        return True
+
+    def _exists_already(self, content: Mapping[str, Json]) -> bool:
+        """An alias of that name is refused as an invalid name; the caller then finds what stands there."""
+        reason = reason_of(content.get("error"))
+        if "already exists" in reason:
+            return False
+        raise FixtureError(self._connection.mask(f"the index cannot be created: {reason}"))
+
+    def mark(self, index: str, marker: Marker, own_meta: Json) -> None:
+        """Write *marker* into *index*."""
+        self._call("PUT", f"{_path(index)}/_mapping", {"_meta": marker.as_meta(own_meta)})
+
+    def delete(self, index: str) -> None:
+        """Delete *index*; it may be gone already."""
+        self._call("DELETE", _path(index), allowed=(404,))
+
+    def refresh(self, index: str) -> None:
+        """Make all that was indexed visible to searches."""
+        self._call("POST", f"{_path(index)}/_refresh")
+
+    def count(self, index: str) -> int:
+        """The number of documents that searches see."""
+        count = self._content(self._call("GET", f"{_path(index)}/_count")).get("count")
+        if not isinstance(count, int):
+            raise FixtureError(f'the engine does not say how many documents "{index}" has')
+        return count
+
+    def chunks(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
+        """*documents* in parts, each of which is one bulk request."""
+        chunk: list[Document] = []
+        size = 0
+        for document in documents:
+            if chunk and (len(chunk) >= MOST_DOCUMENTS or size + len(document.source) > MOST_BYTES):
+                yield chunk
+                chunk, size = [], 0
+            chunk.append(document)
+            size += len(document.source)
+        if chunk:
+            yield chunk
+
+    def write(self, index: str, documents: Sequence[Document], shown: str) -> None:
+        """
+        Index *documents*; what the engine is too busy for is sent again.
+
+        Raises:
+            FixtureError: It refuses some of them: each is named by its line of the file *shown*.
+        """
+        begun = self._retries.clock.now()
+        pending, attempt = list(documents), 0
+        while pending:
+            attempt += 1
+            outcomes = self._bulk(index, pending)
+            refused = [(one, error) for one, status, error in outcomes if status >= 300 and status not in BUSY]
+            if refused:
+                raise FixtureError(self._connection.mask(_refusal(refused, shown)))
+            pending = [one for one, status, _ in outcomes if status in BUSY]
+            if pending and not self._wait(attempt, begun, None):
+                raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
+
+    def _bulk(self, index: str, documents: Sequence[Document]) -> list[tuple[Document, int, Json]]:
+        lines = (b'{"index":{"_id":%b}}\n%b\n' % (json.dumps(one.id).encode(), one.source) for one in documents)
+        answer = self._call("POST", f"{_path(index)}/_bulk", b"".join(lines), mime=NDJSON)
+        items = self._content(answer).get("items")
+        if not isinstance(items, list) or len(items) != len(documents):
+            raise FixtureError(f'the engine does not say what became of each document of a bulk request to "{index}"')
+        outcomes = [item.get("index", {}) if isinstance(item, Mapping) else {} for item in items]
+        return [
+            (document, int(outcome.get("status", 500)), outcome.get("error"))
+            for document, outcome in zip(documents, outcomes, strict=True)
+        ]
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        allowed: tuple[int, ...] = (),
+        mime: str = "application/json",
+    ) -> Answer:
+        """Send a request until it is not too busy an engine that answers; a status below 300 or *allowed* is good."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        begun = self._retries.clock.now()
+        attempt = 1
+        answer = self._connection.perform(method, path, body=data, mime=mime)
+        while answer.status in BUSY and self._wait(attempt, begun, retry_after(answer.headers)):
+            attempt += 1
+            answer = self._connection.perform(method, path, body=data, mime=mime)
+        if answer.status in (401, 403):
+            raise LoginRefused(self._connection.mask(f"{failure_of(answer).reason}; {PRIVILEGES}"))
+        if answer.status >= 300 and answer.status not in allowed:
+            raise self._failed(f"the engine refuses {method} {path}", answer)
+        return answer
+
+    def _wait(self, attempt: int, begun: float, wished: float | None) -> bool:
+        pause = self._retries.next_pause(attempt, begun=begun, wished=wished, end=None)
+        if pause is not None:
+            self._retries.clock.sleep(pause)
+        return pause is not None
+
+    def _failed(self, sentence: str, answer: Answer) -> FixtureError:
+        return FixtureError(self._connection.mask(f"{sentence}: {failure_of(answer).reason}"))
+
+    def _content(self, answer: Answer) -> Mapping[str, Any]:
+        content = json_of(answer)
+        if isinstance(content, Failure):
+            raise FixtureError(self._connection.mask(content.reason))
+        return content if isinstance(content, Mapping) else {}
+
+
+def _path(index: str) -> str:
+    return f"/{quote(index, safe='')}"
+
+
+def _meta(held: Json) -> Json:
+    mappings = held.get("mappings") if isinstance(held, Mapping) else None
+    return mappings.get("_meta") if isinstance(mappings, Mapping) else None
+
+
+def _error_type(content: Mapping[str, Json]) -> str:
+    error = content.get("error")
+    return str(error.get("type")) if isinstance(error, Mapping) else ""
+
+
+def _refusal(refused: Sequence[tuple[Document, Json]], shown: str) -> str:
+    lines = [f"{shown}:{one.line}: the engine refuses the document: {reason_of(error)}" for one, error in refused]
+    more = len(lines) - SHOWN_ERRORS
+    return "\n".join(lines[:SHOWN_ERRORS] + ([f"{shown}: and {more} more documents"] if more > 0 else []))
