@@ -1,0 +1,106 @@
+"""Judgment files: TREC qrels, CSV, JSON lines or Parquet -> query to document to grade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from harness.formats.opening import Form, form_of
+from harness.formats.records import JUDGMENTS, Findings, Record, check_ids, read_number, read_records
+from harness.formats.trec import Irregular, bulk_judgments
+from harness.spelling import did_you_mean
+
+
+def read_judgments(
+    path: Path, *, name: str | None = None, grade_names: Mapping[str, float] | None = None
+) -> dict[str, dict[str, float]]:
+    """
+    Read a judgment file.
+
+    The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and grade,
+    others beside them are left alone; everything else is TREC qrels, four columns parted by blanks or tabs: query,
+    iteration (not read), document, grade. A .gz or .zst behind it is unpacked.
+
+    Args:
+        path: The file.
+        name: What errors call it; the path where left out.
+        grade_names: Names that may stand for grades, but in TREC qrels.
+
+    Returns:
+        Query to document to grade, in the order of the file; grades are finite.
+
+    Raises:
+        FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
+        UsageError: The file needs a package that is not installed.
+    """
+    called = str(path) if name is None else name
+    if form_of(path) is Form.TREC:
+        try:
+            return bulk_judgments(path, called)
+        except Irregular:
+            grade_names = None
+    return _read_carefully(path, called, grade_names or {})
+
+
+def judgment_lines(
+    path: Path, wanted: Collection[tuple[str, str]], *, name: str | None = None
+) -> dict[tuple[str, str], int]:
+    """The line in which each *wanted* query and document first stand together; those that are nowhere are left out."""
+    lines: dict[tuple[str, str], int] = {}
+    for record in read_records(path, JUDGMENTS, Findings(name or str(path))):
+        pair = (record.query, record.document)
+        if pair in wanted:
+            lines.setdefault(pair, record.line)
+    return lines
+
+
+def query_line(path: Path, query: str, *, name: str | None = None) -> int:
+    """The first line that judges a document for *query*; 0 where there is none."""
+    records = read_records(path, JUDGMENTS, Findings(name or str(path)))
+    return next((record.line for record in records if record.query == query), 0)
+
+
+def _read_carefully(path: Path, name: str, grade_names: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    findings = Findings(name)
+    judgments: dict[str, dict[str, float]] = {}
+    twice: list[Record] = []
+    for record in read_records(path, JUDGMENTS, findings):
+        grade = _grade(record, grade_names, findings)
+        if grade is None or not check_ids(record, findings):
+            continue
+        judged = judgments.setdefault(record.query, {})
+        if record.document in judged:
+            twice.append(record)
+        else:
+            judged[record.document] = grade
+    if twice:
+        _tell_duplicates(path, twice, findings)
+    findings.raise_any()
+    return judgments
+
+
+def _grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
+    if isinstance(record.value, str) and record.value in names:
+        return names[record.value]
+    what = f"the grade of document {record.document!r} for query {record.query!r}"
+    grade = read_number(record.value)
+    if grade is None:
+        expected = "a number or the name of a grade" if names else "a number"
+        guess = did_you_mean(str(record.value), names)
+        findings.add(record.line, f"found {record.value!r} as {what}, expected {expected}{guess}")
+    elif not math.isfinite(grade):
+        findings.add(record.line, f"{what} is {grade}, expected a finite number")
+    else:
+        return grade
+    return None
+
+
+def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> None:
+    first = judgment_lines(path, {(record.query, record.document) for record in twice}, name=findings.name)
+    for record in twice:
+        pair = (record.query, record.document)
+        findings.add(
+            record.line,
+            f"document {record.document!r} is judged twice for query {record.query!r}, first in line {first[pair]}",
+        )

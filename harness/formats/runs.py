@@ -1,0 +1,96 @@
+"""Run files: TREC runs, CSV, JSON lines or Parquet -> query to its ranking with scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.formats.opening import Form, form_of
+from harness.formats.records import RUNS, Findings, Record, check_ids, read_number, read_records
+from harness.formats.trec import Irregular, bulk_rankings
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRanking:
+    """
+    One query's documents and their scores, side by side, in the order of the file.
+
+    Which order counts is the reader's to decide: trec_eval sorts by score, and looks neither at the lines' order
+    nor at the rank column.
+    """
+
+    documents: list[str]
+    scores: list[float]
+
+
+def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]:
+    """
+    Read a run file.
+
+    The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and score,
+    others beside them are left alone; everything else is a TREC run, six columns parted by blanks or tabs: query, Q0,
+    document, rank, score, tag, of which Q0, rank and tag are not read. A .gz or .zst behind it is unpacked.
+
+    Args:
+        path: The file.
+        name: What errors call it; the path where left out.
+
+    Returns:
+        A ranking a query. Scores are 64-bit floats and may be infinite, never NaN; no document comes twice for a query.
+
+    Raises:
+        FormatError: With each malformed line, score that is not a number, and document that comes twice for a query.
+        UsageError: The file needs a package that is not installed.
+    """
+    called = str(path) if name is None else name
+    if form_of(path) is Form.TREC:
+        try:
+            bulk = bulk_rankings(path, called)
+        except Irregular:
+            return _read_carefully(path, called)
+        return {query: StoredRanking(documents, scores) for query, (documents, scores) in bulk.items()}
+    return _read_carefully(path, called)
+
+
+def _read_carefully(path: Path, name: str) -> dict[str, StoredRanking]:
+    findings = Findings(name)
+    rankings: dict[str, dict[str, float]] = {}
+    twice: list[Record] = []
+    for record in read_records(path, RUNS, findings):
+        score = _score(record, findings)
+        if score is None or not check_ids(record, findings):
+            continue
+        ranked = rankings.setdefault(record.query, {})
+        if record.document in ranked:
+            twice.append(record)
+        else:
+            ranked[record.document] = score
+    if twice:
+        _tell_duplicates(path, twice, findings)
+    findings.raise_any()
+    return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
+
+
+def _score(record: Record, findings: Findings) -> float | None:
+    what = f"the score of document {record.document!r} for query {record.query!r}"
+    score = read_number(record.value)
+    if score is None:
+        findings.add(record.line, f"found {record.value!r} as {what}, expected a number")
+    elif math.isnan(score):
+        findings.add(record.line, f"{what} is NaN, expected a number")
+        return None
+    return score
+
+
+def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> None:
+    wanted = {(record.query, record.document) for record in twice}
+    first: dict[tuple[str, str], int] = {}
+    for record in read_records(path, RUNS, Findings(findings.name)):
+        if (record.query, record.document) in wanted:
+            first.setdefault((record.query, record.document), record.line)
+    for record in twice:
+        line = first[record.query, record.document]
+        findings.add(
+            record.line, f"document {record.document!r} comes twice for query {record.query!r}, first in line {line}"
+        )

@@ -1,0 +1,143 @@
+"""
+TREC files in bulk: whole blocks of lines are split, parted and checked as columns, with no object a line.
+
+Ten million lines take seconds that way. Anything out of the ordinary raises `Irregular`, and the careful reader
+of `records.py` finds the line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import IO
+
+from harness.formats.opening import open_bytes
+
+_BLOCK = 1 << 21
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
+_NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
+
+
+class Irregular(Exception):  # noqa: N818 - not an error yet: it sends the file to the careful reader
+    """The file holds something that the bulk reader does not take."""
+
+
+class _Grades(dict[str, float]):
+    """Text -> grade; a file holds a handful of different ones, so each is converted once."""
+
+    def __missing__(self, text: str) -> float:
+        try:
+            grade = float(text)
+        except ValueError:
+            raise Irregular from None
+        if "_" in text or not text.isascii() or not math.isfinite(grade):
+            raise Irregular
+        self[text] = grade
+        return grade
+
+
+def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
+    """
+    The judgments of TREC qrels: query to document to grade.
+
+    Raises:
+        Irregular: A line is malformed, or a document is judged twice.
+        FormatError: The file cannot be read.
+    """
+    judgments: dict[str, dict[str, float]] = {}
+    grades = _Grades()
+    with open_bytes(path, name) as file:
+        for queries, _, documents, values in _columns(file, 4):
+            numbers = list(map(grades.__getitem__, values))
+            for query, begin, end in _runs(queries):
+                judged = judgments.setdefault(query, {})
+                before = len(judged)
+                judged.update(zip(documents[begin:end], numbers[begin:end], strict=True))
+                if len(judged) != before + end - begin:
+                    raise Irregular
+    return judgments
+
+
+def bulk_rankings(path: Path, name: str) -> dict[str, tuple[list[str], list[float]]]:
+    """
+    The rankings of a TREC run: query to its documents and their scores, in the order of the file.
+
+    Raises:
+        Irregular: A line is malformed, a document comes twice for a query, or a score is not a number.
+        FormatError: The file cannot be read.
+    """
+    rankings: dict[str, tuple[list[str], list[float]]] = {}
+    with open_bytes(path, name) as file:
+        for queries, _, documents, _, values, _ in _columns(file, 6):
+            scores = _scores(values)
+            for query, begin, end in _runs(queries):
+                ranked, scored = rankings.setdefault(query, ([], []))
+                ranked.extend(documents[begin:end])
+                scored.extend(scores[begin:end])
+    if any(len(set(ranked)) != len(ranked) for ranked, _ in rankings.values()):
+        raise Irregular
+    return rankings
+
+
+def _scores(values: Sequence[str]) -> list[float]:
+    try:
+        scores = list(map(float, values))
+    except ValueError:
+        raise Irregular from None
+    written = "".join(values)
+    if any(map(math.isnan, scores)) or "_" in written or not written.isascii():
+        raise Irregular
+    return scores
+
+
+def _columns(file: IO[bytes], width: int) -> Iterator[Sequence[Sequence[str]]]:
+    """The columns of one block of lines after the other."""
+    while lines := file.readlines(_BLOCK):
+        block = b"".join(lines)
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        if b"\0" in block or block.startswith(_BYTE_ORDER_MARK):
+            raise Irregular
+        columns = _split_evenly(block, width) or _split_lines(lines, width)
+        if columns:
+            yield columns
+
+
+def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:
+    """
+    The columns of a block whose every line has one blank between two columns, None for any other block.
+
+    With width - 1 blanks a line has at most *width* columns, so the right number of columns in all is the right one in each.
+    """
+    skeleton = block.translate(_TAB_TO_BLANK, _NOT_BLANK)
+    count = len(skeleton) // width
+    if skeleton != (b" " * (width - 1) + b"\n") * count:
+        return None
+    try:
+        fields = block.decode().split()
+    except UnicodeDecodeError:
+        raise Irregular from None
+    return [fields[column::width] for column in range(width)] if len(fields) == width * count else None
+
+
+def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None:
+    """The columns line by line, where blanks are many or lines are blank; None where no line says anything."""
+    try:
+        rows = [[column.decode() for column in columns] for line in lines if (columns := line.split())]
+    except UnicodeDecodeError:
+        raise Irregular from None
+    if any(len(row) != width for row in rows):
+        raise Irregular
+    return list(zip(*rows, strict=True)) or None
+
+
+def _runs(queries: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Each stretch of lines of the same query, by its first line and the one behind its last."""
+    begin = 0
+    for query, stretch in groupby(queries):
+        end = begin + len(list(stretch))
+        yield query, begin, end
+        begin = end
