@@ -208,9 +208,10 @@ class SuiteExecution:
         if not left_out:
             return []
         tags = ", ".join(self.options.tags)
-        return [
-            f"{left_out} thresholds are not decided, for they are about more queries than those with the tag {tags}"
-        ]
+        left = (
+            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
+        )
+        return [f"{left} about more queries than those with the tag {tags}"]
 
 
 def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:

@@ -1,0 +1,272 @@
+"""One suite over a search that needs no server: what is sent, what is decided, what the report says."""
+
+from datetime import date
+
+import pytest
+from harness.masking import Masker
+
+import harness.search.fixtures
+from harness.errors import EngineUnreachable, FixtureError
+from harness.execution import QUERIES_LOCATED, RunOptions, SuiteExecution
+from harness.gate import exit_status
+from harness.measures import parse_measure
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Fixture,
+    MissingDocument,
+    Outcome,
+    Query,
+    RequestTemplate,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+from harness.search.testing import FakeSearch
+from harness.thresholds import parse_expectation, parse_threshold
+
+DAY = date(2026, 6, 1)
+REQUESTS = {
+    "current": RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}}),
+    "candidate": RequestTemplate("candidate", {"query": {"match_phrase": {"title": "{{text}}"}}}),
+}
+
+
+def threshold(text, of_query=False):
+    condition, tag = parse_threshold(text, of_query=of_query)
+    return Threshold(text, condition, tag)
+
+
+def query(name, *tags, judgments=None, **fields):
+    return Query(name, f"text of {name}", tags=tags, judgments=judgments or {"a": 1}, **fields)
+
+
+def suite_of(*queries, thresholds=(), **fields):
+    return Suite(
+        "suite",
+        "folder/s.relevance.yaml",
+        Target("default", "products"),
+        REQUESTS,
+        (parse_measure("RR@3"),),
+        tuple(queries),
+        tuple(threshold(text) for text in thresholds),
+        depth=3,
+        **fields,
+    )
+
+
+def execute(suite, search, options=None, **fields):
+    return SuiteExecution(suite, options or RunOptions(today=DAY), "default", **fields).over(search)
+
+
+class Recorder:
+    def __init__(self):
+        self.events = []
+
+    def suite_started(self, suite, queries):
+        self.events.append(("started", suite.name, queries))
+
+    def queries_done(self, count):
+        self.events.append(("done", count))
+
+    def suite_finished(self, report):
+        self.events.append(("finished", report.name, [verdict.status for verdict in report.verdicts]))
+
+
+def test_a_suite_runs_from_its_requests_to_its_report():
+    suite = suite_of(query("q"), query("r"), thresholds=["mean RR@3 >= 0.7"])
+    search = FakeSearch({"q": ["x", "a"], "r": ["a"]})
+    finished = execute(suite, search)
+    assert [(request.query, request.index, request.body["size"]) for request in search.requests] == [
+        ("q", "products", 3),
+        ("r", "products", 3),
+    ]
+    assert finished.report.summaries[0].mean == 0.75
+    assert [verdict.status for verdict in finished.report.verdicts] == [Status.PASSED]
+    assert (finished.report.request, finished.report.index, str(finished.report.engine)) == (
+        "current",
+        "products",
+        "elasticsearch 9.4.3",
+    )
+    assert finished.suite is suite
+    assert {score.query: score.value for score in finished.scores} == {"q": 0.5, "r": 1.0}
+
+
+def test_the_request_that_was_asked_for_is_sent():
+    search = FakeSearch({"q": ["a"]})
+    report = execute(suite_of(query("q")), search, RunOptions(request="candidate")).report
+    assert report.request == "candidate"
+    assert "match_phrase" in search.requests[0].body["query"]
+
+
+def test_progress_is_told_in_order():
+    progress = Recorder()
+    suite = suite_of(query("q"), query("r", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0.7"])
+    execute(suite, FakeSearch({"q": ["a"]}), progress=progress)
+    assert progress.events == [("started", "suite", 1), ("done", 1), ("finished", "suite", [Status.PASSED])]
+
+
+def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
+    suite = suite_of(query("q"), query("r"), query("s", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0"])
+    report = execute(suite, FakeSearch({}, error=EngineUnreachable("no connection to host"))).report
+    assert [(found.outcome, found.reason) for found in report.queries] == [
+        (Outcome.ERROR, "engine error: no connection to host"),
+        (Outcome.ERROR, "engine error: no connection to host"),
+        (Outcome.SKIPPED, "winter"),
+    ]
+    assert [verdict.status for verdict in report.verdicts] == [Status.ERROR]
+    assert "q (engine error: no connection to host)" in report.verdicts[0].reason
+    assert exit_status([report]) == 3
+
+
+def test_one_query_that_fails_takes_its_thresholds_with_it_and_no_others():
+    suite = suite_of(
+        query("q", "head"), query("r", "tail"), thresholds=["mean RR@3 >= 0 for head", "mean RR@3 >= 0 for tail"]
+    )
+    failure = Failure(FailureKind.SHARDS, "1 of 5 shards failed", 200)
+    report = execute(suite, FakeSearch({"q": ["a"], "r": failure})).report
+    assert [verdict.status for verdict in report.verdicts] == [Status.PASSED, Status.ERROR]
+
+
+def test_without_a_connection_every_query_fails_with_the_reason():
+    progress = Recorder()
+    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    execution = SuiteExecution(suite, RunOptions(today=DAY), "far", progress=progress)
+    report = execution.without(EngineUnreachable("no route")).report
+    assert (report.queries[0].outcome, report.queries[0].reason) == (Outcome.ERROR, "engine error: no route")
+    assert (report.engine, report.cluster, report.request) == (Engine("not reached"), "far", "current")
+    assert [verdict.status for verdict in report.verdicts] == [Status.ERROR]
+    assert [event[0] for event in progress.events] == ["started", "finished"]
+
+
+# ------------------------------------------------------------------------------------------------ selections
+
+
+def test_tags_run_a_part_and_say_what_was_left_out():
+    own = {"thresholds": (threshold("RR@3 >= 1", of_query=True),)}
+    suite = suite_of(
+        query("q", "head", **own), query("r", **own), thresholds=["mean RR@3 >= 1", "mean RR@3 >= 1 for head"]
+    )
+    search = FakeSearch({"q": ["a"]})
+    finished = execute(suite, search, RunOptions(tags=("head",), today=DAY))
+    report = finished.report
+    assert [request.query for request in search.requests] == ["q"]
+    assert [found.id for found in report.queries] == [found.id for found in finished.suite.queries] == ["q"]
+    assert [verdict.id for verdict in report.verdicts] == ["mean-RR-3-ge-1-for-head", "query.q.RR-3-ge-1"]
+    assert report.deselected == 1
+    assert report.notes[0] == ("2 thresholds are not decided: they are about more queries than those with the tag head")
+    assert exit_status([report]) == 0
+
+
+def test_a_skipped_query_is_not_sent_until_its_skip_is_over():
+    suite = suite_of(query("q"), query("r", skip=Waiver("winter", DAY)), thresholds=["mean RR@3 >= 0.9"])
+    search = FakeSearch({"q": ["a"], "r": ["x", "a"]})
+    report = execute(suite, search).report
+    assert [request.query for request in search.requests] == ["q"]
+    assert [found.outcome for found in report.queries] == [Outcome.SCORED, Outcome.SKIPPED]
+    assert report.verdicts[0].status is Status.PASSED
+    later = execute(suite, search, RunOptions(today=date(2026, 6, 2))).report
+    assert [found.outcome for found in later.queries] == [Outcome.SCORED, Outcome.SCORED]
+    assert (later.verdicts[0].status, later.verdicts[0].observed) == (Status.FAILED, 0.75)
+
+
+def test_strict_waivers_reach_the_gate():
+    own = Threshold("a in top 1", parse_expectation("a in top 1"), xfail=Waiver("soon"))
+    suite = suite_of(query("q", thresholds=(own,)))
+    search = FakeSearch({"q": ["a"]})
+    assert execute(suite, search).report.verdicts[0].status is Status.XPASSED
+    strict = execute(suite, search, RunOptions(strict_xfail=True)).report
+    assert strict.verdicts[0].status is Status.FAILED
+
+
+# ------------------------------------------------------------------------------------------------ missing documents
+
+
+def test_missing_documents_of_what_failed_are_looked_for_deeper():
+    suite = suite_of(query("q"), query("r", judgments={"a": 1, "b": 1}), thresholds=["every RR@3 >= 0.5"])
+    search = FakeSearch({"q": ["x", "y", "z", "w", "a"], "r": ["a"]})
+    first, second = execute(suite, search).report.queries
+    assert first.missing == (MissingDocument("a", 1, rank=5, searched=1000),)
+    assert second.missing == (MissingDocument("b", 1),)
+    assert [request.query for request in search.requests] == ["q", "r", "q"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"), [(RunOptions(locate=False), "every RR@3 >= 0.5"), (RunOptions(), "every RR@3 >= 0")]
+)
+def test_nothing_is_looked_for_where_that_is_not_wanted_or_nothing_failed(options, text):
+    search = FakeSearch({"q": ["x", "y", "z", "a"]})
+    execute(suite_of(query("q"), thresholds=[text]), search, options)
+    assert len(search.requests) == 1
+
+
+def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
+    names = [f"q{number:03}" for number in range(2 * QUERIES_LOCATED)]
+    own = threshold("RR@3 >= 0.9", of_query=True)
+    last = query("last", thresholds=(own,), judgments={"a": 1, "c": 1})
+    suite = suite_of(*(query(name) for name in names), last, thresholds=["mean RR@3 >= 0.9"])
+    search = FakeSearch({name: ["x", "y", "z", "a"] for name in names} | {"last": ["x", "a"]})
+    execute(suite, search)
+    deeper = [request.query for request in search.requests[len(names) + 1 :]]
+    assert len(deeper) == QUERIES_LOCATED
+    assert {"q000", "last"} <= set(deeper)
+
+
+class GoneAfterwards(FakeSearch):
+    def search(self, requests, **fields):
+        responses = super().search(requests, **fields)
+        self._error = EngineUnreachable("gone with hunter2")
+        return responses
+
+
+def test_a_deeper_search_that_fails_costs_no_verdict():
+    suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+    report = execute(suite, GoneAfterwards({"q": ["x"]}), masker=Masker({"PASSWORD": "hunter2"})).report
+    assert report.verdicts[0].status is Status.FAILED
+    assert report.notes[0] == "where the missing documents rank is not known: gone with ${PASSWORD}"
+    assert report.queries[0].missing == (MissingDocument("a", 1),)
+
+
+# ------------------------------------------------------------------------------------------------ fixtures and secrets
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [(RunOptions(), False), (RunOptions(allow_write=True), True), (RunOptions(embedded=True), True)],
+)
+def test_a_fixture_builds_the_index_that_is_searched(monkeypatch, options, allowed):
+    built = []
+
+    def ensure_index(search, fixture, base, name, *, allow_write):
+        built.append((fixture, str(base), name, allow_write))
+        return "relevance-suite-1234"
+
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
+    fixture = Fixture("products.jsonl")
+    search = FakeSearch({"q": ["a"]})
+    report = execute(suite_of(query("q"), fixture=fixture), search, options).report
+    assert built == [(fixture, "folder", "suite", allowed)]
+    assert search.requests[0].index == report.index == "relevance-suite-1234"
+
+
+def test_a_fixture_that_cannot_be_built_fails_every_query(monkeypatch):
+    def ensure_index(*_, **__):
+        raise FixtureError("products is not ours to replace")
+
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
+    search = FakeSearch({"q": ["a"]})
+    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"), thresholds=["mean RR@3 >= 0"])
+    report = execute(suite, search).report
+    assert (report.queries[0].reason, search.requests) == ("engine error: products is not ours to replace", [])
+    assert report.verdicts[0].status is Status.ERROR
+
+
+def test_secrets_are_masked_in_the_report():
+    failure = Failure(FailureKind.ERROR, "login elastic:hunter2 refused")
+    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    report = execute(suite, FakeSearch({"q": failure}), masker=Masker({"PASSWORD": "hunter2"})).report
+    assert "hunter2" not in repr(report)
+    assert "${PASSWORD}" in report.verdicts[0].reason
