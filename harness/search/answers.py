@@ -35,6 +35,10 @@ OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
 """Statuses that no single search of a batch can be the reason of."""
 
 REFUSED = frozenset({401, 403})
+NO_TEMPLATES = b"no handler found"
+NO_TEMPLATE = b"no requests added"
+"""What OpenSearch says where it could fill in none of the templates of a request."""
+
 TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time given to this run is spent")
 
 
@@ -49,7 +53,9 @@ class Reply:
 
 def may_be_one_at_fault(answer: Answer) -> bool:
     """Whether a part of the batch may be answered although the whole was not: one bad body refuses all of them."""
-    return answer.status >= 400 and answer.status not in BUSY | OF_ALL and b"no handler found" not in answer.body
+    if answer.status < 400 or answer.status in BUSY | OF_ALL:
+        return False
+    return not any(words in answer.body for words in (NO_TEMPLATES, NO_TEMPLATE))
 
 
 def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
@@ -102,9 +108,7 @@ def _words(answer: Answer) -> str:
     content = json_of(answer)
     if isinstance(content, Mapping) and content.get("error"):
         reason = reason_of(content["error"])
-        if "no handler found" in reason and "template" in reason:
-            return f"{reason}; this server has no search templates (its module lang-mustache is missing)"
-        return reason
+        return reason + _template_hint(answer.body)
     text = excerpt(answer.body[:2000].decode("utf-8", "replace"), 200)
     return text or "the server gives no reason"
 
@@ -113,6 +117,14 @@ def refusal_of_all(responses: Sequence[Response]) -> Failure | None:
     """The first refusal of the login, where each of *responses* is one."""
     refusals = [one for one in responses if isinstance(one, Failure) and one.status in REFUSED]
     return refusals[0] if refusals and len(refusals) == len(responses) else None
+
+
+def _template_hint(body: bytes) -> str:
+    if NO_TEMPLATES in body and b"template" in body:
+        return "; this server has no search templates (its module lang-mustache is missing)"
+    if NO_TEMPLATE in body:
+        return "; the engine has no search template of that id, or cannot fill it in"
+    return ""
 
 
 def _malformed(sentence: str, answer: Answer) -> Failure:

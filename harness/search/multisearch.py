@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from harness.model import Failure, FailureKind, Json, SearchRequest
 
@@ -22,17 +21,6 @@ PREFERENCE = "relevance-harness"
 CONTENT_KEYS = frozenset({"_source", "stored_fields"})
 """The keys by which a body says itself what of a document comes back."""
 
-WEIGHTS: Mapping[str, str] = {
-    "aggs": "responses.aggregations",
-    "aggregations": "responses.aggregations",
-    "collapse": "responses.hits.hits.inner_hits",
-    "explain": "responses.hits.hits._explanation",
-    "highlight": "responses.hits.hits.highlight",
-    "profile": "responses.profile",
-    "suggest": "responses.suggest",
-}
-"""Key of a body to the part of its answer that no ranking needs. What is named leaves; errors are never named."""
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -42,7 +30,6 @@ class Entry:
     lines: bytes
     is_template: bool = False
     title_field: str | None = None
-    weights: frozenset[str] = frozenset()
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -64,9 +51,8 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
     content: dict[str, Json] = (
         {} if CONTENT_KEYS & body.keys() else {"_source": [request.title_field] if request.title_field else False}
     )
-    weights = frozenset(WEIGHTS[key] for key in body.keys() & WEIGHTS.keys())
     lines = _lines(_header(request, pinned="pit" in body), {**body, **content})
-    return Entry(place, lines, title_field=request.title_field, weights=weights)
+    return Entry(place, lines, title_field=request.title_field)
 
 
 def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
@@ -109,7 +95,9 @@ def body_of(entries: Iterable[Entry]) -> bytes:
 
 
 def path_of(entries: Sequence[Entry]) -> str:
-    """The path of the `_msearch` that asks *entries*, which are all templates or none."""
-    path = "/_msearch/template" if entries[0].is_template else "/_msearch"
-    weights = sorted(frozenset().union(*(entry.weights for entry in entries)))
-    return f"{path}?filter_path={quote(','.join(f'-{name}' for name in weights), safe=',')}" if weights else path
+    """
+    The path of the `_msearch` that asks *entries*, which are all templates or none.
+
+    It has no `filter_path`: OpenSearch leaves out empty lists under one, and with them the answer that nothing matches.
+    """
+    return "/_msearch/template" if entries[0].is_template else "/_msearch"
