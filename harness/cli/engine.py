@@ -25,12 +25,12 @@ def command() -> None:
 @click.option("--quiet", "-q", is_flag=True, help="Print the URL only, and no progress of a download.")
 def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     """Start a node, or find the one that runs, and print its URL."""
-    from harness.engines import DENO_ANSWER_VERSION
+    from harness.engines import DEFAULT_VERSION
     from harness.engines import up as start_node
     from harness.engines.progress import SilentProgress, download_progress
 
     progress = SilentProgress() if quiet else download_progress()
-    node = start_node(engine_version or DENO_ANSWER_VERSION, port, progress)
+    node = start_node(engine_version or DEFAULT_VERSION, port, progress)
     if not quiet:
         click.echo(f"OpenSearch {node.version}, process {node.pid}, log in {node.log}", err=True)
     click.echo(node.url)
