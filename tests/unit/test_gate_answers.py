@@ -36,7 +36,7 @@ def expect(text, response, depth=DEPTH):
     responses = {} if response is None else {"q": response}
     suite = Suite("suite", "s", Target(), {}, (), (query,), depth=depth)
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
-    assert verdict.query == "q"
+    assert (verdict.query, verdict.counted) == ("q", 0 if verdict.status is Status.ERROR else 1)
     assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
     return verdict
 

@@ -275,3 +275,14 @@ def test_measures_are_told_apart_by_their_whole_text():
     scores = [Score("a", "P@5", 1.0, Outcome.SCORED), Score("a", parse_measure("P(rel=2)@5").text, 0.2, Outcome.SCORED)]
     [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=TODAY)
     assert (verdict.status, verdict.observed) == (Status.FAILED, 0.2)
+
+
+def test_an_exact_number_blames_the_farthest_on_either_side_first():
+    verdict = verdict_on("every NumRet@10 = 5", {"a": 7.0, "b": 5.0, "c": 2.0, "d": 6.0})
+    assert (verdict.status, verdict.observed, verdict.blamed) == (Status.FAILED, 2.0, ("c", "a", "d"))
+
+
+@pytest.mark.parametrize(("size", "ending"), [(3, "q2 0.2000"), (4, "q2 0.2000 and 1 more")])
+def test_a_list_says_how_many_it_does_not_show(size, ending):
+    values = {f"q{number}": number / 10 for number in range(size)}
+    assert verdict_on("every P@10 >= 0.9", values).reason.endswith(ending)
