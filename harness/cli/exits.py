@@ -30,6 +30,8 @@ INTERRUPTED = 130
 READER_LEFT = 141
 DEBUG = "HARNESS_DEBUG"
 
+_OUR_FOLDER = Path(__file__).parents[1]
+
 
 def guarded(action: Callable[[], object]) -> int:
     """Do *action* and return its exit status: the number it returns, 0 for None, or that of the error it ended with."""
@@ -83,7 +85,9 @@ def _say_fault(error: Exception) -> None:
     """
     if os.environ.get(DEBUG):
         click.echo(format_exc(), err=True)
-    frame = extract_tb(error.__traceback__)[-1]
+    frames = extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if _OUR_FOLDER in Path(frame.filename).parents]
+    frame = (ours or frames)[-1]
     place = f"{Path(frame.filename).name}, line {frame.lineno}"
     click.echo(
         f"harness: this is a fault of the harness: {type(error).__name__} in {place}. Please report it with the command"

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.console import stdout_console
 from harness.cli.exits import silence_stdout
 from harness.cli.outputs import Output, OutputType, write_outputs
 from harness.cli.suite_paths import suites_argument
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from harness.model import Report
     from harness.pipeline import RunOptions
-
-LOG_WIDTH = 120
-"""Columns of the report where standard output is no terminal and COLUMNS is not set."""
 
 
 @click.command("run")
@@ -91,15 +87,7 @@ def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:
         else:
             from harness.report.terminal import print_report
 
-            print_report(report, _console(), quiet=quiet)
+            print_report(report, stdout_console(), quiet=quiet)
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()
-
-
-def _console() -> Console:
-    """Colours on a terminal only, and none where NO_COLOR is set; a log has the same width wherever it is written."""
-    from rich.console import Console
-
-    fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else LOG_WIDTH
-    return Console(file=sys.stdout, width=fixed, highlight=False, markup=False, emoji=False)

@@ -94,7 +94,7 @@ def test_errors_are_told_in_their_own_words(capsys):
 def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
     guarded(raising(ZeroDivisionError("secret-password")))
     text = capsys.readouterr().err
-    assert "fault of the harness: ZeroDivisionError in test_cli_root.py" in text
+    assert "fault of the harness: ZeroDivisionError in exits.py" in text
     assert "HARNESS_DEBUG=1" in text
     assert "secret-password" not in text
 

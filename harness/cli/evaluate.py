@@ -1,0 +1,62 @@
+"""``harness evaluate``: scores from files, without an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.console import stdout_console
+from harness.cli.file_options import existing_file, file_options, read_options
+from harness.report.left_out import left_out_lines
+
+if TYPE_CHECKING:
+    from harness.evaluation import Evaluation
+    from harness.offline import FileOptions
+
+
+@click.command("evaluate")
+@file_options
+@click.option("--run", required=True, metavar="FILE", type=existing_file, help="The run to score.")
+@click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON holds them always.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+def command(
+    qrels: Path,
+    run: Path,
+    measures: tuple[str, ...],
+    profile: str,
+    gain: str | None,
+    complete: bool,
+    per_query: bool,
+    as_json: bool,
+) -> None:
+    """
+    Score a run file against a judgment file.
+
+    Files are TREC qrels and runs, or .csv, .jsonl and .parquet with columns query, document and grade or score; .gz and
+    .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file
+    that is wrong ends with exit status 2 and all its problems.
+    """
+    from harness.offline import evaluate_files
+
+    options = read_options(measures, profile, gain, complete)
+    evaluation = evaluate_files(qrels, run, options)
+    for line in left_out_lines(evaluation, complete=complete):
+        click.echo(line, err=True)
+    if as_json:
+        from harness.report.score_json import scores_json
+
+        click.echo(scores_json(evaluation, options.measures))
+    else:
+        _print_table(evaluation, options, per_query=per_query)
+
+
+def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
+    from harness.offline import gains_in_force
+    from harness.report.score_text import score_renderables
+
+    console = stdout_console()
+    console.print(f"profile {options.profile}")
+    for renderable in score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query):
+        console.print(renderable)

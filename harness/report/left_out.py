@@ -1,0 +1,26 @@
+"""What the scores of a run file do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from harness.report.figures import counted_text
+from harness.report.printable import printable
+
+if TYPE_CHECKING:
+    from harness.evaluation import Evaluation
+
+
+def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
+    """What the means do not count, in words."""
+    if evaluation.missing:
+        fate = "count as queries without hits" if complete else "are in no mean; --complete counts them"
+        yield f"{_some(evaluation.missing, 'judged query')} not in the run {fate}"
+    if evaluation.unjudged:
+        yield f"{_some(evaluation.unjudged, 'query')} of the run without judgments"
+
+
+def _some(queries: tuple[str, ...], noun: str) -> str:
+    shown = ", ".join(map(printable, queries[:3])) + (", …" if len(queries) > 3 else "")
+    return f"{counted_text(len(queries), noun)} ({shown})"

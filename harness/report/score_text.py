@@ -1,0 +1,49 @@
+"""The scores of a run file on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from harness.model import Measure
+from harness.report.figures import plain_text, score_text
+from harness.report.printable import printable
+from harness.report.ranking_text import columns
+
+if TYPE_CHECKING:
+    from harness.evaluation import Evaluation
+
+
+def score_renderables(
+    evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
+) -> Iterator[RenderableType]:
+    """A line a measure, by the text that it was asked for; with *per_query* a line a query before it."""
+    if per_query:
+        yield _query_table(evaluation, measures)
+        yield Text()
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    for name in ("mean", "sum", "counted", "undefined"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("gain", overflow="fold")
+    for asked, measure in measures.items():
+        values = evaluation.values(measure.text)
+        total = plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
+        undefined = len(evaluation.scores[measure.text]) - len(values)
+        mean = score_text(evaluation.mean(measure.text))
+        table.add_row(Text(asked), mean, total, f"{len(values):,}", f"{undefined:,}", Text(gains[asked]))
+    yield table
+
+
+def _query_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+    table = columns()
+    table.add_column("query", overflow="fold")
+    for asked in measures:
+        table.add_column(Text(asked), justify="right")
+    scores = [evaluation.scores[measure.text] for measure in measures.values()]
+    for query in scores[0]:
+        table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
+    return table

@@ -1,0 +1,152 @@
+import json
+import math
+
+import pytest
+
+from harness.cli import main
+
+QRELS = """\
+q1 0 a 3
+q1 0 b 2
+q1\t0\tc\t0
+
+q2 0 x 1
+q2 0 y 1
+q3 0 z 0
+q4 0 w 2
+"""
+
+RUN = """\
+q1 Q0 c 3 1.5 tag
+q1 Q0 a 1 9.0 tag
+
+q1 Q0 u 2 4.0 tag
+q2  Q0   n 1 0.5 tag
+q2 Q0 x 2 0.5 tag
+q3 Q0 z 1 1 tag
+q9 Q0 x 1 1 tag
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "j.qrels").write_text(QRELS)
+    (tmp_path / "r.run").write_text(RUN)
+    return ["evaluate", "--qrels", str(tmp_path / "j.qrels"), "--run", str(tmp_path / "r.run")]
+
+
+def evaluated(capsys, words):
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_trec_has_linear_gain_and_breaks_ties_by_document_from_the_last(files, capsys):
+    found = evaluated(capsys, [*files, "--measure", "nDCG@10", "--measure", "RR", "--profile", "trec"])
+    assert found["profile"] == "trec"
+    assert list(found["measures"]) == ["nDCG@10", "RR"]
+    ndcg = found["measures"]["nDCG@10"]
+    assert ndcg["queries"]["q1"] == pytest.approx(3 / (3 + 2 / math.log2(3)))
+    assert found["measures"]["RR"]["queries"] == {"q1": 1, "q2": 1, "q3": 0}  # x before n: equal scores
+    assert ndcg["mean"] == pytest.approx(sum(ndcg["queries"].values()) / 3)
+    assert set(ndcg) == {"mean", "queries"}
+
+
+def test_the_standard_has_exponential_gain_keeps_ties_and_leaves_undefined_queries_null(files, capsys):
+    measures = evaluated(capsys, [*files, "--measure", "nDCG@10", "--measure", "RR"])["measures"]
+    assert measures["nDCG@10"]["queries"]["q1"] == pytest.approx(7 / (7 + 3 / math.log2(3)))
+    assert measures["RR"]["queries"] == {"q1": 1, "q2": 0.5, "q3": None, "q9": None}
+    assert measures["RR"]["mean"] == 0.75
+
+
+def test_each_measure_stands_under_the_text_it_was_asked_by(files, capsys):
+    texts = ["nDCG@10", "nDCG( gain = exponential )@10", "P(rel=2)@5"]
+    asked = [word for text in texts for word in ("--measure", text)]
+    measures = evaluated(capsys, [*files, *asked])["measures"]
+    assert list(measures) == texts
+    assert measures[texts[0]] == measures[texts[1]]
+
+
+def test_complete_counts_judged_queries_that_are_not_in_the_run(files, capsys):
+    words = [*files, "--measure", "RR", "--profile", "trec", "--complete"]
+    assert evaluated(capsys, words)["measures"]["RR"] == {"mean": 0.5, "queries": {"q1": 1, "q2": 1, "q3": 0, "q4": 0}}
+
+
+def test_counts_give_their_sum(files, capsys):
+    found = evaluated(capsys, [*files, "--measure", "NumRet", "--profile", "trec"])["measures"]["NumRet"]
+    assert found == {"mean": 2, "sum": 6, "queries": {"q1": 3, "q2": 2, "q3": 1}}
+
+
+def test_a_mean_over_no_query_is_null(files, capsys, tmp_path):
+    (tmp_path / "r.run").write_text("q77 Q0 a 1 1 tag\n")
+    found = evaluated(capsys, [*files, "--measure", "RR", "--profile", "trec"])
+    assert found["measures"]["RR"] == {"mean": None, "queries": {}}
+
+
+def test_the_gain_can_be_chosen_and_written_as_a_map(files, capsys):
+    linear = evaluated(capsys, [*files, "--measure", "DCG@1", "--gain", "linear"])["measures"]["DCG@1"]
+    mapped = evaluated(capsys, [*files, "--measure", "DCG@1", "--gain", "{0: 0, 1: 1, 2: 4, 3: 50}"])
+    assert linear["queries"]["q1"] == 3
+    assert mapped["measures"]["DCG@1"]["queries"]["q1"] == 50
+
+
+def test_people_get_a_table_with_profile_gain_and_what_is_left_out(files, capsys):
+    assert main([*files, "--measure", "nDCG@10", "--measure", "NumRet", "--per-query"]) == 0
+    printed = capsys.readouterr()
+    lines = [line.split() for line in printed.out.splitlines()]
+    assert lines[0] == ["profile", "standard"]
+    assert ["query", "nDCG@10", "NumRet"] in lines
+    assert ["q3", "–", "1.0000"] in lines
+    assert lines[-1] == ["NumRet", "1.7500", "7", "4", "0"]
+    assert lines[-2][-1] == "exponential"
+    assert "1 judged query (q4) not in the run are in no mean; --complete counts them" in printed.err
+    assert "1 query (q9) of the run without judgments" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "said"),
+    [
+        ("r.run", "q1 Q0 a 1 2.0 tag", ["r.run:11", "'a'", "twice"]),
+        ("r.run", "q5 Q0 d 1 nan tag", ["r.run:11", "'d'", "NaN"]),
+        ("r.run", "q5 Q0 d 1", ["r.run:11"]),
+        ("j.qrels", "q1 0 a 1", ["j.qrels:11", "'a'"]),
+        ("j.qrels", "q1 0 d high", ["j.qrels:11", "'d'", "'high'"]),
+    ],
+)
+def test_a_wrong_line_ends_with_2_and_names_file_line_and_document(files, tmp_path, capsys, file, line, said):
+    path = tmp_path / file
+    path.write_text(path.read_text() + "\n\n" + line + "\n")
+    assert main([*files, "--measure", "RR", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+    assert all(word in printed.err for word in said), printed.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--measure", "nDGC@10", "--measure", "P@0"], ["measure 'nDGC@10'", "measure 'P@0'"]),
+        (["--measure", "RR", "--gain", "cubic"], ["found 'cubic' as gain, expected exponential, linear, or a map"]),
+        (["--measure", "RR", "--gain", "linear, log=2"], ["as gain, expected"]),
+        (["--measure", "RR", "--profile", "trek"], ["trek"]),
+        ([], ["--measure"]),
+    ],
+)
+def test_wrong_options_end_with_2_and_all_their_problems(files, capsys, words, said):
+    assert main([*files, *words]) == 2
+    text = capsys.readouterr().err
+    assert all(word in text for word in said), text
+
+
+def test_a_file_that_is_not_there_is_named(files, capsys):
+    assert main([*files[:-1], "no.run", "--measure", "RR"]) == 2
+    assert "no.run" in capsys.readouterr().err
+
+
+def test_json_needs_no_rich(files, capsys, monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "rich"]:
+        monkeypatch.delitem(sys.modules, name)
+    evaluated(capsys, [*files, "--measure", "RR"])
+    assert not any(name.split(".")[0] == "rich" for name in sys.modules)

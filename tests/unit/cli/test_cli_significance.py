@@ -1,0 +1,79 @@
+import json
+
+import pytest
+
+from harness.cli import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Thirty queries; the good run finds each, the bad one every third, the odd one none of what the others hold."""
+    (tmp_path / "j").write_text("".join(f"q{n} 0 d 1\n" for n in range(30)))
+    (tmp_path / "good").write_text("".join(f"q{n} Q0 d 1 2 t\n" for n in range(30)))
+    (tmp_path / "bad").write_text("".join(f"q{n} Q0 {'d' if n % 3 == 0 else 'x'} 1 2 t\n" for n in range(30)))
+    (tmp_path / "odd").write_text("q99 Q0 d 1 2 t\n")
+    return tmp_path
+
+
+def words(files, *runs):
+    return ["significance", *(str(files / run) for run in runs), "--qrels", str(files / "j"), "--measure", "P@1"]
+
+
+def test_a_real_difference_is_found_with_its_interval(files, capsys):
+    assert main([*words(files, "good", "bad"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    [comparison] = found["comparisons"]
+    row = comparison["measures"]["P@1"]
+    assert (found["profile"], row["queries"], row["losses"], row["wins"], row["ties"]) == ("standard", 30, 20, 0, 10)
+    assert row["difference"] == pytest.approx(-2 / 3)
+    assert row["low"] < row["difference"] < row["high"] < 0
+    assert row["p_value"] < 0.001
+    assert row["moved"][0] == {"query": "q1", "reference": 1.0, "candidate": 0.0}
+
+
+def test_no_difference_is_told_apart(files, capsys):
+    main([*words(files, "good", "good"), "--json"])
+    [comparison] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert comparison["measures"]["P@1"]["p_value"] == 1
+
+
+def test_several_candidates_are_corrected_together(files, capsys):
+    main([*words(files, "good", "bad", "bad", "good"), "--json"])
+    first, second, third = (c["measures"]["P@1"] for c in json.loads(capsys.readouterr().out)["comparisons"])
+    assert first["adjusted"] == pytest.approx(3 * first["p_value"])
+    assert second["adjusted"] == first["adjusted"]
+    assert third["adjusted"] == 1
+
+
+def test_people_get_a_table_that_says_how_it_was_tested(files, capsys):
+    assert main([*words(files, "good", "bad"), "--test", "sign", "--seed", "7"]) == 0
+    text = capsys.readouterr().out
+    assert "sign test, two-sided, level 0.05, corrected by holm; 95 % intervals from" in text
+    assert "seed 7" in text
+    assert "0/10/20" in text
+    assert "moved most: q1 1.0000 → 0.0000" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--test", "tt"], "found test 'tt', expected one of"),
+        (["--correction", "bonferoni"], "found correction 'bonferoni'"),
+        (["--level", "2"], "found level 2"),
+        (["--samples", "0"], "--samples"),
+    ],
+)
+def test_wrong_options_end_with_2(files, capsys, more, said):
+    assert main([*words(files, "good", "bad"), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_runs_without_a_common_query_are_refused(files, capsys):
+    assert main(words(files, "good", "odd")) == 2
+    assert "no query has a score of P@1 in both runs" in capsys.readouterr().err
+
+
+def test_what_has_to_be_installed_is_said(files, capsys, monkeypatch):
+    monkeypatch.setattr("harness.cli.significance.find_spec", lambda name: None)
+    assert main(words(files, "good", "bad")) == 2
+    assert "pip install 'relevance-harness[statistics]'" in capsys.readouterr().err
