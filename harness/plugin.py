@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.collecting.items import SuiteFile, SuiteItem, deselect_by_tag, is_suite_file, looks_like_suite
 from harness.collecting.options import add_options, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SESSION = pytest.StashKey[RelevanceSession]()
 FOLDER = "relevance_folder"
+PROBLEMS = "relevance_problems"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +43,14 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput[FOLDER] = str(node.config.stash[SESSION].shared_folder())
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """pytest-xdist's: hear what a worker could not say; a killed one says nothing."""
+    told = getattr(node, "workeroutput", {}).get(PROBLEMS, [])
+    problems = node.config.stash[SESSION].problems
+    problems.extend(problem for problem in told if problem not in problems)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the embedded node, however the session ended."""
     session = config.stash.get(SESSION, None)
@@ -57,19 +67,22 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect suites by their name, and any that was named outright."""
     if file_path.suffix not in (".yaml", ".yml"):
         return None
-    from harness.collecting.items import SuiteFile, is_suite_file, looks_like_suite
-
     if is_suite_file(file_path) or (parent.session.isinitpath(file_path) and looks_like_suite(file_path)):
         return SuiteFile.from_parent(parent, path=file_path, relevance=parent.config.stash[SESSION])
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Run the suite of an item that is set up: what could not be asked or answered is an error there, not a failure."""
+    if isinstance(item, SuiteItem):
+        item.settle()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what `--relevance-tag` does not select."""
     session = config.stash[SESSION]
     if session.options.tags and session.suites_collected:
-        from harness.collecting.items import deselect_by_tag
-
         deselect_by_tag(config, items, session)
 
 
@@ -77,9 +90,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the reports: after the workers have ended, before the summary is printed."""
     relevance = session.config.stash[SESSION]
+    if relevance.is_worker:
+        session.config.workeroutput[PROBLEMS] = relevance.problems  # type: ignore[attr-defined]
+        return
     relevance.finish()
-    if relevance.problems and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+    if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -102,30 +102,37 @@ class SuiteItem(pytest.Item):
         if planned.skip is not None:
             self.add_marker(pytest.mark.skip(reason=_reason(planned.skip)))
 
-    def setup(self) -> None:
-        """Run the suite, unless another item has done so, and read from its report what became of this one."""
+    def settle(self) -> None:
+        """
+        Run the suite, unless another item has done so, and read from its report what became of this one.
+
+        Comes before pytest looks at marks, so that a skip and an expected failure are marks like any other.
+        """
         from harness.collecting.outcomes import settle
         from harness.model import Status
 
+        if self.planned.skip is not None:
+            return
         try:
             report = self._relevance().report_on(self.path)
         except HarnessError as error:
             pytest.fail(str(error), pytrace=False)
         settled = self._settlement = settle(self.planned, report)
         self.user_properties.extend(settled.properties)
+        reason = _reason(settled.waiver) if settled.waiver else settled.reason
         if settled.status is Status.ERROR:
             pytest.fail(settled.reason, pytrace=False)
         if settled.status is Status.SKIPPED:
-            pytest.skip(_reason(settled.waiver) if settled.waiver else settled.reason)
-        if settled.status in (Status.XFAILED, Status.XPASSED) and settled.waiver is not None:
-            self.add_marker(pytest.mark.xfail(reason=_reason(settled.waiver), raises=pytest.fail.Exception))
+            self.add_marker(pytest.mark.skip(reason=reason))
+        if settled.status in (Status.XFAILED, Status.XPASSED):
+            self.add_marker(pytest.mark.xfail(reason=reason, raises=pytest.fail.Exception))
 
     def runtest(self) -> None:
         """Say what the verdict was."""
         from harness.model import Status
 
         settled = self._settlement
-        assert settled is not None, "pytest calls setup first"
+        assert settled is not None, "pytest sets an item up first"
         if settled.status in (Status.FAILED, Status.XFAILED):
             pytest.fail(settled.reason, pytrace=False)
         if settled.status is Status.WARNED:
@@ -154,6 +161,8 @@ def deselect_by_tag(config: pytest.Config, items: list[pytest.Item], session: Re
     """
     Take the items that `--relevance-tag` does not select out of *items*, as `-k` would.
 
+    A worker of pytest-xdist cannot say that a tag is wrong: the controller does, once all have told it.
+
     Raises:
         pytest.UsageError: no query of any suite has the tag.
     """
@@ -162,7 +171,10 @@ def deselect_by_tag(config: pytest.Config, items: list[pytest.Item], session: Re
     try:
         check_tags(session.suites_collected, session.options.tags)
     except HarnessError as error:
-        raise pytest.UsageError(f"--relevance-tag: {error}") from None
+        problem = f"--relevance-tag: {error}"
+        if not session.is_worker:
+            raise pytest.UsageError(problem) from None
+        session.problems.append(problem)
     left_out = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -59,7 +59,7 @@ def settle(item: PlannedItem, report: SuiteReport) -> Settlement:
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
-        sections=_sections(decisive, of_query, report)
+        sections=_sections(item, decisive, of_query, report)
         if status in (Status.ERROR, Status.FAILED, Status.XFAILED)
         else (),
         waiver=item.xfail or next((verdict.waiver for verdict in decisive if verdict.waiver), None),
@@ -103,14 +103,15 @@ def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]
 
 
 def _sections(
-    verdicts: Sequence[Verdict], query: QueryReport | None, report: SuiteReport
+    item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, report: SuiteReport
 ) -> tuple[tuple[str, str], ...]:
-    """For each verdict its worst queries; for a query that nothing was asked of, its ranking."""
+    """For a query its ranking, once; for a threshold over many the worst of them."""
     from harness.report.terminal import query_block
 
-    if not verdicts:
-        return () if query is None else (("its ranking", query_block(query)),)
-    by_id = {each.id: each for each in report.queries} if query is None else {query.id: query}
+    if query is not None:
+        measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
+        return ((f"query {query.id} ({item.mark})", query_block(query, measure)),)
+    by_id = {each.id: each for each in report.queries}
     return tuple(_section(verdict, [by_id[name] for name in verdict.blamed if name in by_id]) for verdict in verdicts)
 
 

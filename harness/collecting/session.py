@@ -42,7 +42,7 @@ class RelevanceSession:
         self.problems: list[str] = []
         self.suites_collected: list[Suite] = []
         self._today = date.today()
-        self._is_worker = folder is not None
+        self.is_worker = folder is not None
         self._folder = folder
         self._nodes: dict[str | None, Node] = {}
         self._host: NodeHost | None = None
@@ -108,7 +108,7 @@ class RelevanceSession:
 
     def finish(self) -> None:
         """Write the reports that were asked for, in the controller; what cannot be written is a problem to show."""
-        if self._is_worker or not self.options.reports:
+        if self.is_worker or not self.options.reports:
             return
         report = self.report()
         if report is None:
@@ -123,10 +123,12 @@ class RelevanceSession:
 
     def report(self) -> Report | None:
         """All suites that ran, in the order of their paths; None where none did."""
+        done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
+        if not done:
+            return None
         from harness.pipeline import make_report
 
-        done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
-        return make_report(sorted(done, key=lambda report: (report.path, report.request))) if done else None
+        return make_report(sorted(done, key=lambda report: (report.path, report.request)))
 
     def failures(self) -> list[Failed]:
         """The suites that did not run, each once."""
@@ -138,7 +140,7 @@ class RelevanceSession:
             node.close()
         if self._host is not None:
             self._host.close()
-        if self._folder is not None and not self._is_worker:
+        if self._folder is not None and not self.is_worker:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _run(self, path: Path, options: RunOptions) -> FinishedSuite:

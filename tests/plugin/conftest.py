@@ -16,6 +16,15 @@ from pathlib import Path
 
 import pytest
 
+import harness.pipeline
+import harness.report.html
+import harness.report.json
+import harness.report.terminal
+import harness.search.opening
+
+# pytester forgets the modules that an inner run was the first to import. These are imported here, once for all tests.
+HEAVY = (harness.pipeline, harness.report.html, harness.report.json, harness.report.terminal, harness.search.opening)
+
 ROOT = {"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}
 
 
@@ -136,11 +145,14 @@ def suite(pytester: pytest.Pytester) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, engine: EngineServer) -> Callable[..., pytest.RunResult]:
-    """Runs pytest on the engine's server, with warnings as errors and without the cache of another run."""
+def run(
+    pytester: pytest.Pytester, engine: EngineServer, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., pytest.RunResult]:
+    """Runs pytest on the engine's server, warnings as errors, with no plugin but ours and those that are named."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def with_options(*options: str) -> pytest.RunResult:
-        return pytester.runpytest("--relevance-url", engine.url, "-W", "error", *options)
+        return pytester.runpytest("-p", "harness.plugin", "--relevance-url", engine.url, "-W", "error", *options)
 
     return with_options
 

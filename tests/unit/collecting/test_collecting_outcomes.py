@@ -47,7 +47,7 @@ def of_threshold(*verdicts: str) -> PlannedItem:
 
 
 def of_query(name: str, *, own: tuple[str, ...] = (), shared: tuple[str, ...] = (), **others: object) -> PlannedItem:
-    return PlannedItem("item", "headline", Mark(), verdicts=own, shared=shared, query=name, **others)
+    return PlannedItem("item", "headline", Mark("s.yaml", 1, 3), verdicts=own, shared=shared, query=name, **others)
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -83,7 +83,9 @@ def test_only_the_verdicts_that_decide_give_the_reason() -> None:
     settled = settle(item, report(*verdicts, queries=(query("q"),)))
 
     assert settled.reason == "reason of one\nreason of three"
-    assert [title for title, _ in settled.sections] == ["text of one (s.yaml:3:5)", "text of three (s.yaml:3:5)"]
+    [(title, text)] = settled.sections
+    assert title == "query q (s.yaml:1:3)"
+    assert text.count("document of q") == 1
 
 
 def test_a_failure_shows_the_three_worst_queries_in_the_gates_order() -> None:

@@ -1,0 +1,227 @@
+"""What is collected, under which ids, and how items are chosen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+THRESHOLDS = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6 for tail"]'
+EXPECTS = 'expect: ["a in top 1", "a before b"]'
+MEAN = "shop.relevance.yaml::mean-nDCG-10-ge-0.8"
+TAIL = "shop.relevance.yaml::every-nDCG-10-ge-0.6-for-tail"
+SHOES = "shop.relevance.yaml::query.shoes"
+BOOTS = "shop.relevance.yaml::query.boots"
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    """The node ids that ``--collect-only -q`` printed."""
+    return [line for line in result.outlines if "::" in line]
+
+
+def ran(result: pytest.RunResult) -> list[str]:
+    """The node ids that ``-v`` printed as passed."""
+    return [line.split()[0] for line in result.outlines if re.search(r"::\S+ PASSED", line)]
+
+
+def test_one_item_a_threshold_and_one_a_query_with_its_own(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("--collect-only", "-q")
+
+    assert result.ret == pytest.ExitCode.OK
+    assert ids(result) == [MEAN, TAIL, SHOES]
+
+
+def test_collecting_asks_no_server(suite: Suite, run: Run, engine: object) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    run("--collect-only", "-q")
+
+    assert engine.asked == Counter()
+
+
+def test_an_item_of_each_query_where_that_was_asked_for(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    assert ids(run("--collect-only", "-q", "--relevance-each-query")) == [MEAN, TAIL, SHOES, BOOTS]
+
+
+def test_the_ini_file_asks_for_an_item_of_each_query(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nrelevance_each_query = true\n")
+    suite(THRESHOLDS)
+
+    assert ids(run("--collect-only", "-q")) == [MEAN, TAIL, SHOES, BOOTS]
+    assert ids(run("--collect-only", "-q", "--no-relevance-each-query")) == [MEAN, TAIL]
+
+
+def test_the_suite_runs_once_for_all_its_items(suite: Suite, run: Run, engine: object) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("--relevance-each-query")
+
+    result.assert_outcomes(passed=4)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+@pytest.mark.parametrize("item", [MEAN, TAIL, SHOES])
+def test_an_item_runs_by_its_node_id(suite: Suite, run: Run, item: str) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("-v", item)
+
+    assert result.ret == pytest.ExitCode.OK
+    assert ran(result) == [item]
+
+
+def test_suites_are_found_in_folders_beside_tests_in_python(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(THRESHOLDS, name="search/shop.relevance.yaml")
+    pytester.makepyfile("def test_it(): pass")
+    pytester.makefile(".yaml", deployment="suite: not one of ours by its name")
+
+    assert ran(run("-v")) == [
+        f"search/{MEAN}",
+        f"search/{TAIL}",
+        "test_suites_are_found_in_folders_beside_tests_in_python.py::test_it",
+    ]
+
+
+def test_a_suite_of_another_name_runs_where_it_is_named(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, name="shop.yaml")
+
+    assert run("-v").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert ran(run("-v", "shop.yaml")) == [item.replace(".relevance", "") for item in (MEAN, TAIL)]
+    assert ran(run("-v", "shop.yaml::mean-nDCG-10-ge-0.8")) == ["shop.yaml::mean-nDCG-10-ge-0.8"]
+
+
+def test_a_yaml_file_that_is_no_suite_is_left_to_others(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makefile(".yaml", other="kind: Deployment\nspec:\n  suite: nested\n")
+
+    result = run("other.yaml")
+
+    assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("mean", [MEAN]),
+        ("tail", [TAIL]),
+        ("head", [SHOES]),
+        ("shoes or every", [TAIL, SHOES]),
+        ("not query", [MEAN, TAIL]),
+        ("shop", [MEAN, TAIL, SHOES]),
+    ],
+)
+def test_k_knows_names_and_tags(suite: Suite, run: Run, expression: str, expected: list[str]) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    assert ids(run("--collect-only", "-q", "-k", expression)) == expected
+
+
+def test_tags_are_no_markers(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("--collect-only", "-q", "-m", "head")
+
+    assert ids(result) == []
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_deselect_takes_an_item_out(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    assert ids(run("--collect-only", "-q", "--deselect", TAIL)) == [MEAN, SHOES]
+
+
+def test_relevance_tag_runs_only_the_queries_with_it(suite: Suite, run: Run, engine: object) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("-v", "--relevance-tag", "tail")
+
+    assert ran(result) == [TAIL]
+    result.assert_outcomes(passed=1, deselected=2)
+    assert engine.asked == {"rubber boots": 1}
+
+
+def test_several_tags_are_either_of_them(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("-v", "--relevance-tag", "tail", "--relevance-tag", "head", "--relevance-each-query")
+
+    assert ran(result) == [TAIL, SHOES, BOOTS]
+
+
+def test_a_tag_that_no_query_has_is_a_usage_error(suite: Suite, run: Run) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("--relevance-tag", "haed")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("ERROR: --relevance-tag: no query has the tag 'haed'*'head'*")
+
+
+def test_lf_runs_only_what_failed(suite: Suite, run: Run, engine: object) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.5"]', shoes=EXPECTS)
+    engine.rankings["red shoes"] = ["b", "a"]
+    run().assert_outcomes(passed=1, failed=1)
+    engine.rankings["red shoes"] = ["a", "b"]
+
+    assert ran(run("-v", "--lf")) == [SHOES]
+
+
+def test_ff_runs_first_what_failed(suite: Suite, run: Run, engine: object) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.5"]', shoes=EXPECTS)
+    engine.rankings["red shoes"] = ["b", "a"]
+    run().assert_outcomes(passed=1, failed=1)
+    engine.rankings["red shoes"] = ["a", "b"]
+
+    assert ran(run("-v", "--ff")) == [SHOES, MEAN.replace("0.8", "0.5")]
+
+
+@pytest.mark.parametrize(("option", "failed"), [("-x", 1), ("--maxfail=2", 2)])
+def test_x_and_maxfail_stop(suite: Suite, run: Run, engine: object, option: str, failed: int) -> None:
+    suite(THRESHOLDS.replace("0.6", "0.9").replace("0.8", "0.99"), shoes=EXPECTS)
+    engine.rankings["red shoes"] = ["b", "a"]
+
+    run().assert_outcomes(failed=3)
+    run(option).assert_outcomes(failed=failed)
+
+
+def test_ids_of_foreign_letters_can_be_chosen(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    path = suite("", shoes='expect: ["a in top 1"]')
+    text = (
+        path.read_text(encoding="utf-8")
+        .replace("id: shoes", "id: Größe [42] a/b::c")
+        .replace("red shoes", "rote “Schuhe”")
+    )
+    path.write_text(text, encoding="utf-8")
+    engine.rankings["rote “Schuhe”"] = ["a"]
+
+    [item] = ids(run("--collect-only", "-q"))
+
+    assert re.fullmatch(r"shop\.relevance\.yaml::query\.[A-Za-z0-9_.-]+", item)
+    assert ran(run("-v", item)) == [item]
+
+
+def test_two_thousand_queries_have_two_thousand_ids(pytester: pytest.Pytester, run: Run) -> None:
+    queries = "".join(
+        f"  - {{id: q {number}, text: t, judgments: {{a: 1}}, thresholds: ['nDCG@10 >= 0.5']}}\n"
+        for number in range(2000)
+    )
+    head = "suite: s\ntarget: {index: i}\nrequest: {query: {match: {title: '{{text}}'}}}\nmeasures: ['nDCG@10']\n"
+    pytester.makefile(".relevance.yaml", large=f"{head}queries:\n{queries}")
+
+    collected = ids(run("--collect-only", "-q"))
+
+    assert len(set(collected)) == 2000
+    assert collected[-1] == "large.relevance.yaml::query.q-1999"

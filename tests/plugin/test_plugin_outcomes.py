@@ -1,0 +1,179 @@
+"""Decision 1 of the product in pytest: what becomes of an item, what the user sees, how pytest ends."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+TOO_HIGH = 'thresholds: ["mean nDCG@10 >= 0.9"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def junit(run: Run, pytester: pytest.Pytester) -> Callable[..., tuple[pytest.RunResult, dict[str, ET.Element]]]:
+    """Runs pytest and reads its JUnit XML: test cases by name."""
+
+    def run_and_read(*options: str) -> tuple[pytest.RunResult, dict[str, ET.Element]]:
+        result = run("--junitxml=junit.xml", "-o", "junit_family=xunit1", *options)
+        tree = ET.parse(pytester.path / "junit.xml")
+        return result, {case.attrib["name"]: case for case in tree.iter("testcase")}
+
+    return run_and_read
+
+
+def properties(case: ET.Element) -> dict[str, str]:
+    return {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
+
+
+def test_a_threshold_that_holds_passes(suite: Suite, junit: Callable[..., tuple]) -> None:
+    suite(MEAN)
+
+    result, cases = junit()
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1)
+    case = cases["mean-nDCG-10-ge-0.8"]
+    assert len(case) == 1, "nothing but its properties"
+    assert case.attrib["classname"] == "shop.relevance.yaml"
+    assert properties(case)["relevance.threshold"] == "mean nDCG@10 >= 0.8"
+    assert float(properties(case)["relevance.observed"]) == pytest.approx(0.8155, abs=1e-4)
+    assert properties(case)["relevance.gain"] == "exponential"
+
+
+def test_a_shortfall_is_a_failure_that_shows_the_worst_query(suite: Suite, junit: Callable[..., tuple]) -> None:
+    suite(TOO_HIGH)
+
+    result, cases = junit()
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "mean nDCG@10 (gain exponential) is 0.8155, required >= 0.9, over 2 queries; worst: boots 0.6309",
+            "*mean nDCG@10 >= 0.9 (shop.relevance.yaml:6:*",
+            "query boots  rubber boots*0.6309*",
+            "*1*e*unjudged*",
+            "*2*d*3*7*",
+            "FAILED shop.relevance.yaml::mean-nDCG-10-ge-0.9 - *mean nDCG@10*is 0.8155, required >= 0.9*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*harness/collecting*")
+    [failure] = cases["mean-nDCG-10-ge-0.9"].findall("failure")
+    assert "required >= 0.9" in failure.attrib["message"]
+    assert "rubber boots" not in failure.attrib["message"]
+    assert "rubber boots" in (failure.text or "")
+
+
+def test_missing_relevant_documents_are_shown_with_their_rank(suite: Suite, run: Run, engine: object) -> None:
+    engine.rankings["rubber boots"] = [*"efghijklmnop", "d"]
+    suite(TOO_HIGH)
+
+    result = run()
+
+    result.stdout.fnmatch_lines(["query boots*", "*missing*", "*d*3*at rank 13*"])
+
+
+def test_zero_hits_count_as_zero_and_are_named(suite: Suite, junit: Callable[..., tuple], engine: object) -> None:
+    engine.rankings["rubber boots"] = []
+    suite(MEAN, boots='thresholds: ["nDCG@10 >= 0.5"]')
+
+    result, cases = junit()
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["mean nDCG@10*is 0.5*zero hits: boots*", "shop: *1 zero hits*"])
+    assert properties(cases["query.boots"])["relevance.outcome"] == "zero hits"
+    assert float(properties(cases["query.boots"])["relevance.nDCG@10"]) == 0
+
+
+def test_a_query_without_a_relevant_document_fails(suite: Suite, run: Run) -> None:
+    suite(MEAN).write_text(suite(MEAN).read_text().replace("{d: 3}", "{d: 0}"))
+
+    result = run("--relevance-each-query")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*nDCG@10*is undefined for 1 of 2 queries: boots*", "query boots: undefined*"])
+
+
+def test_an_undefined_query_is_left_out_where_the_suite_says_so(suite: Suite, run: Run) -> None:
+    path = suite(f"undefined: skip\n{MEAN}")
+    path.write_text(path.read_text().replace("{d: 3}", "{d: 0}"))
+
+    result = run("--relevance-each-query", "-rs")
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["shop: *1 undefined*", "SKIPPED * shop.relevance.yaml:*undefined*"])
+
+
+def test_an_engine_error_is_an_error_and_no_low_score(
+    suite: Suite, junit: Callable[..., tuple], engine: object
+) -> None:
+    engine.broken["rubber boots"] = 400
+    suite(MEAN, shoes='expect: ["a in top 1"]', boots='expect: ["d in top 3"]')
+
+    result, cases = junit()
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(["ERROR shop.relevance.yaml::mean-nDCG-10-ge-0.8*", "ERROR *::query.boots*"])
+    result.stdout.fnmatch_lines("*no such thing*")
+    for name in ("mean-nDCG-10-ge-0.8", "query.boots"):
+        assert [child.tag for child in cases[name] if child.tag != "properties"] == ["error"]
+    assert properties(cases["query.boots"])["relevance.outcome"] == "error"
+
+
+def test_an_engine_that_is_not_there_is_an_error_without_a_traceback(suite: Suite, pytester: pytest.Pytester) -> None:
+    suite(MEAN, shoes='expect: ["a in top 1"]')
+
+    result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9", "-W", "error")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines("*http://127.0.0.1:9*")
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_an_error_is_an_error_of_each_query_too(suite: Suite, run: Run, engine: object) -> None:
+    engine.broken["rubber boots"] = 400
+    suite("")
+
+    result = run("--relevance-each-query")
+
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines("query boots: error: *no such thing*")
+
+
+def test_each_query_fails_where_every_threshold_blames_it(suite: Suite, run: Run) -> None:
+    suite('thresholds: ["every nDCG@10 >= 0.9"]')
+
+    result = run("--relevance-each-query", "-v")
+
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*::query.shoes PASSED*", "*::query.boots FAILED*"])
+
+
+def test_an_expectation_that_does_not_hold_says_where_the_document_is(suite: Suite, run: Run) -> None:
+    suite("", shoes='expect: ["b in top 1", "c not in top 3", "hits >= 3"]')
+
+    result = run()
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*b is at rank 2, required in the top 1*", "query shoes*red shoes*"])
+    result.stdout.fnmatch_lines(["*c is at rank 3*"])
+
+
+def test_a_drop_fails_while_there_is_no_baseline(suite: Suite, run: Run) -> None:
+    suite('thresholds: ["drop nDCG@10 <= 0.02"]')
+
+    result = run()
+
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines("*baseline*")

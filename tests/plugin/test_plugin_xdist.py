@@ -1,0 +1,154 @@
+"""Under pytest-xdist a suite runs once over all workers, and only the controller reports."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness.report.json import loads
+
+MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
+EXPECTS = 'expect: ["a in top 1"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run_in_two(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs pytest with two workers; temporary folders are made where a test can look for them."""
+    monkeypatch.setenv("TMPDIR", str(pytester.mkdir("temporary")))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return lambda *options: run("-p", "xdist", "-n2", *options)
+
+
+@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup", "worksteal", "no"])
+def test_with_every_dist_a_suite_runs_once(
+    suite: Suite, run_in_two: Run, engine: object, pytester: pytest.Pytester, mode: str
+) -> None:
+    suite(MORE, shoes=EXPECTS)
+    suite(MORE.replace("0.6", "0.9"), name="other.relevance.yaml")
+
+    result = run_in_two("--dist", mode, "--relevance-each-query")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=8, failed=2)
+    assert engine.asked == {"red shoes": 2, "rubber boots": 2}
+    assert list((pytester.path / "temporary").iterdir()) == []
+
+
+def test_where_every_worker_runs_everything_a_suite_still_runs_once(
+    suite: Suite, run_in_two: Run, engine: object
+) -> None:
+    suite(MORE)
+
+    result = run_in_two("--dist", "each")
+
+    result.assert_outcomes(passed=6)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_without_workers_there_is_nothing_to_share(suite: Suite, run: Run, engine: object) -> None:
+    suite(MORE)
+
+    result = run("-p", "xdist", "-n0")
+
+    result.assert_outcomes(passed=3)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_a_failure_looks_as_it_does_without_workers(suite: Suite, run_in_two: Run) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.9"]')
+
+    result = run_in_two()
+
+    result.stdout.fnmatch_lines(
+        [
+            "*shop: mean nDCG@10 >= 0.9*",
+            "mean nDCG@10 (gain exponential) is 0.8155, required >= 0.9*",
+            "query boots  rubber boots*",
+            "FAILED shop.relevance.yaml::mean-nDCG-10-ge-0.9 - *required >= 0.9*",
+        ]
+    )
+
+
+def test_an_error_reaches_the_items_of_every_worker(suite: Suite, run_in_two: Run, engine: object) -> None:
+    path = suite(MORE)
+    path.write_text(path.read_text().replace("index: products", "index: '${SHOP_INDEX}'"))
+
+    result = run_in_two()
+
+    result.assert_outcomes(errors=3)
+    assert engine.asked == {}
+    assert result.stdout.str().count("SHOP_INDEX") >= 3
+    result.stdout.fnmatch_lines("*shop.relevance.yaml: did not run:*")
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_controller_writes_the_reports_and_the_summary(
+    suite: Suite, run_in_two: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MORE, shoes=EXPECTS)
+    suite(MORE, name="other.relevance.yaml")
+
+    result = run_in_two("--relevance-report", "out/report.json", "--relevance-report", "report.html")
+
+    result.assert_outcomes(passed=7)
+    summary = [line for line in result.outlines if line.startswith("shop: nDCG@10 0.8155")]
+    assert len(summary) == 2
+    report = loads((pytester.path / "out" / "report.json").read_text())
+    assert [suite.path for suite in report.suites] == ["other.relevance.yaml", "shop.relevance.yaml"]
+    assert "rubber boots" in (pytester.path / "report.html").read_text()
+
+
+def test_x_stops_the_workers(suite: Suite, run_in_two: Run) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.9"]', shoes=EXPECTS)
+
+    result = run_in_two("-x", "--dist", "loadfile")
+
+    result.assert_outcomes(failed=1)
+    assert result.ret != pytest.ExitCode.OK
+
+
+def test_a_tag_that_no_query_has_is_said_once(suite: Suite, run_in_two: Run) -> None:
+    suite(MORE)
+
+    result = run_in_two("--relevance-tag", "haed")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no query has the tag 'haed'" in result.stderr.str() + result.stdout.str()
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as only POSIX can")
+def test_where_a_worker_is_killed_the_next_one_runs_the_suite(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MORE)
+    pytester.makeconftest(
+        """
+        import os, pathlib
+
+        def pytest_runtest_protocol():
+            pathlib.Path("worker").write_text(str(os.getpid()))
+        """
+    )
+    killed: list[int] = []
+
+    def kill_the_first() -> None:
+        worker = int((pytester.path / "worker").read_text())
+        if not killed:
+            killed.append(worker)
+            os.kill(worker, signal.SIGKILL)
+
+    engine.before_search = kill_the_first
+
+    result = run("-p", "xdist", "-n1")
+
+    assert len(killed) == 1
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines("*worker 'gw0' crashed while running 'shop.relevance.yaml::*")
+    result.stdout.fnmatch_lines("shop: nDCG@10 0.8155*")
