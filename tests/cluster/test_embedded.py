@@ -137,9 +137,11 @@ def test_ctrl_c_ends_the_node_before_its_parent(parent: subprocess.Popen[bytes])
     assert not home.exists()
 
 
-def test_a_parent_killed_while_the_node_starts_leaves_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.DEVNULL, env=environment)
+@pytest.mark.parametrize("code", [PARENT, "from harness.engines import up; up()"], ids=["start", "up"])
+def test_a_parent_killed_while_the_node_starts_leaves_nothing(tmp_path: Path, code: str) -> None:
+    (tmp_path / "jars").symlink_to(cache_folder() / "jars")
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "RELEVANCE_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=environment)
     wait_until(lambda: any(tmp_path.glob("relevance-node-*/data")))
     (child,) = psutil.Process(process.pid).children()
     process.kill()
