@@ -146,7 +146,10 @@ def _columns(
 
 
 def _is_batched(measure: Measure, profile: Profile) -> bool:
-    return definition_of(measure).batched and measure.name not in rules_of(profile).formulas
+    rules, given = rules_of(profile), dict(measure.parameters)
+    if measure.name in rules.formulas or "unjudged" in given or (rules.cuts_first and given.get("judged_only")):
+        return False
+    return definition_of(measure).batched
 
 
 def _depth(measures: Sequence[Measure]) -> int | None:

@@ -12,11 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.measures import definition_of, settings_of
+from harness.measures.builtin import definition_of
 from harness.measures.definition import Definition, Needs, Settings
 from harness.measures.profiles import rules_of
+from harness.measures.settings import settings_of
 from harness.metrics import batch_metrics as metrics
 from harness.metrics.batch import Batch, Floats
+from harness.metrics.cumulative import ROUNDING
 from harness.model import Gain, Measure, Profile
 
 __all__ = ["BATCHED", "score_batch"]
@@ -41,7 +43,7 @@ def score_batch(
 
 def _defined(definition: Definition, batch: Batch, settings: Settings) -> NDArray[np.bool_]:
     if definition.needs is Needs.RELEVANT:
-        return batch.total(settings.number("rel")) > 0
+        return batch.total(settings.level) > 0
     defined = np.full(batch.queries, definition.needs is Needs.NOTHING)
     if definition.needs is Needs.GAIN:
         defined[batch.ideal(settings.gain)[0]] = True
@@ -57,29 +59,57 @@ def _cg(batch: Batch, settings: Settings) -> Floats:
 
 
 def _dcg(batch: Batch, settings: Settings) -> Floats:
-    log, discount = settings.number("log"), str(settings.values["discount"])
+    log, discount = settings.number("log"), settings.word("discount")
     missing = _missing(settings)
     return metrics.dcg(batch, settings.gain, settings.cutoff, log=log, discount=discount, missing=missing)
 
 
 def _ndcg(batch: Batch, settings: Settings) -> Floats:
-    log, discount = settings.number("log"), str(settings.values["discount"])
-    ideal = metrics.ideal_dcg(batch, settings.gain, settings.cutoff, log=log, discount=discount)
-    return np.minimum(metrics.ratio(_dcg(batch, settings), ideal), 1.0)
+    log, discount = settings.number("log"), settings.word("discount")
+    end = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}[settings.word("ideal")]
+    ideal = metrics.ideal_dcg(batch, settings.gain, end, log=log, discount=discount)
+    share = metrics.ratio(_dcg(batch, settings), ideal)
+    return np.where((share > 1.0) & (share < 1.0 + ROUNDING), 1.0, share)
+
+
+def _precision(batch: Batch, settings: Settings) -> Floats:
+    ranks = settings.cutoff if settings.word("over") == "cutoff" else batch.hits(settings.cutoff)
+    return metrics.precision(batch, settings.level, settings.cutoff, ranks)
 
 
 def _at_level(
     metric: Callable[[Batch, float, int | None], Floats],
 ) -> BatchFormula:
-    return lambda batch, settings: metric(batch, settings.number("rel"), settings.cutoff)
+    return lambda batch, settings: metric(batch, settings.level, settings.cutoff)
 
 
 def _f_measure(batch: Batch, settings: Settings) -> Floats:
-    return metrics.f_measure(batch, settings.number("rel"), settings.cutoff, settings.number("beta"))
+    return metrics.f_measure(batch, settings.level, settings.cutoff, settings.number("beta"))
 
 
 def _r_precision(batch: Batch, settings: Settings) -> Floats:
-    return metrics.r_precision(batch, settings.number("rel"))
+    return metrics.r_precision(batch, settings.level)
+
+
+def _bpref(batch: Batch, settings: Settings) -> Floats:
+    return metrics.bpref(batch, settings.level, skip_negative=settings.word("negative") == "skipped")
+
+
+def _inferred_ap(batch: Batch, settings: Settings) -> Floats:
+    return metrics.inferred_ap(batch, settings.level)
+
+
+def _err(batch: Batch, settings: Settings) -> Floats:
+    return metrics.err(batch, settings.number("max"), settings.cutoff)
+
+
+def _rbp(batch: Batch, settings: Settings) -> Floats:
+    top = settings.number("max") if settings.given("max") else None
+    return metrics.rbp(batch, settings.number("p"), settings.cutoff, level=settings.level, top=top)
+
+
+def _rbp_residual(batch: Batch, settings: Settings) -> Floats:
+    return metrics.rbp_residual(batch, settings.number("p"), settings.cutoff)
 
 
 def _judged(batch: Batch, settings: Settings) -> Floats:
@@ -91,14 +121,14 @@ def _returned(batch: Batch, settings: Settings) -> Floats:
 
 
 def _relevant_judged(batch: Batch, settings: Settings) -> Floats:
-    return batch.total(settings.number("rel"))
+    return batch.total(settings.level)
 
 
 BATCHED: Mapping[str, BatchFormula] = {
     "CG": _cg,
     "DCG": _dcg,
     "nDCG": _ndcg,
-    "P": _at_level(metrics.precision),
+    "P": _precision,
     "R": _at_level(metrics.recall),
     "F": _f_measure,
     "RR": _at_level(metrics.reciprocal_rank),
@@ -106,6 +136,11 @@ BATCHED: Mapping[str, BatchFormula] = {
     "Rprec": _r_precision,
     "Success": _at_level(metrics.success),
     "Judged": _judged,
+    "Bpref": _bpref,
+    "infAP": _inferred_ap,
+    "ERR": _err,
+    "RBP": _rbp,
+    "RBPResidual": _rbp_residual,
     "NumRet": _returned,
     "NumRel": _relevant_judged,
     "NumRelRet": _at_level(metrics.relevant_returned),

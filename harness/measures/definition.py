@@ -8,13 +8,16 @@ from enum import Enum
 from typing import TypeAlias
 
 from harness.measures.parameters import Kind
-from harness.metrics.ranking import GradedRanking
+from harness.metrics.ranking import DiverseRanking, GradedRanking
 from harness.model import Gain, Parameter
 
-__all__ = ["Cutoff", "Definition", "Formula", "Needs", "Range", "Reach", "Settings"]
+__all__ = ["Cutoff", "Definition", "DiverseFormula", "Formula", "Needs", "Range", "Reach", "Settings"]
 
 Range: TypeAlias = tuple[float | None, float | None]
 """The least and the greatest value that a measure can reach; None is without bound."""
+
+SMALLEST_POSITIVE = 5e-324
+"""The relevance level at which every grade above 0 is relevant."""
 
 
 class Cutoff(Enum):
@@ -48,13 +51,26 @@ class Settings:
             raise TypeError(f"parameter {name} holds {value!r}, not a number")
         return float(value)
 
+    def word(self, name: str) -> str:
+        """The value of a parameter that is a word."""
+        return str(self.values[name])
+
     def given(self, name: str) -> bool:
-        """Whether an optional parameter has a value."""
+        """Whether a parameter that need not be there has a value."""
         return self.values.get(name) is not None
+
+    @property
+    def level(self) -> float:
+        """The least relevant grade: *rel*; where a scale's top is named instead, any grade above 0."""
+        if self.given("rel"):
+            return self.number("rel")
+        return SMALLEST_POSITIVE if self.given("max") else 1.0
 
 
 Formula: TypeAlias = Callable[[GradedRanking, Settings], float]
+DiverseFormula: TypeAlias = Callable[[DiverseRanking, Settings], float]
 Reach: TypeAlias = Callable[[Settings], Range]
+Check: TypeAlias = Callable[[Settings], str | None]
 
 
 def unit_range(_: Settings) -> Range:
@@ -62,22 +78,30 @@ def unit_range(_: Settings) -> Range:
     return 0.0, 1.0
 
 
+def no_objection(_: Settings) -> str | None:
+    """Any parameters go together."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """
     A measure that can be written in a suite.
 
-    *formula* computes it for one graded ranking, which is cut at the cutoff already. *parameters* maps each name that
-    may stand in parentheses to its kind, in the order of the canonical text. *summed* marks counts, for which a sum
-    over the queries says more than a mean. *reach* gives the range of its values. *batched*: `harness.measures.batched`
-    has a formula for many queries at once.
+    *formula* computes it for one graded ranking, which is cut at the cutoff already; a measure of novelty has a
+    *diverse* formula instead, over judgments by subtopic. *parameters* maps each name that may stand in parentheses to
+    its kind, in the order of the canonical text. *reach* gives the range of its values. *check* says what is wrong
+    with parameters that do not go together. *summed* marks counts, for which a sum over the queries says more than a
+    mean. *batched*: `harness.measures.batched` has a formula for many queries at once.
     """
 
     name: str
-    formula: Formula
+    formula: Formula | None = None
     parameters: Mapping[str, Kind] = field(default_factory=dict)
     cutoff: Cutoff = Cutoff.OPTIONAL
     needs: Needs = Needs.RELEVANT
     reach: Reach = unit_range
     summed: bool = False
     batched: bool = False
+    check: Check = no_objection
+    diverse: DiverseFormula | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import e, inf, isfinite
@@ -12,7 +12,18 @@ from typing import Protocol
 from harness.errors import MeasureError
 from harness.model import Gain, GainKind, Parameter
 
-__all__ = ["Choice", "Flag", "GainChoice", "Kind", "LogBase", "Number", "as_text"]
+__all__ = [
+    "CONDENSED",
+    "LEVEL",
+    "UNJUDGED",
+    "Choice",
+    "Flag",
+    "GainChoice",
+    "Kind",
+    "LogBase",
+    "Number",
+    "as_text",
+]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -174,3 +185,13 @@ def _either(words: tuple[str, ...]) -> str:
 def _nearest(text: str, words: tuple[str, ...]) -> str:
     near = get_close_matches(text, words, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+LEVEL: Mapping[str, Kind] = {"rel": Number(1.0, least=0.0)}
+"""The least grade that is relevant."""
+
+CONDENSED: Mapping[str, Kind] = {"judged_only": Flag()}
+"""Unjudged documents are taken out of the ranking first."""
+
+UNJUDGED: Mapping[str, Kind] = {"unjudged": Number(None, least=0.0)}
+"""The grade of unjudged hits, where a profile has such a thing."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
 from harness.errors import UsageError
-from harness.measures.definition import Formula
-from harness.model import Gain, GainKind, Profile
+from harness.measures.definition import SMALLEST_POSITIVE, Formula
+from harness.measures.rre import RRE_FORMULAS
+from harness.model import Gain, GainKind, Parameter, Profile
 
 __all__ = ["Rules", "by_score", "profile_gain", "rules_of"]
+
+Defaults = Mapping[str, Mapping[str, Parameter]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,25 +21,45 @@ class Rules:
     """
     A profile.
 
-    *gain* holds where neither a measure's text nor the caller gives one. *zero_undefined*: a query with nothing
-    relevant scores 0. *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score,
-    not taken as they come. *formulas* replaces those of the registry by name.
+    *gain* holds where neither a measure's text nor the caller gives one, *defaults* the parameters of measures where
+    their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing relevant scores 0.
+    *skips_unjudged*: a query without any judgment is left out.
+    *sorts*: hits are ordered by score, not taken as they come. *cuts_first*: before unjudged documents are taken out.
+    *grades_unjudged*: an unjudged hit may be given a grade. *formulas* replaces those of the registry by name.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL
-    zero_undefined: bool = False
+    defaults: Defaults = field(default_factory=dict)
+    zero_undefined: bool = True
     skips_unjudged: bool = False
     sorts: bool = False
+    cuts_first: bool = False
+    grades_unjudged: bool = False
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
+    def defaults_of(self, measure: str) -> Iterable[tuple[str, Parameter]]:
+        """The parameters that hold for a measure of this name where its text gives none."""
+        return {**self.defaults.get("", {}), **self.defaults.get(measure, {})}.items()
+
+
+ANY_POSITIVE: Mapping[str, Parameter] = {"rel": SMALLEST_POSITIVE}
 
 RULES: Mapping[Profile, Rules] = {
-    Profile.STANDARD: Rules(),
-    Profile.TREC: Rules(GainKind.LINEAR, zero_undefined=True, skips_unjudged=True, sorts=True),
-    Profile.RANK_EVAL: Rules(zero_undefined=True),
-    Profile.OPENSEARCH_SRW: Rules(zero_undefined=True),
-    Profile.QUEPID: Rules(zero_undefined=True),
-    Profile.RRE: Rules(zero_undefined=True),
+    Profile.STANDARD: Rules(zero_undefined=False),
+    Profile.TREC: Rules(GainKind.LINEAR, {"Bpref": {"negative": "skipped"}}, skips_unjudged=True, sorts=True),
+    Profile.RANK_EVAL: Rules(
+        defaults={"nDCG": {"ideal": "returned"}, "P": {"over": "hits"}}, cuts_first=True, grades_unjudged=True
+    ),
+    Profile.OPENSEARCH_SRW: Rules(defaults={"": ANY_POSITIVE, "P": {"over": "hits"}}),
+    Profile.QUEPID: Rules(
+        defaults={
+            "": ANY_POSITIVE,
+            "CG": {"gain": Gain(GainKind.LINEAR)},
+            "nDCG": {"ideal": "all"},
+            "P": {"over": "hits"},
+        }
+    ),
+    Profile.RRE: Rules(defaults={"ERR": {"max": 3.0, "unjudged": 2.0}}, grades_unjudged=True, formulas=RRE_FORMULAS),
 }
 
 
@@ -50,19 +73,23 @@ def profile_gain(profile: Profile) -> Gain:
     return Gain(RULES[profile].gain)
 
 
-def by_score(ranking: Sequence[str], scores: Sequence[float]) -> list[str]:
+def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence[str]:
     """
     Order *ranking* as trec_eval does: by score, highest first, ties by document id from the last to the first in UTF-8.
 
-    Infinities are scores like any other, and -0 equals 0.
+    Infinities are scores like any other, and -0 equals 0. Where a score is not known the order stands: an engine that
+    sorts by something else gives none.
 
     Raises:
         UsageError: the lengths differ, or a score is not a number.
     """
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
-    for document, score in zip(ranking, scores, strict=True):
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        return ranking
+    for document, score in zip(ranking, known, strict=True):
         if isnan(score):
             raise UsageError(f"the score of document {document!r} is not a number")
-    pairs = sorted(zip(scores, map(str.encode, ranking), ranking, strict=True), reverse=True)
-    return [document for _, _, document in pairs]
+    in_bytes = (document.encode("utf-8", "surrogatepass") for document in ranking)
+    return [document for _, _, document in sorted(zip(known, in_bytes, ranking, strict=True), reverse=True)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import log
+
 from harness.measures.definition import Range, Settings
+from harness.metrics.cascade import err, stop_probability
 from harness.metrics.discount import divisors
 from harness.model import GainKind
 
-__all__ = ["cg_range", "count_range", "dcg_range", "ndcg_range"]
+__all__ = ["cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range", "residual_range"]
 
 DEEPEST_SUM = 1_000_000
 """Ranks beyond this are not summed for a bound; the bound is then left open."""
@@ -29,6 +32,8 @@ def dcg_range(settings: Settings) -> Range:
 
 def ndcg_range(settings: Settings) -> Range:
     """At most 1; below 0 only with negative gains: at worst all ranks bad, and the ideal the least good document."""
+    if settings.given("unjudged"):
+        return 0.0, None
     least, _ = _gains(settings)
     positive = [worth for _, worth in settings.gain.table if worth > 0]
     if least == 0:
@@ -36,7 +41,7 @@ def ndcg_range(settings: Settings) -> Range:
     weight = _discount_sum(settings)
     if weight is None or not positive:
         return None, 1.0
-    first = divisors(str(settings.values["discount"]), settings.number("log"), 1)[0]
+    first = divisors(settings.word("discount"), settings.number("log"), 1)[0]
     return least * weight / (min(positive) / first), 1.0
 
 
@@ -59,5 +64,23 @@ def _gains(settings: Settings) -> tuple[float, float | None]:
 def _discount_sum(settings: Settings) -> float | None:
     if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
         return None
-    depth = divisors(str(settings.values["discount"]), settings.number("log"), settings.cutoff)
+    depth = divisors(settings.word("discount"), settings.number("log"), settings.cutoff)
     return sum(1.0 / divisor for divisor in depth)
+
+
+def err_range(settings: Settings) -> Range:
+    """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
+    stop = stop_probability(settings.number("max"), settings.number("max"))
+    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
+        return 0.0, -stop * log(stop) / (1.0 - stop)
+    return 0.0, err([stop] * settings.cutoff)
+
+
+def rbp_range(settings: Settings) -> Range:
+    """All ranks hold documents of full use."""
+    return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
+
+
+def residual_range(settings: Settings) -> Range:
+    """All judged down to the cutoff, or nothing returned."""
+    return 0.0 if settings.cutoff is None else settings.number("p") ** settings.cutoff, 1.0

@@ -7,28 +7,39 @@ A query for which the metric is undefined has any value here; who calls knows wh
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from harness.metrics.batch import Batch, Floats, Numbers, gains_of_array, order_within
+from harness.metrics.cascade import stop_probability, usefulness
 from harness.metrics.discount import RANK_PLUS_ONE, Discount, divisors
+from harness.metrics.incomplete import SMOOTHING
 from harness.model import Gain
 
 __all__ = [
     "average_precision",
+    "bpref",
     "cg",
     "dcg",
+    "err",
     "f_measure",
     "ideal_dcg",
+    "inferred_ap",
     "judged",
     "precision",
     "r_precision",
     "ratio",
+    "rbp",
+    "rbp_residual",
     "recall",
     "reciprocal_rank",
     "relevant_returned",
     "success",
 ]
+
+Cutoffs: TypeAlias = int | Numbers | None
+"""One cutoff for all queries, one each, or none."""
 
 
 def cg(batch: Batch, gain: Gain, cutoff: int | None, missing: float = 0.0) -> Floats:
@@ -59,28 +70,28 @@ def dcg(
 
 
 def ideal_dcg(
-    batch: Batch, gain: Gain, cutoff: int | None, *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
+    batch: Batch, gain: Gain, cutoff: Cutoffs, *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
 ) -> Floats:
     """The DCG of the ideal rankings: the best of all judged documents, only those of positive gain."""
     return _discounted(batch, batch.ideal(gain), cutoff, log, discount)
 
 
 def _discounted(
-    batch: Batch, entries: tuple[Numbers, Numbers, Floats], cutoff: int | None, log: float, discount: Discount
+    batch: Batch, entries: tuple[Numbers, Numbers, Floats], cutoff: Cutoffs, log: float, discount: Discount
 ) -> Floats:
     query, rank, gains = entries
     if cutoff is not None:
-        inside = rank <= cutoff
+        inside = rank <= (cutoff if isinstance(cutoff, int) else cutoff[query])
         query, rank, gains = query[inside], rank[inside], gains[inside]
     depth = int(rank.max()) if len(rank) else 0
     by_rank = np.array((1.0, *divisors(discount, log, depth)))
     return batch.per_query(query, gains / by_rank[rank])
 
 
-def precision(batch: Batch, level: float, cutoff: int | None) -> Floats:
-    """Precision: divided by the cutoff, or by the hits where there is none."""
+def precision(batch: Batch, level: float, cutoff: int | None, ranks: Numbers | int | None) -> Floats:
+    """Precision: the relevant hits over *ranks*, or over all hits where it is None."""
     found = relevant_returned(batch, level, cutoff)
-    return found / cutoff if cutoff is not None else ratio(found, batch.returned)
+    return ratio(found, batch.returned if ranks is None else np.broadcast_to(ranks, found.shape))
 
 
 def recall(batch: Batch, level: float, cutoff: int | None) -> Floats:
@@ -90,7 +101,7 @@ def recall(batch: Batch, level: float, cutoff: int | None) -> Floats:
 
 def f_measure(batch: Batch, level: float, cutoff: int | None, beta: float) -> Floats:
     """The weighted harmonic mean of precision and recall."""
-    share_of_ranks, share_of_relevant = precision(batch, level, cutoff), recall(batch, level, cutoff)
+    share_of_ranks, share_of_relevant = precision(batch, level, cutoff, cutoff), recall(batch, level, cutoff)
     weight = beta * beta
     return ratio((1 + weight) * share_of_ranks * share_of_relevant, weight * share_of_ranks + share_of_relevant)
 
@@ -138,6 +149,79 @@ def ratio(above: Numbers, below: Numbers) -> Floats:
     values = np.zeros(len(above))
     np.divide(above, below, out=values, where=below != 0)
     return values
+
+
+def bpref(batch: Batch, level: float, *, skip_negative: bool) -> Floats:
+    """Binary preference."""
+    least = 0.0 if skip_negative else -np.inf
+    total = batch.total(level)
+    most = np.minimum(batch.total(least) - total, total)
+    counted = batch.grade >= least
+    query, relevant = batch.query[counted], (batch.grade >= level)[counted]
+    before = _counted_before(query, ~relevant)[relevant]
+    query = query[relevant]
+    lost = ratio(np.minimum(before, total[query]), most[query])
+    return ratio(batch.per_query(query, 1.0 - lost), total)
+
+
+def inferred_ap(batch: Batch, level: float) -> Floats:
+    """Average precision, estimated where only a sample of the pool was judged."""
+    relevant, unknown = batch.grade >= level, batch.grade < 0
+    before = [_counted_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
+    found, other, pooled = before
+    above = batch.rank[relevant] - 1.0
+    in_pool = ratio(found + other + pooled, above)
+    of_judged = (found + SMOOTHING) / (found + other + 2 * SMOOTHING)
+    estimated = 1.0 / (above + 1.0) + above / (above + 1.0) * in_pool * of_judged
+    return ratio(batch.per_query(batch.query[relevant], estimated), batch.total(level))
+
+
+def err(batch: Batch, top: float, cutoff: int | None) -> Floats:
+    """
+    Expected reciprocal rank.
+
+    Raises:
+        MeasureError: a grade above *top*.
+    """
+    stop_probability(float(batch.judged_grade.max(initial=0.0)), top)
+    inside = (batch.grade > 0) & (True if cutoff is None else batch.rank <= cutoff)
+    query, rank = batch.query[inside], batch.rank[inside]
+    stop = (np.exp2(batch.grade[inside].astype(np.float64)) - 1.0) / 2.0**top
+    value, still_looking = np.zeros(batch.queries), np.ones(batch.queries)
+    for each in _by_order(query):
+        value[query[each]] += still_looking[query[each]] * stop[each] / rank[each]
+        still_looking[query[each]] *= 1.0 - stop[each]
+    return value
+
+
+def rbp(batch: Batch, p: float, cutoff: int | None, *, level: float, top: float | None) -> Floats:
+    """
+    Rank-biased precision, binary, or graded on a scale up to *top*.
+
+    Raises:
+        MeasureError: a grade above *top*.
+    """
+    if top is None:
+        found = batch.relevant(level, cutoff)
+        return (1.0 - p) * batch.per_query(found.query, p ** (found.rank - 1.0))
+    usefulness(float(batch.judged_grade.max(initial=0.0)), top)
+    inside = (batch.grade > 0) & (True if cutoff is None else batch.rank <= cutoff)
+    useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
+    return (1.0 - p) * batch.per_query(batch.query[inside], useful)
+
+
+def rbp_residual(batch: Batch, p: float, cutoff: int | None) -> Floats:
+    """By how much RBP could rise: all there is, less the weight of the judged hits."""
+    inside = slice(None) if cutoff is None else batch.rank <= cutoff
+    return 1.0 - (1.0 - p) * batch.per_query(batch.query[inside], p ** (batch.rank[inside] - 1.0))
+
+
+def _counted_before(query: Numbers, kind: Numbers) -> Floats:
+    """How many entries of a *kind* stand before each, in the same query; *query* is sorted."""
+    running: Floats = np.cumsum(kind, dtype=np.float64) - kind
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    lengths = np.diff(np.append(first, len(query)))
+    return running - np.repeat(running[first], lengths)
 
 
 def _by_order(query: Numbers) -> Iterator[Numbers]:

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from harness.errors import UndefinedScore
 from harness.metrics.discount import RANK_PLUS_ONE, Discount, divisors
 
-__all__ = ["cg", "dcg", "fixed_length", "ndcg"]
+__all__ = ["ROUNDING", "cg", "dcg", "fixed_length", "ndcg"]
+
+ROUNDING = 1e-9
+"""How far above 1 a ratio of two equal sums may be rounded."""
 
 
 def cg(gains: Sequence[float]) -> float:
@@ -68,7 +71,7 @@ def ndcg(
     if not ideal:
         raise UndefinedScore("no judged document has a positive gain, so there is no ideal ranking to compare with")
     share = dcg(gains, log=log, discount=discount) / dcg(ideal, log=log, discount=discount)
-    return min(1.0, share)  # the two sums may be rounded apart in the last bit
+    return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
 
 
 def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:

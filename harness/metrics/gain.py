@@ -66,10 +66,11 @@ def _mapped(gain: Gain) -> Callable[[float], float]:
     return mapped
 
 
-def gains_of(gain: Gain, grades: Iterable[float | None]) -> list[float]:
-    """The gain at each rank; an unjudged document (None) gains nothing."""
+def gains_of(gain: Gain, grades: Iterable[float | None], unjudged: float | None = None) -> list[float]:
+    """The gain at each rank; an unjudged document (None) gains nothing, or as if its grade were *unjudged*."""
     worth = gain_function(gain)
-    return [0.0 if grade is None else worth(grade) for grade in grades]
+    unknown = 0.0 if unjudged is None else worth(unjudged)
+    return [unknown if grade is None else worth(grade) for grade in grades]
 
 
 def ideal_gains(gain: Gain, judged: Iterable[float], cutoff: int | None) -> Sequence[float]:

@@ -8,7 +8,7 @@ from math import isfinite
 
 from harness.errors import UsageError
 
-__all__ = ["GradedRanking", "grade_ranking", "without_duplicates"]
+__all__ = ["DiverseRanking", "GradedRanking", "cover_subtopics", "grade_ranking", "without_duplicates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,37 @@ class GradedRanking:
     def total_relevant(self, level: float) -> int:
         """How many judged documents have at least the grade *level*, returned or not."""
         return sum(grade >= level for grade in self.judgments.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DiverseRanking:
+    """
+    The hits of one query down to the cutoff, each with the subtopics that it is relevant to.
+
+    *covers* runs by rank. *judged_covers* holds the same for all judged documents, ordered by id from the last to the
+    first, which is how equal ones are resolved. *subtopics* counts those that have a relevant document.
+    """
+
+    covers: Sequence[frozenset[str]]
+    judged_covers: Sequence[frozenset[str]]
+    subtopics: int
+
+
+def cover_subtopics(
+    ranking: Sequence[str], judgments: Mapping[str, Mapping[str, float]], level: float, cutoff: int | None
+) -> DiverseRanking:
+    """
+    Look up what each document covers, down to *cutoff*; *judgments* maps document to subtopic to grade.
+
+    A document is relevant to a subtopic from the grade *level* on. One that came twice counts once.
+    """
+    covered_by = {
+        document: frozenset(subtopic for subtopic, grade in by_subtopic.items() if grade >= level)
+        for document, by_subtopic in judgments.items()
+    }
+    covers = [covered_by.get(document, frozenset()) for document in without_duplicates(ranking)[:cutoff]]
+    in_order = [covered_by[document] for document in sorted(covered_by, key=str.encode, reverse=True)]
+    return DiverseRanking(covers, in_order, len(frozenset().union(*in_order)))
 
 
 def grade_ranking(

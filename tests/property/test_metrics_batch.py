@@ -1,7 +1,7 @@
 """The batch path gives what the one-query path gives, to 1e-12, for every measure that it has."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import evaluation
@@ -62,9 +62,26 @@ TEXTS = [
     "NumRel(rel=2)",
     "NumRelRet",
     "NumRelRet(rel=2)@3",
+    "Bpref",
+    "Bpref(rel=2)",
+    "Bpref(negative=skipped)",
+    "infAP",
+    "infAP(rel=2)",
+    "ERR",
+    "ERR@3",
+    "ERR(max=5,judged_only=true)@2",
+    "RBP",
+    "RBP(p=0.5)@4",
+    "RBP(rel=2)",
+    "RBP(p=0.9,max=4)",
+    "RBPResidual",
+    "RBPResidual(p=0.95)@3",
+    "nDCG(ideal=all)@2",
+    "nDCG(ideal=returned)@5",
+    "P(over=hits)@5",
 ]
 MEASURES = [parse_measure(text) for text in TEXTS]
-PROFILES = st.sampled_from([Profile.STANDARD, Profile.TREC])
+PROFILES = st.sampled_from(Profile)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -104,16 +121,19 @@ def assert_equal_paths(collection, unique=False, **options):
         }, measure
 
 
+@settings(max_examples=60)
 @given(collection=collections(WHOLE | FRACTIONS), profile=PROFILES)
 def test_fractional_grades(collection, profile):
     assert_equal_paths(collection, profile=profile)
 
 
+@settings(max_examples=60)
 @given(collection=collections(WHOLE), profile=PROFILES)
 def test_negative_gains(collection, profile):
     assert_equal_paths(collection, gain=MAP, profile=profile)
 
 
+@settings(max_examples=60)
 @given(collection=collections(WHOLE | FRACTIONS))
 def test_rankings_known_to_hold_no_duplicates(collection):
     judgments, rankings = collection
@@ -129,6 +149,7 @@ def test_every_measure_of_the_batch_path_is_covered():
     assert {measure.name for measure in MEASURES} == set(BATCHED)
 
 
+@settings(max_examples=60)
 @given(collection=collections(WHOLE))
 def test_measures_together_give_what_each_gives_alone(collection):
     judgments, rankings = collection

@@ -1,0 +1,136 @@
+"""The score of one query, in plain Python: numpy is not needed, and not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.errors import MeasureError, UndefinedScore
+from harness.measures.builtin import definition_of
+from harness.measures.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
+from harness.measures.profiles import Rules, by_score, rules_of
+from harness.measures.settings import settings_of
+from harness.metrics.gain import gain_function
+from harness.metrics.ranking import GradedRanking, cover_subtopics, grade_ranking, without_duplicates
+from harness.model import Gain, Measure, Profile
+
+__all__ = ["formula_of", "score_diverse_query", "score_graded", "score_query"]
+
+
+def score_query(
+    measure: Measure,
+    ranking: Sequence[str],
+    grades: Mapping[str, float],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+    scores: Sequence[float | None] | None = None,
+) -> float:
+    """
+    The score of one query.
+
+    Args:
+        measure: What is measured.
+        ranking: Document ids, best first; one that comes twice counts once.
+        grades: Document id to grade, all judged documents of the query, returned or not.
+        gain: What a grade is worth where the measure's text does not say; None is the profile's own.
+        profile: Whose rules hold.
+        scores: The engine's score of each hit. Only the trec profile orders by them, and only where all are known.
+
+    Raises:
+        UndefinedScore: nothing that the measure needs is judged, in a profile that does not call that 0.
+        MeasureError: a grade that the gain map or the measure's scale does not hold, or a measure of novelty, which
+            needs judgments by subtopic.
+        UsageError: a grade or a score that is not a number.
+
+    >>> from harness.measures import parse_measure
+    >>> round(score_query(parse_measure("nDCG@3"), ["a", "x", "b"], {"a": 3, "b": 1, "c": 2}), 4)
+    0.7985
+    """
+    rules, settings = rules_of(profile), settings_of(measure, gain, profile)
+    if rules.sorts and scores is not None:
+        ranking = by_score(ranking, scores)
+    condensed = bool(settings.values.get("judged_only"))
+    if condensed and rules.cuts_first:
+        ranking = without_duplicates(ranking)[: settings.cutoff]
+    return score_graded(measure, grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed), gain, profile)
+
+
+def score_graded(
+    measure: Measure, ranking: GradedRanking, gain: Gain | None = None, profile: Profile = Profile.STANDARD
+) -> float:
+    """As `score_query`, where the grades are looked up and the ranking is cut already."""
+    rules, settings, definition = rules_of(profile), settings_of(measure, gain, profile), definition_of(measure)
+    formula = formula_of(definition, rules)
+    if settings.given("unjudged") and not rules.grades_unjudged:
+        raise MeasureError(f"{measure}: an unjudged document has no grade under the profile {profile}")
+    try:
+        if definition.name not in rules.formulas:
+            _check_defined(definition, ranking, settings)
+        return formula(ranking, settings)
+    except UndefinedScore:
+        if rules.zero_undefined:
+            return 0.0
+        raise
+
+
+def score_diverse_query(
+    measure: Measure,
+    ranking: Sequence[str],
+    judgments: Mapping[str, Mapping[str, float]],
+    *,
+    profile: Profile = Profile.STANDARD,
+) -> float:
+    """
+    The score of one query with several meanings.
+
+    Args:
+        measure: One of novelty, such as alpha_nDCG@10.
+        ranking: Document ids, best first; one that comes twice counts once.
+        judgments: Document id to subtopic to grade, all judged documents of the query.
+        profile: Whose rules hold.
+
+    Raises:
+        UndefinedScore: no document is relevant to a subtopic, in a profile that does not call that 0.
+        MeasureError: a measure that is not one of novelty.
+
+    >>> from harness.measures import parse_measure
+    >>> score_diverse_query(parse_measure("StRecall@1"), ["a"], {"a": {"s": 1}, "b": {"t": 1}})
+    0.5
+    """
+    formula: DiverseFormula | None = definition_of(measure).diverse
+    if formula is None:
+        raise MeasureError(f"{measure} takes no judgments by subtopic")
+    settings = settings_of(measure, None, profile)
+    diverse = cover_subtopics(ranking, judgments, settings.level, settings.cutoff)
+    if diverse.subtopics:
+        return formula(diverse, settings)
+    if rules_of(profile).zero_undefined:
+        return 0.0
+    raise UndefinedScore("no judged document is relevant to a subtopic")
+
+
+def formula_of(definition: Definition, rules: Rules) -> Formula:
+    """
+    The formula of a measure under a profile.
+
+    Raises:
+        MeasureError: it is one of novelty.
+    """
+    formula = rules.formulas.get(definition.name, definition.formula)
+    if formula is None:
+        raise MeasureError(f"{definition.name} needs judgments by subtopic, and a suite has none")
+    return formula
+
+
+def _check_defined(definition: Definition, ranking: GradedRanking, settings: Settings) -> None:
+    if definition.needs is Needs.RELEVANT and not ranking.total_relevant(settings.level):
+        raise UndefinedScore(f"no judged document has a grade of {_least(settings)}")
+    if definition.needs is Needs.GAIN:
+        worth = gain_function(settings.gain)
+        gains = [worth(grade) for grade in ranking.judgments.values()]  # all, so that a gap in a map is always found
+        if not any(gain > 0 for gain in gains):
+            raise UndefinedScore("no judged document has a positive gain")
+
+
+def _least(settings: Settings) -> str:
+    return "more than 0" if settings.level == SMALLEST_POSITIVE else f"at least {settings.level:g}"

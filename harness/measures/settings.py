@@ -1,0 +1,46 @@
+"""A measure made ready to be computed: defaults filled in, by profile; the gain in force; how far it can go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from harness.measures.builtin import definition_of
+from harness.measures.definition import Range, Settings
+from harness.measures.profiles import rules_of
+from harness.model import Gain, Measure, Profile
+
+__all__ = ["deepest_cutoff", "gain_in_force", "measure_range", "settings_of"]
+
+
+@lru_cache(maxsize=512)
+def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Settings:
+    """*measure* made ready: what its text gives, else what the profile has, else the defaults; the gain in force."""
+    definition = definition_of(measure)
+    defaults = {name: kind.default for name, kind in definition.parameters.items()}
+    profiled = {name: value for name, value in rules_of(profile).defaults_of(measure.name) if name in defaults}
+    values = {**defaults, **profiled, **dict(measure.parameters)}
+    return Settings(measure.cutoff, gain_in_force(measure, gain, profile), values)
+
+
+def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Gain:
+    """The gain that a score is computed with: the measure's own, else *gain*, else the profile's."""
+    own = dict(measure.parameters).get("gain", gain)
+    if isinstance(own, Gain):
+        return own
+    profiled = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
+    return profiled if isinstance(profiled, Gain) else Gain(rules_of(profile).gain)
+
+
+def measure_range(measure: Measure, gain: Gain | None = None) -> Range:
+    """
+    The least and the greatest value that *measure* can reach, None where there is no such bound.
+
+    *gain* is the suite's, used where the measure's text gives none; None stands for the standard one.
+    """
+    return definition_of(measure).reach(settings_of(measure, gain))
+
+
+def deepest_cutoff(measures: Iterable[Measure]) -> int | None:
+    """The largest cutoff among *measures*, None where none of them has one."""
+    return max((measure.cutoff for measure in measures if measure.cutoff is not None), default=None)

@@ -1,0 +1,124 @@
+"""
+Measures for queries with several meanings: a document is judged for each subtopic, and novelty counts.
+
+All take *covers*: for the document at each rank, the subtopics that it is relevant to, cut at k.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from math import log2
+
+from harness.errors import UndefinedScore
+
+__all__ = ["alpha_dcg", "alpha_ndcg", "err_ia", "ideal_covers", "novelty_gains", "subtopic_recall"]
+
+
+def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float]:
+    """
+    The gain at each rank: 1 for each subtopic covered, times 1 - *alpha* for each document that covered it before.
+
+    >>> novelty_gains([{"s", "t"}, {"s"}], alpha=0.5)
+    [2.0, 0.5]
+    """
+    seen: Counter[str] = Counter()
+    gains = []
+    for covered in covers:
+        gains.append(float(sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered)))
+        seen.update(covered)
+    return gains
+
+
+def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
+    """
+    Discounted cumulative gain in which a subtopic that was covered before is worth less each time.
+
+    Source: Clarke et al. (2008).
+
+    >>> round(alpha_dcg([{"s", "t"}, {"s"}]), 4)
+    2.3155
+    """
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
+
+
+def alpha_ndcg(
+    covers: Sequence[Collection[str]], ideal: Sequence[Collection[str]], cutoff: int | None, alpha: float = 0.5
+) -> float:
+    """
+    alpha-DCG over that of the *ideal* ranking, which `ideal_covers` builds.
+
+    Raises:
+        UndefinedScore: no document is relevant to any subtopic.
+
+    Source: Clarke et al. (2008).
+
+    >>> round(alpha_ndcg([{"s"}, {"s", "t"}], ideal=[{"s", "t"}, {"s"}], cutoff=2), 4)
+    0.8406
+    """
+    if not ideal:
+        raise UndefinedScore("no judged document is relevant to a subtopic")
+    return alpha_dcg(covers, alpha) / alpha_dcg(ideal[:cutoff], alpha)
+
+
+def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int | None) -> list[Collection[str]]:
+    """
+    The documents in the order that gains most at each rank, which is near the best there is.
+
+    The best order is hard to find (Carterette 2009), so it is the greedy one, as in TREC's ndeval. *documents* are in
+    the order in which equal gains are resolved; those that cover nothing are left out.
+
+    >>> ideal_covers([{"s"}, {"s", "t"}, {"u"}], alpha=0.5, cutoff=2) == [{"s", "t"}, {"u"}]
+    True
+    """
+    left = [covered for covered in documents if covered]
+    seen: Counter[str] = Counter()
+    order: list[Collection[str]] = []
+    while left and (cutoff is None or len(order) < cutoff):
+        worth = [sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered) for covered in left]
+        order.append(left.pop(worth.index(max(worth))))
+        seen.update(order[-1])
+    return order
+
+
+def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha: float = 0.5) -> float:
+    """
+    Expected reciprocal rank, averaged over the subtopics, over that of documents that all cover every subtopic.
+
+    Args:
+        covers: What the document at each rank covers.
+        subtopics: How many subtopics have a relevant document.
+        depth: Ranks that the perfect documents fill: the cutoff, or the hits where there is none.
+        alpha: The probability that a relevant document satisfies the user.
+
+    Raises:
+        UndefinedScore: *subtopics* is 0.
+
+    Source: Chapelle et al. (2009), normalised as in TREC's ndeval.
+
+    >>> round(err_ia([{"s"}, {"s", "t"}], subtopics=2, depth=2), 4)
+    0.7
+    """
+    if not subtopics:
+        raise UndefinedScore("no judged document is relevant to a subtopic")
+    gains = novelty_gains(covers, alpha)
+    perfect = [subtopics * (1.0 - alpha) ** rank for rank in range(depth)]
+    best = sum(gain / rank for rank, gain in enumerate(perfect, start=1))
+    return sum(gain / rank for rank, gain in enumerate(gains, start=1)) / best if best else 0.0
+
+
+def subtopic_recall(covers: Iterable[Collection[str]], subtopics: int) -> float:
+    """
+    The share of the subtopics that at least one hit covers.
+
+    Raises:
+        UndefinedScore: *subtopics* is 0.
+
+    Source: Zhai, Cohen & Lafferty (2003).
+
+    >>> subtopic_recall([{"s"}, {"s"}], subtopics=2)
+    0.5
+    """
+    if not subtopics:
+        raise UndefinedScore("no judged document is relevant to a subtopic")
+    return len({subtopic for covered in covers for subtopic in covered}) / subtopics
