@@ -53,6 +53,8 @@ def compiled(text: str) -> JSONPath:
     Raises:
         UsageError: It is none, or more than one.
     """
+    if not text.startswith("$"):
+        raise UsageError(f'"{text}" is not a JSONPath: it begins with $')
     try:
         path = compile_path(text, strict=True)
     except JSONPathError as error:

@@ -36,9 +36,11 @@ class WebConnection:
         try:
             self._url = checked_url(cluster.url or "").rstrip("/")
             self._fingerprint = fingerprint_of(cluster, self._url)
-            self._ca_certs = ca_file_of(cluster, self._url)
+            ca_certs = ca_file_of(cluster, self._url)
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" cannot be connected to: {error}') from error
+        # given with each request, as a variable such as REQUESTS_CA_BUNDLE takes the place of a session's
+        self._trusted: bool | str = not self._fingerprint and (ca_certs or True)
         self.mask = login.masker()
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
@@ -71,6 +73,7 @@ class WebConnection:
                 headers={**self._headers, **headers},
                 json=json,
                 timeout=timeout,
+                verify=self._trusted,
                 allow_redirects=False,
             )
         except requests.Timeout as error:
@@ -88,10 +91,7 @@ class WebConnection:
             session = requests.Session()
             session.auth = _no_other_login
             if self._fingerprint:
-                session.verify = False
                 session.mount("https://", _PinnedAdapter(self._fingerprint))
-            elif self._ca_certs:
-                session.verify = self._ca_certs
             self._own.session = session
             self._sessions.append(session)
         return session

@@ -1,0 +1,401 @@
+"""Asking an engine: what is divided, what is asked again, when it is given up. The connection is scripted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from harness.errors import EngineUnreachable, LoginRefused
+from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.engine import EngineSearch
+from harness.search.retries import Clock, Retries
+
+Script = Callable[[list[dict[str, Any]]], Answer]
+"""From the bodies of a request to its answer, or an error that it raises."""
+
+
+class Scripted:
+    """A connection that answers as it is told; time goes by as it is slept, and a silence takes its timeout."""
+
+    def __init__(self, script: Script, *, nodes: int = 1, alive: bool = True) -> None:
+        self.nodes = nodes
+        self.alive = alive
+        self.asked: list[list[str]] = []
+        self.timeouts: list[float | None] = []
+        self.slept: list[float] = []
+        self.now = 0.0
+        self._script = script
+
+    def perform(
+        self, method: str, path: str, *, body: bytes | None = None, mime: str = "", timeout: float | None = None
+    ) -> Answer:
+        assert (method, mime) == ("POST", "application/x-ndjson")
+        assert body is not None
+        bodies = [json.loads(line) for line in body.splitlines()[1::2]]
+        self.asked.append([one["query"] for one in bodies])
+        self.timeouts.append(timeout)
+        try:
+            return self._script(bodies)
+        except NoAnswerInTime:
+            self.now += timeout or 0.0
+            raise
+
+    def is_alive(self, timeout: float) -> bool:
+        return self.alive
+
+    def mask(self, text: str) -> str:
+        return text.replace("hunter2", "${PASSWORD}")
+
+    def close(self) -> None:
+        self.asked.append(["closed"])
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    def search(
+        self, *queries: str, budget: float | None = None, done: list[int] | None = None, attempts: int = 6
+    ) -> list[Response]:
+        clock = Clock(now=lambda: self.now, sleep=self.sleep, chance=lambda: 0.5)
+        search = EngineSearch(self, Engine("opensearch"), timeout=30, retries=Retries(attempts=attempts, clock=clock))
+        requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
+        return search.search(requests, on_done=None if done is None else done.append, budget=budget)
+
+
+def found(*ids: str) -> dict[str, Any]:
+    hits = [{"_id": identity, "_score": 1.0} for identity in ids]
+    return {"took": 1, "hits": {"total": {"value": len(ids), "relation": "eq"}, "hits": hits}, "status": 200}
+
+
+def busy(status: int = 429) -> dict[str, Any]:
+    return {"error": {"type": "es_rejected_execution_exception", "reason": "rejected"}, "status": status}
+
+
+def answer(items: Sequence[Any], status: int = 200, **headers: str) -> Answer:
+    return Answer(status, json.dumps({"took": 1, "responses": list(items)}).encode(), headers)
+
+
+def each(bodies: list[dict[str, Any]]) -> Answer:
+    """Every query finds the document that is called as itself."""
+    return answer([found(body["query"]) for body in bodies])
+
+
+def ids(responses: Sequence[Response]) -> list[str]:
+    return [response.hits[0].id if isinstance(response, Ranking) else response.kind.name for response in responses]
+
+
+def reason(response: Response) -> str:
+    assert isinstance(response, Failure)
+    return response.reason
+
+
+def test_one_request_asks_all_and_the_order_is_kept() -> None:
+    connection = Scripted(each)
+
+    assert ids(connection.search("a", "b", "c")) == ["a", "b", "c"]
+    assert connection.asked == [["a", "b", "c"]]
+
+
+def test_nothing_to_ask_sends_nothing() -> None:
+    connection = Scripted(each)
+
+    assert connection.search() == []
+    assert connection.asked == []
+
+
+def test_progress_counts_every_query_once() -> None:
+    done: list[int] = []
+    connection = Scripted(each)
+
+    connection.search(*(str(number) for number in range(600)), done=done)
+
+    assert done == [250, 250, 100]
+
+
+def test_a_request_for_an_http_service_fails_alone() -> None:
+    search = EngineSearch(Scripted(each), Engine("opensearch"))
+    http = HttpRequest("GET", "/search", "$.ids")
+
+    responses = search.search([SearchRequest("x", None, None, http), SearchRequest("a", "products", {"query": "a"})])
+
+    assert ids(responses) == ["ERROR", "a"]
+    assert "HTTP service" in reason(responses[0])
+
+
+class TestDividing:
+    def test_one_wrong_body_refuses_the_batch_and_fails_alone(self) -> None:
+        def refuse_b(bodies: list[dict[str, Any]]) -> Answer:
+            if any(body["query"] == "b" for body in bodies):
+                error = {"type": "parsing_exception", "reason": "unknown query [b]", "line": 1, "col": 2}
+                return Answer(400, json.dumps({"error": error, "status": 400}).encode())
+            return each(bodies)
+
+        responses = Scripted(refuse_b).search("a", "b", "c", "d", "e")
+
+        assert ids(responses) == ["a", "ERROR", "c", "d", "e"]
+        assert "unknown query [b]" in reason(responses[1])
+
+    def test_a_slow_search_is_found_and_the_others_are_answered(self) -> None:
+        queries = [str(number) for number in range(250)]
+
+        def hang_at_7(bodies: list[dict[str, Any]]) -> Answer:
+            if any(body["query"] == "7" for body in bodies):
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        responses = Scripted(hang_at_7).search(*queries)
+
+        assert ids(responses) == ["TIMEOUT" if query == "7" else query for query in queries]
+
+    def test_after_a_division_batches_stay_small(self) -> None:
+        def slow_over_125(bodies: list[dict[str, Any]]) -> Answer:
+            if len(bodies) > 125:
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        connection = Scripted(slow_over_125)
+        connection.search(*(str(number) for number in range(500)))
+
+        assert [len(batch) for batch in connection.asked] == [250, 125, 125, 125, 125]
+
+    def test_too_large_a_request_is_divided(self) -> None:
+        connection = Scripted(lambda bodies: Answer(413, b"") if len(bodies) > 2 else each(bodies))
+
+        assert ids(connection.search("a", "b", "c", "d")) == ["a", "b", "c", "d"]
+
+    @pytest.mark.parametrize("status", [401, 403, 404, 405])
+    def test_what_is_no_fault_of_one_search_is_not_divided(self, status: int) -> None:
+        connection = Scripted(lambda bodies: Answer(status, b'{"error": "no"}'))
+
+        if status in (401, 403):
+            with pytest.raises(LoginRefused):
+                connection.search("a", "b")
+        else:
+            assert ids(connection.search("a", "b")) == ["ERROR", "ERROR"]
+        assert len(connection.asked) == 1
+
+
+class TestRetrying:
+    def test_only_the_items_that_were_turned_away_are_asked_again(self) -> None:
+        answers = iter([answer([found("a"), busy(), busy(503)]), answer([found("b"), busy()]), answer([found("c")])])
+        connection = Scripted(lambda bodies: next(answers))
+
+        assert ids(connection.search("a", "b", "c")) == ["a", "b", "c"]
+        assert connection.asked == [["a", "b", "c"], ["b", "c"], ["c"]]
+        assert connection.slept == [0.25, 0.5]
+
+    @pytest.mark.parametrize("status", [429, 502, 503])
+    def test_a_request_that_was_turned_away_is_asked_again(self, status: int) -> None:
+        answers = iter([Answer(status, b"busy"), answer([found("a")])])
+
+        assert ids(Scripted(lambda bodies: next(answers)).search("a")) == ["a"]
+
+    def test_the_wait_that_the_server_asks_for_is_kept(self) -> None:
+        answers = iter([Answer(503, b"", {"retry-after": "7"}), answer([found("a")])])
+        connection = Scripted(lambda bodies: next(answers))
+
+        connection.search("a")
+
+        assert connection.slept == [7.25]
+
+    def test_a_wait_beyond_the_patience_is_not_begun(self) -> None:
+        connection = Scripted(lambda bodies: Answer(503, b"", {"retry-after": "3600"}))
+
+        assert ids(connection.search("a")) == ["ERROR"]
+        assert connection.slept == []
+
+    def test_in_the_end_it_is_a_failure_that_says_how_often(self) -> None:
+        connection = Scripted(lambda bodies: answer([busy() for _ in bodies]))
+
+        [response] = connection.search("a", attempts=3)
+
+        assert len(connection.asked) == 3
+        assert isinstance(response, Failure)
+        assert (response.kind, response.status) == (FailureKind.ERROR, 429)
+        assert "asked 3 times" in response.reason
+
+    def test_a_wrong_query_is_not_asked_again(self) -> None:
+        error = {"type": "index_not_found_exception", "reason": "no such index [products]"}
+        connection = Scripted(lambda bodies: answer([{"error": error, "status": 404}]))
+
+        assert ids(connection.search("a")) == ["ERROR"]
+        assert len(connection.asked) == 1
+
+    def test_a_connection_that_broke_is_tried_again_once_something_was_answered(self) -> None:
+        def break_once(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) == 2:
+                raise EngineUnreachable("the connection was reset")
+            return each(bodies)
+
+        connection = Scripted(break_once)
+
+        responses = connection.search(*(str(number) for number in range(300)))
+
+        assert ids(responses) == [str(number) for number in range(300)]
+        assert [len(batch) for batch in connection.asked] == [250, 50, 50]
+
+
+class TestGivingUp:
+    def test_nobody_there_is_an_error_at_once(self) -> None:
+        def refuse(bodies: list[dict[str, Any]]) -> Answer:
+            raise EngineUnreachable("cannot reach http://x: refused")
+
+        connection = Scripted(refuse)
+
+        with pytest.raises(EngineUnreachable, match="refused"):
+            connection.search("a", "b")
+        assert (len(connection.asked), connection.slept) == (1, [])
+
+    def test_each_node_is_tried_before(self) -> None:
+        def refuse_twice(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) < 3:
+                raise EngineUnreachable("refused")
+            return each(bodies)
+
+        connection = Scripted(refuse_twice, nodes=3)
+
+        assert ids(connection.search("a")) == ["a"]
+        assert connection.slept == []
+
+    def test_an_engine_that_goes_away_fails_what_is_left_and_keeps_what_there_is(self) -> None:
+        def answer_one(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 1:
+                raise EngineUnreachable("refused")
+            return each(bodies)
+
+        connection = Scripted(answer_one)
+
+        responses = connection.search(*(str(number) for number in range(600)), attempts=3)
+
+        assert ids(responses) == [str(number) for number in range(250)] + ["ERROR"] * 350
+        assert len(connection.asked) == 1 + 3
+        assert "refused" in reason(responses[-1])
+
+    def test_a_dead_engine_ends_the_waiting_after_one_silence(self) -> None:
+        def hang(bodies: list[dict[str, Any]]) -> Answer:
+            raise NoAnswerInTime("no answer within 30 s")
+
+        connection = Scripted(hang, alive=False)
+
+        with pytest.raises(EngineUnreachable, match="30 s"):
+            connection.search(*(str(number) for number in range(600)))
+        assert len(connection.asked) == 1
+
+    def test_an_engine_that_lives_but_answers_no_search_is_given_up_too(self) -> None:
+        def hang_later(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 1:
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        connection = Scripted(hang_later)
+
+        responses = connection.search(*(str(number) for number in range(600)))
+
+        assert ids(responses)[:250] == [str(number) for number in range(250)]
+        assert set(ids(responses)[250:]) == {"TIMEOUT"}
+        assert len(connection.asked) < 20
+
+    def test_a_login_that_everything_refuses_is_an_error(self) -> None:
+        error = {"type": "security_exception", "reason": "action [search] is unauthorized, password hunter2"}
+        connection = Scripted(lambda bodies: answer([{"error": error, "status": 403} for _ in bodies]))
+
+        with pytest.raises(LoginRefused, match="privilege `read`") as caught:
+            connection.search("a", "b")
+        assert "hunter2" not in str(caught.value)
+        assert "${PASSWORD}" in str(caught.value)
+
+    def test_a_login_that_one_index_refuses_fails_that_query(self) -> None:
+        error = {"type": "security_exception", "reason": "action [search] is unauthorized"}
+        connection = Scripted(lambda bodies: answer([found("a"), {"error": error, "status": 403}]))
+
+        assert ids(connection.search("a", "b")) == ["a", "ERROR"]
+
+
+class TestBudget:
+    def test_what_is_left_when_the_time_is_spent_did_not_run(self) -> None:
+        def slow(bodies: list[dict[str, Any]]) -> Answer:
+            connection.now += 40.0
+            return each(bodies)
+
+        connection = Scripted(slow)
+
+        responses = connection.search(*(str(number) for number in range(750)), budget=60.0)
+
+        assert ids(responses) == [str(number) for number in range(500)] + ["NOT_RUN"] * 250
+        assert connection.timeouts == [30.0, 20.0]
+
+    def test_a_request_that_the_end_cuts_off_did_not_run_rather_than_time_out(self) -> None:
+        def hang(bodies: list[dict[str, Any]]) -> Answer:
+            raise NoAnswerInTime("no answer within 10 s")
+
+        connection = Scripted(hang)
+
+        assert ids(connection.search("a", "b", budget=10.0)) == ["NOT_RUN", "NOT_RUN"]
+
+    def test_no_wait_reaches_beyond_the_end(self) -> None:
+        connection = Scripted(lambda bodies: Answer(503, b"", {"retry-after": "9"}))
+
+        connection.search("a", budget=5.0)
+
+        assert connection.slept == []
+
+
+class TestMalformed:
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            (b"<html>Bad gateway</html>", "<html>Bad gateway</html>"),
+            (b"", "empty"),
+            (b"\xff\xfe", "not JSON"),
+            (b"[" * 100_000, "not JSON"),
+            (b"[]", "`responses`"),
+            (b'{"took": 1}', "`responses`"),
+            (b'{"responses": {}}', "found an object"),
+            (b'{"responses": []}', "2 searches were sent, found 0 responses"),
+            (b'{"responses": [1, 2, 3]}', "found 3 responses"),
+        ],
+    )
+    def test_the_whole_answer(self, body: bytes, words: str) -> None:
+        responses = Scripted(lambda bodies: Answer(200, body)).search("a", "b")
+
+        assert ids(responses) == ["MALFORMED", "MALFORMED"]
+        assert words in reason(responses[0])
+
+    def test_one_answer_in_it(self) -> None:
+        connection = Scripted(lambda bodies: answer([found("a"), {"hits": {"hits": [{"_score": 1}]}}]))
+
+        assert ids(connection.search("a", "b")) == ["a", "MALFORMED"]
+
+    def test_a_redirect_is_no_answer(self) -> None:
+        responses = Scripted(lambda bodies: Answer(302, b"", {"location": "/login"})).search("a")
+
+        assert ids(responses) == ["MALFORMED"]
+        assert "302" in reason(responses[0])
+
+
+def test_secrets_are_masked_in_failures() -> None:
+    error = {"type": "parsing_exception", "reason": "hunter2 is no field"}
+    connection = Scripted(lambda bodies: answer([{"error": error, "status": 400}]))
+
+    assert "hunter2" not in reason(connection.search("a")[0])
+
+
+def test_an_interrupt_is_heard() -> None:
+    def interrupt(bodies: list[dict[str, Any]]) -> Answer:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Scripted(interrupt).search("a")
+
+
+def test_closing_the_search_closes_the_connection() -> None:
+    connection = Scripted(each)
+
+    with EngineSearch(connection, Engine("opensearch")):
+        pass
+
+    assert connection.asked == [["closed"]]

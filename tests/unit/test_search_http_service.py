@@ -1,0 +1,256 @@
+"""The door to an application's own search API."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trustme
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from harness.errors import EngineUnreachable, LoginRefused, UsageError
+from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
+from harness.model import Response as SearchResponse
+from harness.search import open_search
+from harness.search.http_service import HttpSearch
+from harness.search.logins import Login
+from harness.search.retries import Clock, Retries
+from harness.search.web import WebConnection
+
+SEARCH = HttpRequest("GET", "/search", ids="$.ids")
+
+
+def service(server: HTTPServer | str, **more: Any) -> Cluster:
+    url = server if isinstance(server, str) else server.url_for("/api")
+    return Cluster("shop", url=url, service="http", **{"timeout": 5.0, **more})
+
+
+def ask(
+    server: HTTPServer | str, *requests: HttpRequest, environ: dict[str, str] | None = None, **more: Any
+) -> list[SearchResponse]:
+    with open_search(service(server, **more), environ or {}) as search:
+        return search.search([SearchRequest(str(n), None, None, http) for n, http in enumerate(requests)])
+
+
+def failure(response: SearchResponse) -> Failure:
+    assert isinstance(response, Failure), response
+    return response
+
+
+def test_a_get_with_parameters(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search", method="GET").respond_with_json({"ids": ["a"]})
+    http = HttpRequest(
+        "GET", "search", "$.ids", params={"q": "größe & more", "page": 1, "fuzzy": True, "tag": ["a", "b"]}
+    )
+
+    assert ask(httpserver, http) == [Ranking((Hit("a"),))]
+    sent = httpserver.log[0][0].args.to_dict(flat=False)
+    assert sent == {"q": ["größe & more"], "page": ["1"], "fuzzy": ["true"], "tag": ["a", "b"]}
+
+
+def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
+    body = {"query": "shoes", "filters": {"in_stock": True}}
+    httpserver.expect_request(
+        "/api/search", method="POST", json=body, headers={"X-Locale": "de", "Authorization": "Bearer t-1"}
+    ).respond_with_json({"ids": ["a", 2]})
+    http = HttpRequest("POST", "/search", "$.ids", json=body, headers={"X-Locale": "de"})
+
+    found = ask(httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"})
+
+    assert found == [Ranking((Hit("a"), Hit("2")))]
+
+
+def test_the_engine_is_http_and_nobody_is_asked(httpserver: HTTPServer) -> None:
+    with open_search(service(httpserver), {}) as search:
+        assert search.engine == Engine("http")
+    assert httpserver.log == []
+
+
+def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -> None:
+    def echo(request: Request) -> Response:
+        return Response(json.dumps({"ids": [request.args["q"]]}), content_type="application/json")
+
+    httpserver.expect_request("/api/search").respond_with_handler(echo)
+    done: list[int] = []
+    requests = [SearchRequest(str(n), None, None, HttpRequest("GET", "search", "$.ids", {"q": n})) for n in range(40)]
+
+    with open_search(service(httpserver), {}) as search:
+        responses = search.search(requests, on_done=done.append)
+
+    assert [response.hits[0].id for response in responses if isinstance(response, Ranking)] == [
+        str(n) for n in range(40)
+    ]
+    assert sum(done) == 40
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (Response("oops", 500), FailureKind.ERROR, "status 500: oops"),
+        (Response("no", 404), FailureKind.ERROR, "status 404"),
+        (Response("slow", 504), FailureKind.TIMEOUT, "504"),
+        (Response("<html>", 200), FailureKind.MALFORMED, "not JSON"),
+        (Response("", 200), FailureKind.MALFORMED, "empty"),
+        (Response('{"id": []}', 200), FailureKind.MALFORMED, r"`\$.ids`"),
+        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "302"),
+    ],
+)
+def test_what_is_no_answer(httpserver: HTTPServer, answer: Response, kind: FailureKind, words: str) -> None:
+    httpserver.expect_request("/api/search").respond_with_response(answer)
+
+    found = failure(ask(httpserver, SEARCH)[0])
+
+    assert found.kind is kind
+    assert words.replace("\\", "") in found.reason
+
+
+def test_a_request_for_an_engine_fails_alone(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": []})
+
+    with open_search(service(httpserver), {}) as search:
+        engine, http = search.search([SearchRequest("a", "products", {}), SearchRequest("b", None, None, SEARCH)])
+
+    assert "engine" in failure(engine).reason
+    assert http == Ranking()
+
+
+def test_a_path_that_is_none_is_refused_before_anything_is_sent(httpserver: HTTPServer) -> None:
+    with pytest.raises(UsageError, match="JSONPath"):
+        ask(httpserver, HttpRequest("GET", "/search", ids="results"))
+    assert httpserver.log == []
+
+
+def test_what_cannot_be_sent_is_refused(httpserver: HTTPServer) -> None:
+    with pytest.raises(UsageError, match="cannot be sent"):
+        ask(httpserver, HttpRequest("GET", "/search", "$.ids", headers={"X": "a\nb"}))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_login_that_everything_refuses_is_an_error_that_hides_it(httpserver: HTTPServer, status: int) -> None:
+    httpserver.expect_request("/api/search").respond_with_data("bad token hunter2-secret", status=status)
+
+    with pytest.raises(LoginRefused) as caught:
+        ask(httpserver, SEARCH, SEARCH, environ={"TOKEN": "hunter2-secret"}, headers_env={"X-Token": "TOKEN"})
+    assert "hunter2-secret" not in str(caught.value)
+    assert "${TOKEN}" in str(caught.value)
+
+
+def test_nothing_listens() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+    with pytest.raises(EngineUnreachable, match="refused"):
+        ask(url, SEARCH, SEARCH)
+
+
+def test_an_answer_that_does_not_come_is_a_timeout() -> None:
+    held = threading.Event()
+
+    def hold(request: Request) -> Response:
+        held.wait(5)
+        return Response("{}")
+
+    with HTTPServer(port=0, threaded=True) as server:
+        server.expect_request("/api/slow").respond_with_handler(hold)
+        server.expect_request("/api/search").respond_with_json({"ids": []})
+        slow, quick = ask(server, HttpRequest("GET", "slow", "$.ids"), SEARCH, timeout=0.5)
+        held.set()
+
+    assert failure(slow).kind is FailureKind.TIMEOUT
+    assert quick == Ranking()
+
+
+class TestRetrying:
+    @staticmethod
+    def search(server: HTTPServer, slept: list[float], **more: Any) -> HttpSearch:
+        clock = Clock(sleep=slept.append, chance=lambda: 0.0)
+        connection = WebConnection(service(server), Login())
+        return HttpSearch(connection, retries=Retries(clock=clock, **more))
+
+    @staticmethod
+    def busy_for(times: int, headers: dict[str, str]) -> Callable[[Request], Response]:
+        left = iter(range(times))
+
+        def handle(request: Request) -> Response:
+            busy = next(left, None) is not None
+            return Response("busy", 503, headers) if busy else Response('{"ids": ["a"]}')
+
+        return handle
+
+    def test_a_busy_service_is_asked_again_when_it_says(self, httpserver: HTTPServer) -> None:
+        httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(2, {"Retry-After": "3"}))
+        slept: list[float] = []
+
+        with self.search(httpserver, slept) as search:
+            [response] = search.search([SearchRequest("a", None, None, SEARCH)])
+
+        assert response == Ranking((Hit("a"),))
+        assert slept == [3.0, 3.0]
+
+    def test_in_the_end_it_fails_and_says_how_often(self, httpserver: HTTPServer) -> None:
+        httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(99, {}))
+
+        with self.search(httpserver, [], attempts=3) as search:
+            [response] = search.search([SearchRequest("a", None, None, SEARCH)])
+
+        assert failure(response).status == 503
+        assert "asked 3 times" in failure(response).reason
+        assert len(httpserver.log) == 3
+
+    def test_without_time_nothing_is_sent(self, httpserver: HTTPServer) -> None:
+        with self.search(httpserver, []) as search:
+            [response] = search.search([SearchRequest("a", None, None, SEARCH)], budget=0)
+
+        assert failure(response).kind is FailureKind.NOT_RUN
+        assert httpserver.log == []
+
+
+def test_a_login_from_netrc_does_not_take_the_place_of_the_configured_one(
+    httpserver: HTTPServer, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine localhost login other password other\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    httpserver.expect_request("/api/search").respond_with_json({"ids": []})
+
+    ask(httpserver, SEARCH, environ={"T": "Bearer t"}, headers_env={"Authorization": "T"})
+
+    assert httpserver.log[0][0].headers["Authorization"] == "Bearer t"
+
+
+def test_a_certificate_by_ca_by_fingerprint_and_by_neither(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = trustme.CA()
+    other.cert_pem.write_to_path(str(tmp_path / "other.pem"))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    certificate = authority.issue_cert("localhost")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    der = ssl.PEM_cert_to_DER_cert(certificate.cert_chain_pems[0].bytes().decode())
+    with HTTPServer(host="localhost", port=0, ssl_context=context) as server:
+        server.expect_request("/api/search").respond_with_json({"ids": []})
+
+        assert ask(server, SEARCH, ca_certs=str(tmp_path / "ca.pem")) == [Ranking()]
+        assert ask(server, SEARCH, fingerprint=hashlib.sha256(der).hexdigest()) == [Ranking()]
+        with pytest.raises(EngineUnreachable, match="another SHA-256"):
+            ask(server, SEARCH, fingerprint="ab" * 32)
+        with pytest.raises(EngineUnreachable, match="not trusted"):
+            ask(server, SEARCH)
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="username_env"):
+        open_search(service("http://me:secret@localhost"), {})
+
+
+def test_a_client_object_is_none_of_a_service(httpserver: HTTPServer) -> None:
+    with pytest.raises(UsageError, match="HTTP service"):
+        open_search(service(httpserver), {}, client=object())

@@ -1,0 +1,128 @@
+"""From an application's own answer to hits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import UsageError
+from harness.model import Hit, HttpRequest, Ranking
+from harness.search.hits import MalformedAnswer
+from harness.search.jsonpaths import compiled, read_service_answer
+
+
+def read(content: Any, ids: str, **paths: str) -> Ranking:
+    return read_service_answer(content, HttpRequest("GET", "/search", ids, **paths))  # type: ignore[arg-type]
+
+
+ITEMS = {
+    "count": 3,
+    "results": [
+        {"id": "a", "score": 3, "doc": {"name": "A"}},
+        {"id": 17, "score": 2.5, "doc": {"name": "B"}},
+        {"id": "c", "score": None, "doc": {}},
+    ],
+}
+
+
+def test_ids_scores_titles_and_total() -> None:
+    found = read(ITEMS, "$.results[*].id", scores="$.results[*].score", titles="$.results[*].doc.name", total="$.count")
+
+    assert found == Ranking((Hit("a", 3.0, "A"), Hit("17", 2.5, "B"), Hit("c", None, None)), total=3)
+
+
+def test_parallel_lists() -> None:
+    found = read({"ids": ["a", "b"], "scores": [2, 1]}, "$.ids", scores="$.scores")
+
+    assert found.hits == (Hit("a", 2.0), Hit("b", 1.0))
+
+
+def test_a_list_at_the_top() -> None:
+    assert [hit.id for hit in read([{"id": "a"}, {"id": "b"}], "$[*].id").hits] == ["a", "b"]
+
+
+def test_groups_keep_their_order_and_their_titles() -> None:
+    groups = {
+        "groups": [{"docs": [{"id": "a"}, {"id": "b", "t": "B"}]}, {"docs": []}, {"docs": [{"id": "c", "t": "C"}]}]
+    }
+
+    found = read(groups, "$.groups[*].docs[*].id", titles="$.groups[*].docs[*].t")
+
+    assert found.hits == (Hit("a"), Hit("b", None, "B"), Hit("c", None, "C"))
+
+
+def test_members_of_an_object_in_its_order() -> None:
+    found = read({"hits": {"x": {"id": "a"}, "y": {"id": "b"}}}, "$.hits.*.id")
+
+    assert [hit.id for hit in found.hits] == ["a", "b"]
+
+
+def test_a_filter_may_leave_nothing() -> None:
+    content = {"results": [{"type": "ad", "id": "a"}]}
+
+    assert read(content, "$.results[?@.type == 'product'].id").hits == ()
+    assert [hit.id for hit in read(content, "$.results[?@.type == 'ad'].id").hits] == ["a"]
+
+
+def test_a_document_that_comes_twice_is_kept_once() -> None:
+    found = read({"ids": ["a", "b", "a"]}, "$.ids")
+
+    assert [hit.id for hit in found.hits] == ["a", "b"]
+    assert found.duplicates == ("a",)
+
+
+@pytest.mark.parametrize("ids", ["$.results[*].id", "$.results"])
+def test_no_hits_is_a_ranking(ids: str) -> None:
+    assert read({"results": []}, ids) == Ranking()
+
+
+@pytest.mark.parametrize(
+    ("content", "paths", "words"),
+    [
+        (ITEMS, {"ids": "$.result[*].id"}, r"`\$\['result'\]`, found nothing; the answer has `count`, `results`"),
+        (ITEMS, {"ids": "$.results[*].sku"}, "0 values in 3 items"),
+        (ITEMS, {"ids": "$.results[*].doc.name"}, "2 values in 3 items"),
+        (ITEMS, {"ids": "$.ids"}, "should find a list, found nothing"),
+        (ITEMS, {"ids": "$.count"}, "should find a list, found a number"),
+        (ITEMS, {"ids": "$.results[*].doc"}, "found an object"),
+        (ITEMS, {"ids": "$.results[*].score"}, "found a number|found nothing"),
+        ({"results": None}, {"ids": "$.results[*].id"}, "found nothing"),
+        ({"results": 0}, {"ids": "$.results[*].id"}, "found a number"),
+        ({"ids": ["a", ""]}, {"ids": "$.ids"}, "texts or whole numbers"),
+        ({"ids": [True]}, {"ids": "$.ids"}, "true or false"),
+        ({"ids": ["a"], "s": [1, 2]}, {"ids": "$.ids", "scores": "$.s"}, "2 values that do not all belong"),
+        ({"ids": ["a"], "s": ["x"]}, {"ids": "$.ids", "scores": "$.s"}, "should find numbers"),
+        ({"ids": ["a"]}, {"ids": "$.ids", "scores": "$.s"}, "should find a list"),
+        ({"ids": ["a"]}, {"ids": "$.ids", "total": "$.n"}, "one whole number, found 0 values"),
+        ({"ids": ["a"], "n": "1"}, {"ids": "$.ids", "total": "$.n"}, "found a text"),
+        ({"ids": ["a"], "n": [1, 2]}, {"ids": "$.ids", "total": "$.n[*]"}, "found 2 values"),
+        ("[1]", {"ids": "$[*]"}, "object or a list, found a text"),
+        (None, {"ids": "$[*]"}, "found nothing"),
+    ],
+)
+def test_what_does_not_fit_is_never_an_empty_ranking(content: Any, paths: dict[str, str], words: str) -> None:
+    with pytest.raises(MalformedAnswer, match=words):
+        read(content, **paths)
+
+
+@pytest.mark.parametrize("text", ["results", "$.results[", "$.a | $.b", ""])
+def test_what_is_no_path_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="JSONPath"):
+        compiled(text)
+
+
+@given(
+    st.lists(st.tuples(st.text(min_size=1), st.floats(allow_nan=False), st.one_of(st.none(), st.text())), max_size=20)
+)
+def test_columns_stay_with_their_ids(rows: list[tuple[str, float, str | None]]) -> None:
+    items = [{"id": identity, "s": score} | ({} if title is None else {"t": title}) for identity, score, title in rows]
+
+    found = read({"r": items}, "$.r[*].id", scores="$.r[*].s", titles="$.r[*].t")
+
+    first = {}
+    for identity, score, title in rows:
+        first.setdefault(identity, Hit(identity, score, title))
+    assert found.hits == tuple(first.values())

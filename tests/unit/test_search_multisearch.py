@@ -1,0 +1,126 @@
+"""The lines of an `_msearch`, and how they are cut into requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model import Failure, SearchRequest
+from harness.search.batches import Batches
+from harness.search.multisearch import PREFERENCE, Entry, body_of, entry_of, path_of
+
+
+def entry(body: Any, index: str | None = "products", title_field: str | None = None) -> Entry:
+    made = entry_of(0, SearchRequest("q", index, body, title_field=title_field))
+    assert isinstance(made, Entry), made
+    return made
+
+
+def lines(body: Any, **more: Any) -> tuple[Any, Any]:
+    header, content, rest = entry(body, **more).lines.split(b"\n")
+    assert rest == b""
+    return json.loads(header), json.loads(content)
+
+
+class TestLines:
+    def test_partial_answers_are_refused_and_the_shard_copy_is_fixed(self) -> None:
+        header, _ = lines({"size": 10})
+
+        assert header == {"index": "products", "preference": PREFERENCE, "allow_partial_search_results": False}
+
+    def test_the_body_goes_out_as_it_is_but_for_the_source(self) -> None:
+        body = {"query": {"match": {"title": "schuhe größe 42"}}, "size": 10, "aggs": {"n": {"max": {"field": "n"}}}}
+
+        assert lines(body)[1] == {**body, "_source": False}
+
+    def test_the_title_is_brought_back(self) -> None:
+        assert lines({"size": 1}, title_field="name.en")[1] == {"size": 1, "_source": ["name.en"]}
+
+    @pytest.mark.parametrize("body", [{"_source": ["a"]}, {"_source": True}, {"stored_fields": ["_none_"]}])
+    def test_a_body_that_says_what_comes_back_is_left_alone(self, body: dict[str, Any]) -> None:
+        assert lines(body, title_field="title")[1] == body
+
+    def test_a_point_in_time_bears_neither_index_nor_preference(self) -> None:
+        header, body = lines({"pit": {"id": "abc"}, "size": 3})
+
+        assert header == {"allow_partial_search_results": False}
+        assert body["pit"] == {"id": "abc"}
+
+    def test_without_an_index_the_header_has_none(self) -> None:
+        assert "index" not in lines({}, index=None)[0]
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            (["query"], "object"),
+            ({"query": float("nan")}, "JSON"),
+            ({"query": "\ud800"}, "JSON"),
+            ({"query": {1, 2}}, "JSON"),
+        ],
+    )
+    def test_what_cannot_be_sent_is_a_failure_of_its_query(self, body: Any, words: str) -> None:
+        made = entry_of(0, SearchRequest("q", "products", body))
+
+        assert isinstance(made, Failure)
+        assert words in made.reason
+
+
+class TestTemplates:
+    def test_the_depth_becomes_a_parameter(self) -> None:
+        made = entry({"template": {"id": "products", "params": {"q": "shoes"}}, "size": 25})
+
+        assert json.loads(made.lines.split(b"\n")[1]) == {"id": "products", "params": {"size": 25, "q": "shoes"}}
+        assert path_of([made]) == "/_msearch/template"
+
+    def test_a_size_of_its_own_wins(self) -> None:
+        made = entry({"template": {"id": "products", "params": {"size": 7}}, "size": 25})
+
+        assert json.loads(made.lines.split(b"\n")[1])["params"] == {"size": 7}
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            ({"template": "products"}, "object"),
+            ({"template": {"id": "x"}, "query": {}}, "`query`"),
+            ({"template": {"id": "x", "params": []}}, "params"),
+        ],
+    )
+    def test_another_form_is_a_failure(self, body: Any, words: str) -> None:
+        made = entry_of(0, SearchRequest("q", "products", body))
+
+        assert isinstance(made, Failure)
+        assert words in made.reason
+
+
+class TestBatches:
+    @given(
+        kinds=st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=60),
+        most=st.integers(1, 9),
+        most_bytes=st.integers(1, 100),
+    )
+    def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
+        self, kinds: list[tuple[bool, int]], most: int, most_bytes: int
+    ) -> None:
+        entries = [Entry(place, b"x" * size, is_template) for place, (is_template, size) in enumerate(kinds)]
+
+        batches = list(Batches(entries, most=most, most_bytes=most_bytes))
+
+        assert sorted(one.place for batch in batches for one in batch) == list(range(len(kinds)))
+        for batch in batches:
+            assert 1 <= len(batch) <= most
+            assert len({one.is_template for one in batch}) == 1
+            assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
+
+    def test_what_is_still_to_come_can_be_cut_smaller(self) -> None:
+        batches = Batches([Entry(place, b"x") for place in range(10)], most=4)
+        sizes = []
+
+        for batch in batches:
+            sizes.append(len(batch))
+            batches.no_larger_than(2)
+
+        assert sizes == [4, 2, 2, 2]

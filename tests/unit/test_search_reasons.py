@@ -1,0 +1,68 @@
+"""An engine's error in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.search.reasons import excerpt, reason_of, walk_causes
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ("no handler found for uri [/x]", "no handler found for uri [/x]"),
+        (None, "the engine gives no reason"),
+        ({}, "the engine gives no reason"),
+        ({"type": "security_exception", "reason": None}, "security_exception"),
+        ({"reason": "all is lost"}, "all is lost"),
+        (
+            {"type": "outer", "reason": "outside", "root_cause": [{"type": "inner", "reason": "inside"}]},
+            "inner: inside",
+        ),
+        (
+            {
+                "type": "a",
+                "reason": "b",
+                "caused_by": {"type": "c", "reason": "d", "caused_by": {"type": "e", "reason": "f"}},
+            },
+            "a: b, because of f",
+        ),
+        ({"type": "a", "reason": "b: f", "caused_by": {"type": "e", "reason": "f"}}, "a: b: f"),
+        ({"type": "a", "reason": "b", "root_cause": ["odd"]}, "a: b"),
+        (
+            {"type": "es_rejected_execution_exception", "reason": "rejected"},
+            "es_rejected_execution_exception: rejected, its search queue is full",
+        ),
+    ],
+)
+def test_root_cause_and_what_is_below(error: Any, expected: str) -> None:
+    assert reason_of(error) == expected
+
+
+def test_a_long_reason_is_cut() -> None:
+    assert len(reason_of({"type": "a", "reason": "x" * 5000})) == 600
+
+
+def test_a_chain_without_end_ends() -> None:
+    error: dict[str, Any] = {"type": "a", "reason": "b"}
+    error["caused_by"] = error
+
+    assert reason_of(error) == "a: b"
+    assert len(list(walk_causes(error))) < 20
+
+
+def test_every_cause_is_walked() -> None:
+    error = {
+        "type": "1",
+        "root_cause": [{"type": "2"}],
+        "failed_shards": [{"reason": {"type": "3", "caused_by": {"type": "4"}}}],
+    }
+
+    assert {cause.get("type") for cause in walk_causes(error)} >= {"1", "2", "3", "4"}
+
+
+def test_an_excerpt_is_one_line() -> None:
+    assert excerpt("a\n  b\tc") == "a b c"
+    assert excerpt("abcdef", 4) == "abc…"

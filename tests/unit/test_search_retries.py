@@ -1,0 +1,80 @@
+"""When something is asked again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.search.retries import Clock, Retries, retry_after
+
+
+def patient(chance: float, **more: float) -> Retries:
+    return Retries(clock=Clock(now=lambda: 100.0, chance=lambda: chance), **more)  # type: ignore[arg-type]
+
+
+def test_the_limit_of_the_wait_doubles_up_to_the_cap() -> None:
+    retries = patient(1.0, base=0.5, cap=3.0)
+
+    assert [retries.pause(attempt, None) for attempt in (1, 2, 3, 4, 9)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+
+
+@given(chance=st.floats(0, 1, exclude_max=True), attempt=st.integers(1, 60))
+def test_full_jitter_draws_from_nothing_to_the_limit(chance: float, attempt: int) -> None:
+    retries = patient(chance)
+
+    assert retries.pause(attempt, None) == pytest.approx(chance * min(20.0, 0.5 * 2.0 ** (attempt - 1)))
+
+
+@given(chance=st.floats(0, 1, exclude_max=True), attempt=st.integers(1, 60), wished=st.floats(0, 600))
+def test_a_server_that_says_when_is_never_asked_earlier_nor_much_later(
+    chance: float, attempt: int, wished: float
+) -> None:
+    assert wished <= patient(chance).pause(attempt, wished) <= wished + 0.5
+
+
+def test_the_last_attempt_is_the_last() -> None:
+    retries = patient(0.0, attempts=3)
+
+    pauses = [retries.next_pause(attempt, begun=100.0, wished=None, end=None) for attempt in (1, 2, 3)]
+
+    assert pauses == [0.0, 0.0, None]
+
+
+def test_no_wait_goes_beyond_the_patience() -> None:
+    retries = patient(0.0, patience=30.0)
+
+    assert retries.next_pause(1, begun=80.0, wished=10.0, end=None) == 10.0
+    assert retries.next_pause(1, begun=80.0, wished=11.0, end=None) is None
+
+
+def test_no_wait_goes_beyond_the_end_of_the_run() -> None:
+    retries = patient(0.0)
+
+    assert retries.next_pause(1, begun=100.0, wished=4.0, end=105.0) == 4.0
+    assert retries.next_pause(1, begun=100.0, wished=5.0, end=105.0) is None
+
+
+class TestRetryAfter:
+    NOW = datetime(2026, 10, 21, 7, 28, 0, tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        ("text", "seconds"),
+        [
+            ("120", 120.0),
+            (" 0 ", 0.0),
+            ("Wed, 21 Oct 2026 07:28:30 GMT", 30.0),
+            ("Wed, 21 Oct 2026 07:27:00 GMT", 0.0),
+            ("soon", None),
+            ("-5", None),
+            ("٣", None),
+            ("", None),
+        ],
+    )
+    def test_seconds_or_a_date(self, text: str, seconds: float | None) -> None:
+        assert retry_after({"retry-after": text}, self.NOW) == seconds
+
+    def test_no_header(self) -> None:
+        assert retry_after({}) is None
