@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.console import stdout_console
 from harness.cli.file_options import existing_file, file_options, read_options
 from harness.report.left_out import left_out_lines
 
@@ -53,6 +52,7 @@ def command(
 
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
+    from harness.cli.console import stdout_console
     from harness.offline import gains_in_force
     from harness.report.score_text import score_renderables
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.console import stdout_console
 from harness.cli.exits import silence_stdout
 from harness.cli.outputs import Output, OutputType, write_outputs
 from harness.cli.suite_paths import suites_argument
@@ -85,6 +84,7 @@ def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:
 
             click.echo(dumps(report), nl=False)
         else:
+            from harness.cli.console import stdout_console
             from harness.report.terminal import print_report
 
             print_report(report, stdout_console(), quiet=quiet)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from harness.cli.console import stdout_console
 from harness.cli.file_options import existing_file, file_options, read_options
 from harness.errors import UsageError
 
@@ -69,6 +68,7 @@ def command(
 
         click.echo(comparisons_json(profile, comparisons))
         return
+    from harness.cli.console import stdout_console
     from harness.report.comparison_text import comparison_renderables
 
     console = stdout_console()

@@ -1,0 +1,159 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harness.pipeline
+from harness.cli import main
+from harness.errors import EngineStartError, SuiteError
+from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.report import json
+
+
+def report(status=Status.PASSED, exit_status=0):
+    verdict = Verdict("v", "hits >= 1", status, "2 documents match", 2, 1, query="靴")
+    queries = (QueryReport("靴", "shoes", Outcome.SCORED),)
+    engine = Engine("opensearch", "3.8.0")
+    suite = SuiteReport(
+        "shop", "s.yaml", "r", "c", "i", engine, Profile.STANDARD, "linear", 10, (), (verdict,), queries
+    )
+    return Report("2026-11-21T06:00:00+00:00", "0.1.0", (suite,), exit_status)
+
+
+@pytest.fixture
+def pipeline(monkeypatch):
+    """Stands in for the pipeline: gives *answer*, or raises it, and keeps what it was asked."""
+
+    class Pipeline:
+        answer = report()
+
+        def __call__(self, paths, options, *, environ, progress):
+            self.paths, self.options, self.environ, self.progress = paths, options, environ, progress
+            if isinstance(self.answer, BaseException):
+                raise self.answer
+            return self.answer
+
+    stand_in = Pipeline()
+    monkeypatch.setattr(harness.pipeline, "run_suites", stand_in)
+    return stand_in
+
+
+def test_every_option_reaches_the_pipeline(pipeline):
+    words = ["run", "a.yaml", "folder", "--url", "http://x:9200", "--request", "new", "--allow-write"]
+    words += ["--tag", "head", "--tag", "tail"]
+    assert main(words) == 0
+    assert list(pipeline.paths) == [Path("a.yaml"), Path("folder")]
+    options = pipeline.options
+    assert (options.url, options.request, options.tags) == ("http://x:9200", "new", ("head", "tail"))
+    assert (options.allow_write, options.embedded, options.engine_version) == (True, False, None)
+    assert pipeline.environ is os.environ
+    main(["run", "a.yaml", "--embedded", "--engine-version", "2.19"])
+    assert (pipeline.options.embedded, pipeline.options.engine_version) == (True, "2.19")
+    assert pipeline.options.allow_write is False
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_the_exit_status_is_the_report_s(pipeline, status):
+    pipeline.answer = report(exit_status=status)
+    assert main(["run", "a.yaml"]) == status
+    assert main(["run", "a.yaml", "--json"]) == status
+    assert main(["run", "a.yaml", "--quiet"]) == status
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(SuiteError.at("a.yaml", 1, 2, "bad"), 2), (EngineStartError("no java"), 3), (KeyboardInterrupt(), 130)],
+)
+def test_an_error_prints_no_report_and_writes_none(pipeline, tmp_path, capsys, error, status):
+    pipeline.answer = error
+    assert main(["run", "a.yaml", "--json", "--output", f"json={tmp_path}/r.json"]) == status
+    assert capsys.readouterr().out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_stands_alone_on_standard_output(pipeline, tmp_path, capsys):
+    assert main(["run", "a.yaml", "--json", "--output", f"html={tmp_path}/r.html"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == pipeline.answer
+    assert f"wrote {tmp_path}/r.html" in printed.err
+
+
+def test_the_terminal_gets_the_report_without_colours_off_a_terminal(pipeline, capsys):
+    pipeline.answer = report(Status.FAILED, 1)
+    main(["run", "a.yaml"])
+    text = capsys.readouterr().out
+    assert "FAILED  hits >= 1  (query 靴)" in text
+    assert "\x1b" not in text
+
+
+def test_quiet_prints_nothing_but_what_does_not_hold(pipeline, tmp_path, capsys):
+    main(["run", "a.yaml", "--quiet", "--output", f"json={tmp_path}/r.json"])
+    printed = capsys.readouterr()
+    assert printed.out == "1 suite, 1 threshold: 1 passed\n"
+    assert printed.err == ""
+    assert pipeline.progress is None
+
+
+def test_all_outputs_are_written(pipeline, tmp_path):
+    words = ["run", "a.yaml", "--output", f"html={tmp_path}/r.html", "--output", f"json={tmp_path}/r.json"]
+    assert main(words) == 0
+    assert json.loads((tmp_path / "r.json").read_text()) == pipeline.answer
+    assert "靴" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_columns_set_the_width(pipeline, capsys, monkeypatch):
+    long = report(Status.FAILED, 1)
+    pipeline.answer = long
+    monkeypatch.setenv("COLUMNS", "40")
+    main(["run", "a.yaml"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+
+
+REPORTS_AND_LEAVES = """
+import sys, harness.pipeline
+sys.path.insert(0, {folder!r})
+from test_cli_run import report
+from harness.model import Status
+harness.pipeline.run_suites = lambda *a, **k: report(Status.FAILED, 1)
+from harness.cli import main
+sys.exit(main(["run", "a.yaml", "--output", "json=" + sys.argv[1], *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+@pytest.mark.parametrize("more", [[], ["--json"], ["--quiet"]])
+def test_a_reader_that_leaves_changes_neither_status_nor_files(tmp_path, more):
+    read, write = os.pipe()
+    os.close(read)
+    code = REPORTS_AND_LEAVES.format(folder=str(Path(__file__).parent))
+    file = tmp_path / "r.json"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file), *more], stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(file.read_text()).exit_status == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize(("no_colour", "colours"), [("", True), ("1", False)])
+def test_a_terminal_gets_colours_unless_told_not_to(tmp_path, no_colour, colours):
+    import pty
+
+    leader, follower = pty.openpty()
+    code = REPORTS_AND_LEAVES.format(folder=str(Path(__file__).parent))
+    environ = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": no_colour}
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r.json")], stdout=follower, env=environ)
+    os.close(follower)
+    text = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            text += chunk
+    except OSError:
+        pass  # Linux says so when the other end is closed
+    os.close(leader)
+    assert process.wait() == 1
+    assert (b"\x1b[1;31m" in text) is colours
+    assert b"FAILED" in text

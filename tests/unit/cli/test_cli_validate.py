@@ -1,0 +1,58 @@
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from harness.cli import main
+from harness.scaffold import write_scaffold
+
+
+@pytest.fixture
+def scaffold(tmp_path):
+    write_scaffold(tmp_path)
+    return tmp_path
+
+
+def test_what_was_checked_is_said(scaffold, capsys):
+    assert main(["validate", str(scaffold)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("products.relevance.yaml: 6 queries, 25 judgments, 4 measures, 7 thresholds, 1 request")
+    assert lines[1] == "1 suite checked: no problem found"
+
+
+def test_quiet_says_nothing_where_nothing_is_wrong(scaffold, capsys):
+    assert main(["validate", "--quiet", str(scaffold)]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_all_problems_of_all_files_come_at_once(scaffold, capsys):
+    suite = scaffold / "products.relevance.yaml"
+    good = suite.read_text()
+    suite.write_text(good.replace("measures:", "mesures:"))
+    (scaffold / "other.relevance.yaml").write_text(good.replace('"mean nDCG@10 >= 0.85"', '"mean nDCG@10 >= 7"'))
+    assert main(["validate", str(scaffold)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "products.relevance.yaml:24:1" in printed.err
+    assert "did you mean 'measures'" in printed.err
+    assert "other.relevance.yaml:28:" in printed.err
+
+
+def test_a_folder_without_suites_is_wrong_use(tmp_path, capsys):
+    assert main(["validate", str(tmp_path)]) == 2
+    assert "*.relevance.yaml" in capsys.readouterr().err
+
+
+def test_a_path_that_is_not_there_is_named(capsys):
+    assert main(["validate", "no/such.relevance.yaml"]) == 2
+    assert "no/such.relevance.yaml" in capsys.readouterr().err
+
+
+def test_the_suite_that_init_writes_keeps_to_the_schema_that_schema_prints(scaffold, capsys):
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    suite = yaml.safe_load((scaffold / "products.relevance.yaml").read_text())
+    jsonschema.validate(suite, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(suite | {"mesures": []}, schema)
