@@ -1,4 +1,4 @@
-"""The bytes of a judgment or run file, unpacked where its name ends in .gz or .zst, and the form that its name tells."""
+"""The bytes of a judgment or run file, unpacked where it ends in .gz or .zst, and the form that its name tells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from harness.errors import FormatError, UsageError
 
@@ -44,7 +44,7 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
     The file's unpacked bytes.
 
     Raises:
-        FormatError: There is no such file, it cannot be read, or what is packed in it is damaged; *name* is what it is called.
+        FormatError: There is no such file, it cannot be read, or what is packed in it is damaged. It is called *name*.
     """
     try:
         with _open(path) as file:
@@ -59,7 +59,7 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
 def _open(path: Path) -> IO[bytes]:
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        return gzip.open(path, "rb")
+        return cast("IO[bytes]", gzip.open(path, "rb"))
     return _open_zstandard(path) if suffix == ".zst" else path.open("rb")
 
 

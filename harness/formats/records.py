@@ -1,7 +1,7 @@
 """
 The lines of a judgment or run file, one by one, with all that is wrong in them.
 
-This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find out which line is wrong.
+This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
 """
 
 from __future__ import annotations

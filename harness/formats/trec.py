@@ -21,7 +21,7 @@ _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
 
 
-class Irregular(Exception):  # noqa: N818 - not an error yet: it sends the file to the careful reader
+class Irregular(Exception):
     """The file holds something that the bulk reader does not take."""
 
 
@@ -110,7 +110,7 @@ def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:
     """
     The columns of a block whose every line has one blank between two columns, None for any other block.
 
-    With width - 1 blanks a line has at most *width* columns, so the right number of columns in all is the right one in each.
+    With width - 1 blanks a line has at most *width* columns, so the right number in all is the right one in each.
     """
     skeleton = block.translate(_TAB_TO_BLANK, _NOT_BLANK)
     count = len(skeleton) // width

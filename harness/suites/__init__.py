@@ -1,0 +1,68 @@
+"""Suite files: YAML -> `harness.model.Suite`, with every problem of a file told at once and in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import Problem, SuiteError
+
+if TYPE_CHECKING:
+    from harness.model import Suite
+
+__all__ = ["SUITE_SUFFIX", "find_suites", "load_suite", "load_suites"]
+
+SUITE_SUFFIX = ".relevance.yaml"
+
+
+def load_suite(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
+    """
+    Load and check one suite, with the judgments, queries and fixture that it names.
+
+    Args:
+        path: The suite file; errors call it as it is given here.
+        environ: Where `${VARIABLES}` are taken from. None is for collecting and checking: what has no default stays as
+            it is written, and conditions with variables become `Unresolved`.
+        root: The folder that no file of the suite may leave; else that of the harness.toml above the suite,
+            or the suite's own.
+
+    Returns:
+        The suite. Its *variables* hold what was taken from the environment and may be secret.
+
+    Raises:
+        SuiteError: With everything that is wrong in the suite and in the files that it names.
+        ConfigError: A harness.toml above it cannot be looked for.
+    """
+    from harness.suites.loading import load
+
+    return load(path, environ, root=root)
+
+
+def load_suites(paths: Iterable[Path], environ: Mapping[str, str] | None) -> tuple[Suite, ...]:
+    """
+    Load several suites, each path once.
+
+    Raises:
+        SuiteError: With everything that is wrong in any of them.
+    """
+    suites: list[Suite] = []
+    problems: list[Problem] = []
+    for path in dict.fromkeys(paths):
+        try:
+            suites.append(load_suite(path, environ))
+        except SuiteError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise SuiteError(problems)
+    return tuple(suites)
+
+
+def find_suites(path: Path) -> list[Path]:
+    """All suite files under the folder *path*, in the order of their paths; folders with a leading dot are left out."""
+    found = path.rglob(f"*{SUITE_SUFFIX}")
+    return sorted(file for file in found if file.is_file() and not _hidden(file.relative_to(path)))
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts[:-1])

@@ -1,0 +1,152 @@
+"""The thresholds and expectations of a suite -> conditions, each told at the character where it goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from harness.errors import GrammarError
+from harness.measures import parse_measure
+from harness.model import Condition, DropCondition, Gain, Measure, Query, Threshold, Unresolved, Waiver
+from harness.spelling import did_you_mean
+from harness.suites.nodes import Written
+from harness.suites.problems import Problems
+from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
+from harness.thresholds import check_reach, parse_expectation, parse_threshold
+
+Line: TypeAlias = Written | ThresholdShape | ExpectationShape
+"""As the shape has it: the text alone, or with what pytest is to do with it."""
+
+NO_BASELINE = (
+    "'drop' compares with a baseline, and baselines are not kept yet; expected a floor such as 'mean nDCG@10 >= 0.8'"
+)
+
+
+def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure, ...]:
+    """The measures, each once; a text whose variable is not set yet gives none."""
+    measures: dict[str, Measure] = {}
+    for text in texts:
+        if text.unset:
+            continue
+        try:
+            measure = parse_measure(text)
+        except GrammarError as error:
+            problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+            continue
+        if measure.text in measures:
+            problems.at(text.mark, f"the measure {measure.text} is named twice")
+        measures[measure.text] = measure
+    return tuple(measures.values())
+
+
+def read_thresholds(
+    lines: Iterable[Line], gain: Gain | None, problems: Problems, *, of_query: bool, checking: bool
+) -> tuple[Threshold, ...]:
+    """
+    The thresholds of a suite or of one query; what is wrong is left out and told.
+
+    Args:
+        lines: Texts, or mappings of a text and what pytest is to do with it.
+        gain: The suite's; None where it could not be read, then no reach is checked.
+        problems: Takes what is wrong.
+        of_query: Whether they are a query's own.
+        checking: Whether variables may be unset, so that a text with variables is not the last word.
+    """
+
+    def parse(text: str) -> tuple[Condition, str | None]:
+        condition, tag = parse_threshold(text, of_query=of_query)
+        if isinstance(condition, DropCondition):
+            raise GrammarError(NO_BASELINE)
+        return condition, tag
+
+    return _read(lines, parse, gain, problems, checking=checking)
+
+
+def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
+    """What a query expects of single documents; as `read_thresholds` reads its own."""
+
+    def parse(text: str) -> tuple[Condition, str | None]:
+        return parse_expectation(text), None
+
+    return _read(lines, parse, Gain(), problems, checking=checking)
+
+
+def read_waiver(shape: WaiverShape | None) -> Waiver | None:
+    """The waiver of an xfail or skip."""
+    return None if shape is None else Waiver(str(shape.reason), shape.until)
+
+
+def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], problems: Problems) -> None:
+    """Each tag that a threshold is for is a tag of some query."""
+    tags = {tag for query in queries for tag in query.tags}
+    for threshold in thresholds:
+        if threshold.tag is not None and threshold.tag not in tags:
+            guess = did_you_mean(threshold.tag, tags)
+            problems.at(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
+
+
+def _read(
+    lines: Iterable[Line],
+    parse: Callable[[str], tuple[Condition, str | None]],
+    gain: Gain | None,
+    problems: Problems,
+    *,
+    checking: bool,
+) -> tuple[Threshold, ...]:
+    thresholds = []
+    for line in lines:
+        text = _text_of(line)
+        parsed = _parse(text, parse, gain, problems, checking=checking)
+        if parsed is not None:
+            thresholds.append(_threshold(line, text, *parsed))
+    return tuple(thresholds)
+
+
+def _parse(
+    text: Written,
+    parse: Callable[[str], tuple[Condition, str | None]],
+    gain: Gain | None,
+    problems: Problems,
+    *,
+    checking: bool,
+) -> tuple[Condition, str | None] | None:
+    unresolved = Unresolved(text.variables)
+    if text.unset:
+        return unresolved, None
+    try:
+        condition, tag = parse(text)
+    except GrammarError as error:
+        problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+        return None
+    sentence = check_reach(condition, gain) if gain is not None else None
+    if sentence:
+        problems.at(text.mark, sentence)
+        return None
+    return (unresolved, None) if text.variables and checking else (condition, tag)
+
+
+def _text_of(line: Line) -> Written:
+    if isinstance(line, Written):
+        return line
+    text: Written = line.threshold if isinstance(line, ThresholdShape) else line.expect
+    return text
+
+
+def _threshold(line: Line, text: Written, condition: Condition, tag: str | None) -> Threshold:
+    if isinstance(line, Written):
+        return Threshold(text.raw, condition, tag, text.mark)
+    return Threshold(
+        text.raw,
+        condition,
+        tag,
+        text.mark,
+        xfail=read_waiver(line.xfail),
+        skip=read_waiver(line.skip),
+        markers=tuple(map(str, line.markers)),
+    )
+
+
+def _comma_hint(text: Written) -> str:
+    """A list in brackets parts `nDCG(gain=linear, log=e)@10` at its comma, unless it has quotes."""
+    halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
+    return "; inside [ ] a measure with a comma is put in quotes" if halved else ""

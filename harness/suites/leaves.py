@@ -1,0 +1,165 @@
+"""
+What stands at the leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
+
+A leaf is typed by its place and not by its look: where an id is expected, `007` is the id "007", and where a number is
+expected, "abc" is an error. A number whose variable is not set yet is NaN, a whole number None: that is while
+a suite is checked without an environment, and nothing is computed from it then.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from typing import Annotated, Any, NoReturn
+
+from pydantic import PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from harness.model import Json, Mark
+from harness.suites.nodes import ListNode, MappingNode, Node, Written, describe
+from harness.suites.scalars import resolve, resolve_number
+
+
+def refuse(message: str, mark: Mark | None = None) -> NoReturn:
+    """Fail the validation with a sentence, at *mark* instead of at the value as a whole."""
+    raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})
+
+
+def expect_scalar(node: Node, expected: str) -> Written:
+    """*node* where it is a scalar that says something."""
+    if not isinstance(node, Written) or node.empty:
+        refuse(f"found {describe(node)}, expected {expected}{_braces_hint(node)}", node.mark)
+    return node
+
+
+def read_text(node: Node) -> Written:
+    """Text as written; blank is not text."""
+    text = expect_scalar(node, "text")
+    if not text.strip():
+        refuse("found blank text, expected text", text.mark)
+    return text
+
+
+def read_name(node: Node) -> Written:
+    """A name: text without variables, as it must be the same when tests are collected and when they run."""
+    name = read_text(node)
+    if name.variables:
+        refuse(f"found {name.raw!r}, expected a name without variables", name.mark)
+    if not str(name).isprintable():
+        refuse(f"found {str(name)!r}, expected a name of printable characters", name.mark)
+    return name
+
+
+def read_marker(node: Node) -> Written:
+    """The name of a pytest marker."""
+    name = read_name(node)
+    if not name.isidentifier():
+        refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
+    return name
+
+
+def read_number(node: Node) -> float:
+    """A finite number; NaN while its variable is not set."""
+    scalar = expect_scalar(node, "a number")
+    if scalar.unset:
+        return math.nan
+    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
+    if number is None:
+        refuse(f"found {describe(scalar)}, expected a number{_number_hint(scalar)}", scalar.mark)
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        refuse(f"found {describe(scalar)}, expected a finite number", scalar.mark)
+    return value
+
+
+def read_positive(node: Node) -> int | None:
+    """A whole number from 1 on; None while its variable is not set."""
+    scalar = expect_scalar(node, "a whole number")
+    if scalar.unset:
+        return None
+    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
+    if not isinstance(number, int) or number < 1:
+        refuse(f"found {describe(scalar)}, expected a whole number of at least 1{_number_hint(scalar)}", scalar.mark)
+    return number
+
+
+def read_date(node: Node) -> date | None:
+    """A day, written 2027-01-31; None while its variable is not set."""
+    scalar = expect_scalar(node, "a date such as 2027-01-31")
+    if scalar.unset:
+        return None
+    try:
+        day = date.fromisoformat(scalar)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != scalar:
+        refuse(f"found {describe(scalar)}, expected a date such as 2027-01-31", scalar.mark)
+    return day
+
+
+def read_json(node: Node) -> Json:
+    """The JSON value that the YAML below *node* writes."""
+    if isinstance(node, MappingNode):
+        return {str(key): read_json(value) for key, value in node.items()}
+    if isinstance(node, ListNode):
+        return [read_json(item) for item in node]
+    if not node.plain or (node.variables and not node.whole) or node.unset:
+        return str(node)
+    value = resolve(node)
+    if isinstance(value, float) and not math.isfinite(value):
+        refuse(f"found {describe(node)}, which JSON cannot hold; expected a finite number", node.mark)
+    return value
+
+
+def read_json_object(node: Node) -> dict[str, Json]:
+    """A JSON object."""
+    if not isinstance(node, MappingNode):
+        refuse(f"found {describe(node)}, expected a mapping", node.mark)
+    value: dict[str, Json] = read_json(node)
+    return value
+
+
+def read_grade(node: Node) -> Written:
+    """A grade, by number or by name; which of both, and whether it is known, is told when the names are."""
+    return expect_scalar(node, "a grade")
+
+
+def _braces_hint(node: Node) -> str:
+    """A mapping whose only key was refused is what an unquoted placeholder leaves behind."""
+    return '; {{text}} is put in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
+
+
+def _number_hint(scalar: Written) -> str:
+    if not scalar.plain and resolve_number(scalar) is not None:
+        return "; leave the quotes out"
+    if scalar.isdigit() and scalar.startswith("0"):
+        return "; a number has no leading zero"
+    return ""
+
+
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
+
+Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
+Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
+Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
+Number = Annotated[float, PlainValidator(read_number), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
+Positive = Annotated[
+    Any,
+    PlainValidator(read_positive),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]}),
+]
+Day = Annotated[
+    Any,
+    PlainValidator(read_date),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _VARIABLE]}
+    ),
+]
+JsonValue = Annotated[Any, PlainValidator(read_json), WithJsonSchema({})]
+JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJsonSchema({"type": "object"})]
+Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
+Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]

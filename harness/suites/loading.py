@@ -1,0 +1,279 @@
+"""A suite file and the files that it names -> a checked `Suite`, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.config import config_path
+from harness.errors import SuiteError
+from harness.masking import Masker
+from harness.measures import deepest_cutoff, parse_measure
+from harness.model import (
+    Fixture,
+    Gain,
+    InTop,
+    Measure,
+    Profile,
+    Query,
+    RequestTemplate,
+    ScoreCondition,
+    Suite,
+    Threshold,
+)
+from harness.suites.conditions import check_tags, read_measures, read_thresholds
+from harness.suites.entries import list_queries
+from harness.suites.files import SuiteFiles
+from harness.suites.filling import check_placeholders
+from harness.suites.grading import check_gain, check_measure_gains, measures_of, read_gain, read_grade_names
+from harness.suites.judging import Judgments
+from harness.suites.nodes import Written
+from harness.suites.reading import Reading, read_suite_file
+from harness.suites.shape import JudgmentFilesShape
+from harness.suites.targets import check_indexes, read_target
+from harness.suites.templates import read_templates, size_of
+
+LEAST_DEPTH = 10
+"""Hits asked for where nothing looks deeper: what a page of results shows."""
+DEFAULT_MEASURE = "nDCG@10"
+
+
+def load(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
+    """As `harness.suites.load_suite` says."""
+    reading = read_suite_file(path, environ)
+    suite = _Assembly(reading, path, root).suite()
+    if reading.problems.found:
+        masker = Masker(reading.variables)
+        raise SuiteError([replace(problem, message=masker.mask(problem.message)) for problem in reading.problems.found])
+    return suite
+
+
+@dataclass
+class _Assembly:
+    """Puts one suite together from what was read; a part that others need is made once, when it is first asked for."""
+
+    reading: Reading
+    path: Path
+    root: Path | None
+
+    def suite(self) -> Suite:
+        shape, reading = self.reading.shape, self.reading
+        self._require("suite", "the suite has no name; expected 'suite: NAME'")
+        suite = Suite(
+            name=str(shape.suite),
+            path=str(self.path),
+            target=self._target(),
+            requests=self._templates,
+            measures=self._measures,
+            queries=self._judged_queries,
+            thresholds=self._thresholds,
+            gain=self._gain,
+            profile=self._profile,
+            grades=self._grade_names,
+            depth=self._depth(),
+            skip_undefined=shape.undefined == "skip",
+            title_field=None if shape.title_field is None else str(shape.title_field),
+            fixture=self._fixture(),
+            markers=tuple(map(str, shape.markers)),
+            variables=reading.variables,
+            mark=reading.root.mark,
+        )
+        self._check_judgments()
+        self._check_whole()
+        return suite
+
+    def _is_whole(self, *keys: str) -> bool:
+        return not self.reading.broken.intersection(keys)
+
+    def _require(self, key: str, sentence: str) -> None:
+        if getattr(self.reading.shape, key) is None and self._is_whole(key):
+            self.reading.problems.at(self.reading.root.mark, sentence)
+
+    # ------------------------------------------------------------------------------------------------ parts
+
+    @cached_property
+    def _files(self) -> SuiteFiles:
+        folder = self.path.parent
+        config = None if self.root is not None else config_path(folder)
+        root = self.root or (config.parent if config else folder)
+        return SuiteFiles(folder, root, self.reading.problems)
+
+    @cached_property
+    def _templates(self) -> dict[str, RequestTemplate]:
+        return read_templates(self.reading)
+
+    @cached_property
+    def _profile(self) -> Profile:
+        return Profile(self.reading.shape.profile)
+
+    @cached_property
+    def _grade_names(self) -> dict[str, float]:
+        return read_grade_names(self.reading.shape.grades, self.reading.problems)
+
+    @cached_property
+    def _gain(self) -> Gain:
+        if not self._is_whole("grades"):
+            return Gain()
+        return read_gain(self.reading.shape.gain, self._grade_names, self._profile, self.reading.problems)
+
+    @cached_property
+    def _known_gain(self) -> Gain | None:
+        return self._gain if self._is_whole("gain", "grades", "profile") else None
+
+    @cached_property
+    def _thresholds(self) -> tuple[Threshold, ...]:
+        reading = self.reading
+        return read_thresholds(
+            reading.shape.thresholds, self._known_gain, reading.problems, of_query=False, checking=reading.checking
+        )
+
+    @cached_property
+    def _judgments(self) -> Judgments:
+        return Judgments(self.reading.problems)
+
+    @cached_property
+    def _queries(self) -> tuple[Query, ...] | None:
+        self._require(
+            "queries", "the suite has no 'queries'; expected a list of queries, or the path of a file of them"
+        )
+        names = self._grade_names if self._is_whole("grades") else None
+        queries = list_queries(self.reading, self._files, names, self._known_gain, self._judgments)
+        if queries == () and self.reading.shape.queries is not None and self._is_whole("queries"):
+            self.reading.problems.at(
+                self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
+            )
+        return queries
+
+    @cached_property
+    def _judged_queries(self) -> tuple[Query, ...]:
+        queries = self._queries or ()
+        by_id = {query.id: query for query in queries}
+        paths, strict = _judgment_files(self.reading.shape.judgments)
+        for written in paths if self._is_whole("grades") else ():
+            file = self._files.find(written)
+            if file is not None:
+                known = strict and self._knows_queries
+                self._judgments.add_file(file, by_id, self._grade_names, strict=known)
+        return self._judgments.join_to(queries)
+
+    @property
+    def _knows_queries(self) -> bool:
+        """Whether every query of the suite is known, so that what is missing is really missing."""
+        return self._queries is not None and self._is_whole("queries")
+
+    @cached_property
+    def _measures(self) -> tuple[Measure, ...]:
+        measures = read_measures(self.reading.shape.measures, self.reading.problems)
+        unsaid = not self.reading.shape.measures and self._is_whole("measures", "thresholds")
+        if unsaid and not self._scored() and any(query.judgments for query in self._judged_queries):
+            return (parse_measure(DEFAULT_MEASURE),)
+        return measures
+
+    def _target(self) -> Any:
+        target = read_target(self.reading)
+        if self._is_whole("target", "request", "requests"):
+            check_indexes(target, self._templates.values(), self.reading)
+        return target
+
+    def _fixture(self) -> Fixture | None:
+        shape = self.reading.shape.fixture
+        if shape is None:
+            return None
+        self._files.find(shape.documents)
+        id_field = "id" if shape.id is None else str(shape.id)
+        mark = self.reading.key_mark("fixture")
+        return Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
+
+    # ------------------------------------------------------------------------------------------------ checks
+
+    def _scored(self) -> list[Threshold]:
+        """Every threshold on a score, the suite's and the queries' own."""
+        own = [threshold for query in self._queries or () for threshold in query.thresholds]
+        return [threshold for threshold in [*self._thresholds, *own] if isinstance(threshold.condition, ScoreCondition)]
+
+    def _needed_depth(self) -> tuple[int, str]:
+        """The deepest rank that is looked at, and by what."""
+        needs = [(measure.cutoff, measure.text) for measure in self._measures if measure.cutoff]
+        for threshold in self._scored():
+            cutoff = deepest_cutoff([threshold.condition.measure])  # type: ignore[union-attr]
+            needs.append((cutoff or 0, threshold.text))
+        for query in self._queries or ():
+            expected = (threshold for threshold in query.thresholds if isinstance(threshold.condition, InTop))
+            needs.extend((threshold.condition.k, threshold.text) for threshold in expected)  # type: ignore[union-attr]
+        return max(needs, default=(0, ""))
+
+    def _depth(self) -> int:
+        """The hits asked for; an own size of a body may be deeper than the suite needs, and never shallower."""
+        needed, by_what = self._needed_depth()
+        given = self.reading.shape.depth
+        if given is not None and given < needed:
+            self.reading.problems.at(
+                self.reading.key_mark("depth"),
+                f"depth {given} is too shallow for '{by_what}', which needs {needed} hits",
+            )
+        depth: int = given or max(
+            LEAST_DEPTH, needed, *(size_of(template) or 0 for template in self._templates.values()), 0
+        )
+        for template in self._templates.values():
+            self._check_size(template, given, needed, by_what)
+        return depth
+
+    def _check_size(self, template: RequestTemplate, given: int | None, needed: int, by_what: str) -> None:
+        size = size_of(template)
+        if size is None:
+            return
+        if given is not None and size != given:
+            message = f"the request {template.name!r} has size {size}, but depth is {given}; leave one of them out"
+            self.reading.problems.at(template.mark, message)
+        elif size < needed:
+            message = f"the request {template.name!r} has size {size}, but '{by_what}' needs {needed} hits"
+            self.reading.problems.at(template.mark, message)
+
+    def _check_judgments(self) -> None:
+        """A suite that scores has judgments; one that only expects documents or counts hits needs none."""
+        if not self._knows_queries or not self._queries or not self._is_whole("judgments"):
+            return
+        if any(query.judgments for query in self._judged_queries) or self.reading.problems.found:
+            return
+        conditions = [t.condition for query in self._queries for t in query.thresholds] + [
+            t.condition for t in self._thresholds
+        ]
+        if self._measures or self._scored() or not conditions:
+            mark = self.reading.key_mark("queries")
+            message = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
+            self.reading.problems.at(mark, message)
+
+    def _check_whole(self) -> None:
+        """What takes the queries to tell, where all of them could be read."""
+        reading = self.reading
+        if not self._knows_queries:
+            return
+        queries = self._judged_queries
+        check_tags(self._thresholds, queries, reading.problems)
+        if self._known_gain is not None:
+            check_gain(self._gain, reading.key_mark("gain"), queries, reading.problems)
+        check_measure_gains(self._measures_with_places(queries), reading.problems)
+        if self._is_whole("request", "requests"):
+            nodes = [reading.root.child(key) for key in ("request", "requests") if key in reading.root]
+            check_placeholders(nodes, queries, reading.problems)
+
+    def _measures_with_places(self, queries: Sequence[Query]) -> list[Any]:
+        mark = self.reading.key_mark("measures")
+        scored: list[Any] = [(measure, mark, queries) for measure in self._measures]
+        scored += measures_of(queries, self._thresholds)
+        for query in queries:
+            scored += measures_of([query], query.thresholds)
+        return scored
+
+
+def _judgment_files(shape: Any) -> tuple[Sequence[Written], bool]:
+    """The paths under `judgments`, and whether judgments for other queries are refused."""
+    if shape is None:
+        return (), True
+    if isinstance(shape, JudgmentFilesShape):
+        paths, _ = _judgment_files(shape.files)
+        return paths, shape.other_queries == "refuse"
+    return (shape,) if isinstance(shape, Written) else shape, True

@@ -1,0 +1,39 @@
+"""All that is wrong in one suite, collected while it is read, so that nothing is told one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from harness.errors import Problem
+from harness.model import Mark
+from harness.sources import Source
+from harness.suites.nodes import Written
+
+
+@dataclass(slots=True)
+class Problems:
+    """What was found in the suite *source* is the text of, and in the files that it names."""
+
+    source: Source
+    found: list[Problem] = field(default_factory=list)
+
+    def at(self, mark: Mark, message: str) -> None:
+        """Note a problem at a place of the suite, or of a file that it names; the same problem is noted once."""
+        if mark.path == self.source.path:
+            problem = self.source.problem(mark.line, mark.column, message)
+        else:
+            problem = Problem(mark.path, mark.line, mark.column, message)
+        if problem not in self.found:
+            self.found.append(problem)
+
+    def inside(self, scalar: Written, offset: int, message: str) -> None:
+        """Note a problem at the character *offset* of a scalar, or at its begin where its text is not the file's."""
+        begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
+        as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
+        self.found.append(self.source.problem(scalar.mark.line, column, message))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Take over what was found elsewhere."""
+        self.found.extend(problems)

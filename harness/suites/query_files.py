@@ -1,0 +1,158 @@
+"""
+Queries from a file: ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags or params.NAME), or
+``.jsonl`` (id, text, tags, params). Variables are not looked for in them: a query's text is what it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.errors import InputError, Problem, SuiteError
+from harness.model import Mark, Query
+from harness.sources import Source, read_source
+from harness.spelling import did_you_mean
+from harness.suites.files import NamedFile
+
+_MOST_BYTES = 256 * 2**20
+_KEYS = ("id", "text", "tags", "params")
+
+
+@dataclass(slots=True)
+class _Reader:
+    source: Source
+    queries: list[Query] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def note(self, line: int, message: str, column: int = 1) -> None:
+        self.problems.append(self.source.problem(line, column, message))
+
+    def add(self, line: int, identifier: str, text: str, tags: tuple[str, ...], params: dict[str, Any]) -> None:
+        if not identifier.strip() or not identifier.isprintable():
+            self.note(line, f"found {identifier!r} as id, expected a name of printable characters")
+        elif not text.strip():
+            self.note(line, f"query {identifier!r} has no text")
+        else:
+            mark = Mark(self.source.path, line, 1)
+            self.queries.append(Query(identifier, text, params=params, tags=tags, mark=mark))
+
+
+def read_queries(file: NamedFile) -> list[Query]:
+    """
+    The queries of a file, without judgments; marks point into it.
+
+    Raises:
+        SuiteError: With every line that is no query.
+    """
+    readers: dict[str, Callable[[_Reader], None]] = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
+    suffix = file.path.suffix.lower()
+    if suffix not in readers:
+        raise SuiteError([Problem(file.name, 0, 0, "expected a file of queries that ends in .tsv, .csv or .jsonl")])
+    try:
+        reader = _Reader(read_source(file.path, file.name, limit=_MOST_BYTES))
+    except InputError as error:
+        raise SuiteError(error.problems) from None
+    readers[suffix](reader)
+    if reader.problems:
+        raise SuiteError(reader.problems)
+    return reader.queries
+
+
+def _tsv(reader: _Reader) -> None:
+    for number, line in enumerate(reader.source.lines, start=1):
+        if not line.strip():
+            continue
+        columns = line.split("\t")
+        if len(columns) != 2:
+            found = f"found {len(columns)} column{'s' * (len(columns) != 1)} parted by tabs"
+            reader.note(number, f"{found}, expected 2: id, text")
+        else:
+            reader.add(number, columns[0], columns[1], (), {})
+
+
+def _csv(reader: _Reader) -> None:
+    rows = csv.reader(io.StringIO(reader.source.text, newline=""), strict=True)
+    header: list[str] | None = None
+    first = 1
+    try:
+        for row in rows:
+            line, first = first, rows.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            if header is None:
+                header = [cell.strip() for cell in row]
+                if not _header_fits(header, line, reader):
+                    return
+            elif len(row) != len(header):
+                reader.note(line, f"found {len(row)} columns, expected {len(header)} as in the header")
+            else:
+                _add_row(dict(zip(header, row, strict=True)), line, reader)
+    except csv.Error as error:
+        reader.note(rows.line_num, f"this is not CSV: {error}")
+
+
+def _header_fits(header: list[str], line: int, reader: _Reader) -> bool:
+    before = len(reader.problems)
+    for column in ("id", "text"):
+        if column not in header:
+            reader.note(line, f"the header lacks the column {column}; expected id, text, and tags or params.NAME")
+    for column in header:
+        if column not in ("id", "text", "tags") and not column.startswith("params."):
+            guess = did_you_mean(column, _KEYS)
+            reader.note(line, f"unknown column {column!r}, expected id, text, tags or params.NAME{guess}")
+        if header.count(column) > 1:
+            reader.note(line, f"the header names {column!r} twice")
+    return len(reader.problems) == before
+
+
+def _add_row(row: dict[str, str], line: int, reader: _Reader) -> None:
+    tags = tuple(tag for part in row.get("tags", "").split(";") if (tag := part.strip()))
+    params = {name.removeprefix("params."): value for name, value in row.items() if name.startswith("params.")}
+    reader.add(
+        line, row["id"].strip(), row["text"].strip(), tags, {name: value for name, value in params.items() if value}
+    )
+
+
+def _json_lines(reader: _Reader) -> None:
+    for number, line in enumerate(reader.source.lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except RecursionError:
+            reader.note(number, "the JSON is nested too deeply")
+        except ValueError as error:
+            reader.note(number, f"this is not JSON: {getattr(error, 'msg', error)}", getattr(error, "colno", 1))
+        else:
+            _add_entry(entry, number, reader)
+
+
+def _add_entry(entry: Any, line: int, reader: _Reader) -> None:
+    sentence = _entry_problem(entry)
+    if sentence:
+        reader.note(line, sentence)
+        return
+    tags = tuple(entry.get("tags", ()))
+    reader.add(line, str(entry["id"]), entry["text"], tags, entry.get("params", {}))
+
+
+def _entry_problem(entry: Any) -> str | None:
+    """What keeps a JSON value from being a query."""
+    if not isinstance(entry, dict):
+        return f"found {json.dumps(entry)[:60]}, expected an object with id and text"
+    unknown = [key for key in entry if key not in _KEYS]
+    if unknown:
+        return f"unknown key {unknown[0]!r}, expected {', '.join(_KEYS)}{did_you_mean(unknown[0], _KEYS)}"
+    identifier = entry.get("id")
+    if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
+        return "expected an id: a string or a whole number"
+    if not isinstance(entry.get("text"), str):
+        return "expected a text: a string"
+    tags = entry.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
+        return "expected tags: a list of strings"
+    return None if isinstance(entry.get("params", {}), dict) else "expected params: an object"

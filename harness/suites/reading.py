@@ -1,0 +1,122 @@
+"""The bytes of a suite file -> its shape: text, tree of nodes, variables, pydantic, and every problem on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.errors import InputError, SuiteError
+from harness.model import Mark
+from harness.sources import read_source
+from harness.suites.composing import compose
+from harness.suites.nodes import ListNode, MappingNode, Node, describe
+from harness.suites.problems import Problems
+from harness.suites.shape import SuiteShape
+from harness.suites.variables import Variables
+
+MOST_BYTES = 16 * 2**20
+"""The largest suite that is read; judgments by the million belong in files of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    A suite file as far as it could be read.
+
+    *broken* names the top keys below which something is wrong: what is there is not complete, and checks that need all
+    of it would blame the wrong line.
+    """
+
+    shape: SuiteShape
+    broken: frozenset[str]
+    root: MappingNode
+    problems: Problems
+    variables: Mapping[str, str]
+    checking: bool
+
+    def key_mark(self, key: str) -> Mark:
+        """The place of a top key, or the begin of the suite where it is not there."""
+        return self.root.key(key).mark if key in self.root else self.root.mark
+
+
+def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
+    """
+    Read a suite file.
+
+    Raises:
+        SuiteError: The file cannot be read, or is not one YAML mapping. Everything milder is in the reading's problems.
+    """
+    try:
+        source = read_source(path, str(path), limit=MOST_BYTES)
+    except InputError as error:
+        raise SuiteError(error.problems) from None
+    problems = Problems(source)
+    root, found = compose(source)
+    problems.extend(found)
+    mapping = _require_mapping(root, problems)
+    variables = Variables(problems, environ)
+    filled = variables.fill_mapping(mapping)
+    shape, broken = _validate(filled, problems)
+    return Reading(shape, broken, filled, problems, variables.worth_masking(), environ is None)
+
+
+def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
+    if isinstance(root, MappingNode):
+        return root
+    if root is None:
+        problems.extend([problems.source.problem(0, 0, "the file is empty; expected a suite")])
+    else:
+        problems.at(root.mark, f"found {describe(root)}, expected a suite: a mapping with suite, request, queries")
+    raise SuiteError(problems.found)
+
+
+def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
+    """The shape of what is right; what is wrong is left out of it and told."""
+    unknown: list[tuple[Mark, str]] = []
+    try:
+        return SuiteShape.model_validate(root, context=unknown), frozenset()
+    except ValidationError as error:
+        failures = error.errors(include_url=False)
+    finally:
+        for mark, message in unknown:
+            problems.at(mark, message)
+    for failure in failures:
+        _tell(failure, problems)
+    broken = {str(failure["loc"][0]) for failure in failures}
+    return SuiteShape.model_validate(_without(root, [failure["loc"] for failure in failures]), context=[]), frozenset(
+        broken
+    )
+
+
+def _tell(failure: Any, problems: Problems) -> None:
+    """A failure of pydantic's in our own words, at the node that it is about."""
+    node, kind = failure["input"], failure["type"]
+    mark = failure.get("ctx", {}).get("mark") or node.mark
+    if kind == "harness":
+        problems.at(mark, failure["msg"])
+    elif kind == "missing":
+        problems.at(mark, f"the key {failure['loc'][-1]!r} is missing here")
+    else:
+        expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
+        problems.at(mark, f"found {describe(node)}, expected {expected}")
+
+
+def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
+    """*root* without the top keys at *places*, and without single queries where only those are wrong."""
+    queries = {place[2] for place in places if _in_query(place)}
+    dropped = {place[0] for place in places if not _in_query(place)}
+    kept = MappingNode(root.mark)
+    kept.update((key, value) for key, value in root.items() if key not in dropped)
+    if queries and "queries" in kept:
+        entries = ListNode(root.child("queries").mark)
+        entries.extend(entry for index, entry in enumerate(root.child("queries")) if index not in queries)
+        kept[root.key("queries")] = entries
+    return kept
+
+
+def _in_query(place: tuple[int | str, ...]) -> bool:
+    return len(place) > 2 and place[0] == "queries" and isinstance(place[2], int)

@@ -1,0 +1,250 @@
+"""
+The shape of a suite file: which keys there are and what stands below them.
+
+These models say what is allowed where, and are the source of the JSON Schema for editors. What takes more than one
+place of a suite to tell (grade names, tags, placeholders) is checked after them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
+
+from harness.model import GainKind, Mark, Profile
+from harness.spelling import did_you_mean
+from harness.suites.leaves import (
+    Day,
+    Grade,
+    JsonObject,
+    JsonValue,
+    Key,
+    Marker,
+    Name,
+    Number,
+    Positive,
+    Text,
+    expect_scalar,
+    refuse,
+)
+from harness.suites.nodes import ListNode, MappingNode, Node, describe
+
+
+class Shape(BaseModel):
+    """A mapping with known keys only; unknown ones go to the list that is the context of the validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """The keys as a user writes them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
+        known = cls.known_keys()
+        if not isinstance(node, MappingNode):
+            refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
+        kept = MappingNode(node.mark)
+        unknown: list[tuple[Mark, str]] = info.context if isinstance(info.context, list) else []
+        for key, value in node.items():
+            if key in known:
+                kept[key] = value
+            else:
+                expected = f"expected {', '.join(known)}{did_you_mean(key, known)}"
+                unknown.append((key.mark, f"unknown key {str(key)!r}, {expected}"))
+        return kept
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, MappingNode):
+        return "<mapping>"
+    return "<list>" if isinstance(node, ListNode) else "<text>"
+
+
+def _word_of(known: list[str]) -> BeforeValidator:
+    """One of the *known* words, with the nearest for any other."""
+
+    def read(node: Node) -> str | None:
+        expected = ", ".join(known[:-1]) + " or " + known[-1]
+        word = expect_scalar(node, expected)
+        if word.unset:
+            return known[0]
+        if word not in known:
+            refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, known)}", word.mark)
+        return str(word)
+
+    return BeforeValidator(read)
+
+
+def _either(expected: str) -> Discriminator:
+    return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)
+
+
+Markers: TypeAlias = list[Marker]
+
+
+class WaiverShape(Shape):
+    """Why something is expected to fail or left out, and until when."""
+
+    reason: Text = Field(description="Why; it is printed wherever the test is.")
+    until: Day = Field(None, description="The last day on which this holds, such as 2027-01-31.")
+
+
+class TargetShape(Shape):
+    """Where the suite runs."""
+
+    cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
+    index: Text = Field(None, description="The index, alias or pattern that is searched.")
+    engine: Text = Field(
+        None, description="What the server is where the login may not ask it: elasticsearch 9.4.3, opensearch 2.19."
+    )
+
+
+class ThresholdShape(Shape):
+    """A threshold with what pytest is to do with it."""
+
+    threshold: Text = Field(description="The threshold, such as mean nDCG@10 >= 0.8.")
+    xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
+    skip: WaiverShape | None = Field(None, description="It is left out.")
+    markers: Markers = Field([], description="pytest markers of its test.")
+
+
+class ExpectationShape(Shape):
+    """A rank expectation with what pytest is to do with it."""
+
+    expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
+    xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
+    skip: WaiverShape | None = Field(None, description="It is left out.")
+    markers: Markers = Field([], description="pytest markers of its test.")
+
+
+ThresholdLine = Annotated[
+    Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
+    _either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers"),
+]
+ExpectationLine = Annotated[
+    Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
+    _either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers"),
+]
+
+
+class QueryShape(Shape):
+    """One query: an information need with its judgments."""
+
+    id: Name = Field(description="Its id, unique in the suite.")
+    text: Text = Field(None, description="What the user types; fills {{text}}.")
+    params: dict[Key, JsonValue] = Field({}, description="Values for the request's other placeholders, by name.")
+    tags: list[Name] = Field([], description="Groups that it belongs to; a threshold may be for one of them.")
+    judgments: dict[Key, Grade] = Field({}, description="Document id: grade, by number or by the name of a grade.")
+    thresholds: list[ThresholdLine] = Field([], description="Its own thresholds, such as nDCG@10 >= 0.9.")
+    expect: list[ExpectationLine] = Field([], description="What it expects of single documents: sku-17 in top 3.")
+    markers: Markers = Field([], description="pytest markers of its tests.")
+    xfail: WaiverShape | None = Field(None, description="Its thresholds and expectations are expected to fail.")
+    skip: WaiverShape | None = Field(None, description="It is left out.")
+
+
+class HttpShape(Shape):
+    """A request to a search service that is no engine, and where its answer holds the hits."""
+
+    method: Annotated[Literal["GET", "POST", "PUT"], _word_of(["GET", "POST", "PUT"])] = Field(
+        "GET", description="The HTTP method."
+    )
+    path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
+    ids: Text = Field(description="JSONPath to the ids of the hits, best first.")
+    params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL.")
+    headers: dict[Key, Text] = Field({}, description="Headers.")
+    json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON.")
+    scores: Text = Field(None, description="JSONPath to the scores, as many as there are ids.")
+    titles: Text = Field(None, description="JSONPath to the titles, as many as there are ids.")
+    total: Text = Field(None, description="JSONPath to the number of documents that match.")
+
+
+class RequestShape(Shape):
+    """A request with an index of its own, or one over HTTP."""
+
+    index: Text = Field(None, description="The index, in place of the target's.")
+    body: JsonObject | None = Field(None, description="The body of _search.")
+    http: HttpShape | None = Field(None, description="A request to a search service that is no engine.")
+
+
+def _request_kind(node: Node) -> str:
+    """A mapping with one of the keys that no body of _search has is more than a body."""
+    if isinstance(node, MappingNode) and node.keys() & {"index", "body", "http"}:
+        return "<request>"
+    return "<body>"
+
+
+Request = Annotated[
+    Annotated[JsonObject, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_request_kind)
+]
+
+
+class FixtureShape(Shape):
+    """An index that the suite builds for itself where --allow-write is given."""
+
+    documents: Text = Field(description="A file of documents, one JSON object a line, relative to the suite.")
+    mappings: JsonObject = Field({}, description="The index's mappings.")
+    settings: JsonObject = Field({}, description="The index's settings.")
+    id: Text = Field(None, description="The field of a document that holds its id. Default: id.")
+
+
+class JudgmentFilesShape(Shape):
+    """Judgment files, and what to do with queries that the suite does not have."""
+
+    files: Annotated[
+        Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
+        _either("the path of a judgment file, or a list of paths"),
+    ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines.")
+    other_queries: Annotated[Literal["refuse", "ignore"], _word_of(["refuse", "ignore"])] = Field(
+        "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
+    )
+
+
+GainValue = Annotated[
+    Annotated[
+        Literal["exponential", "linear"],
+        _word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
+        Tag("<text>"),
+    ]
+    | Annotated[dict[Key, Number], Tag("<mapping>")],
+    _either("exponential, linear, or a mapping of grade to gain"),
+]
+
+
+class SuiteShape(Shape):
+    """A suite file. All keys are optional here, so that what is missing is told in our own words."""
+
+    suite: Text = Field(None, description="The suite's name.")
+    target: TargetShape | None = Field(None, description="Where it runs.")
+    grades: dict[Key, Number] = Field({}, description="Names for grades.")
+    gain: GainValue | None = Field(None, description="What a grade is worth.")
+    profile: Annotated[str, _word_of([profile.value for profile in Profile])] = Field(
+        Profile.STANDARD.value,
+        description="Whose numbers are reproduced.",
+        json_schema_extra={"enum": [profile.value for profile in Profile]},
+    )
+    request: Request | None = Field(None, description="The body of _search; {{text}} is the query's text.")
+    requests: dict[Name, Request] | None = Field(
+        None, description="Several requests by name; the first is the default."
+    )
+    measures: list[Text] = Field([], description="What is measured, such as nDCG@10.")
+    thresholds: list[ThresholdLine] = Field([], description="What the suite is held to.")
+    queries: Annotated[
+        Annotated[Text, Tag("<text>")] | Annotated[list[QueryShape], Tag("<list>")],
+        _either("a list of queries, or the path of a file of queries"),
+    ] = Field(None, description="The queries, or a file of them: .tsv, .csv or .jsonl.")
+    judgments: Annotated[
+        Annotated[Text, Tag("<text>")]
+        | Annotated[list[Text], Tag("<list>")]
+        | Annotated[JudgmentFilesShape, Tag("<mapping>")],
+        _either("the path of a judgment file, a list of paths, or a mapping with files and other_queries"),
+    ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines.")
+    undefined: Annotated[Literal["fail", "skip"], _word_of(["fail", "skip"])] = Field(
+        "fail", description="What becomes of a query that a measure is not defined for. Default: fail."
+    )
+    depth: Positive = Field(None, description="Hits asked for. Default: the deepest cutoff in use, at least 10.")
+    title_field: Text = Field(None, description="The field of a document that is shown beside its id.")
+    fixture: FixtureShape | None = Field(None, description="An index that the suite builds for itself.")
+    markers: Markers = Field([], description="pytest markers of all its tests.")

@@ -1,0 +1,42 @@
+"""Where a suite runs, and whether every request of it has an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.addresses import engine_problem, url_problem
+from harness.model import RequestTemplate, Target
+from harness.suites.nodes import Written
+from harness.suites.reading import Reading
+
+
+def read_target(reading: Reading) -> Target:
+    """The target, its cluster and engine checked as far as that goes without asking anybody."""
+    shape = reading.shape.target
+    if shape is None:
+        return Target(mark=reading.root.mark)
+    if isinstance(shape.cluster, Written) and "://" in shape.cluster:
+        sentence = url_problem(shape.cluster)
+        if sentence and not shape.cluster.unset:
+            reading.problems.at(shape.cluster.mark, sentence)
+    if isinstance(shape.engine, Written) and not shape.engine.unset:
+        sentence = engine_problem(shape.engine)
+        if sentence:
+            reading.problems.at(shape.engine.mark, sentence)
+    return Target(
+        cluster="default" if shape.cluster is None else str(shape.cluster),
+        index=None if shape.index is None else str(shape.index),
+        engine=None if shape.engine is None else str(shape.engine),
+        mark=reading.key_mark("target"),
+    )
+
+
+def check_indexes(target: Target, templates: Iterable[RequestTemplate], reading: Reading) -> None:
+    """Every request goes to an index: its own, the target's, or the one that the suite builds."""
+    if target.index is not None or reading.shape.fixture is not None:
+        return
+    for template in templates:
+        if template.http is None and template.index is None:
+            message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
+            reading.problems.at(target.mark, message)
+            return

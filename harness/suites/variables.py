@@ -1,0 +1,117 @@
+"""
+``${NAME}``, ``${NAME:-default}`` and ``$$`` in the scalars of a suite.
+
+A value is put into a scalar that YAML has read already, so no value can add keys, lists or placeholders to the suite's
+structure. Keys of mappings are names, and stay as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.suites.nodes import ListNode, MappingNode, Node, Written, shortened
+from harness.suites.problems import Problems
+from harness.suites.scalars import resolve
+
+_DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
+_SHORTEST_SECRET = 3
+_SHORTEST_NUMBER = 8
+
+
+@dataclass(slots=True)
+class Variables:
+    """
+    Fills the scalars of one suite.
+
+    *environ* is None while a suite is only checked: then a default is put in, and what has none stays as written.
+    *taken* collects what came from the environment.
+    """
+
+    problems: Problems
+    environ: Mapping[str, str] | None
+    taken: dict[str, str] = field(default_factory=dict)
+    _filled: dict[int, Node] = field(default_factory=dict)
+
+    def fill(self, node: Node) -> Node:
+        """A copy of *node* with all variables below it replaced; what an alias repeats is filled once."""
+        known = self._filled.get(id(node))
+        if known is not None:
+            return known
+        filled = self._fill_new(node)
+        self._filled[id(node)] = filled
+        return filled
+
+    def _fill_new(self, node: Node) -> Node:
+        if isinstance(node, MappingNode):
+            return self.fill_mapping(node)
+        if isinstance(node, ListNode):
+            items = ListNode(node.mark)
+            items.extend(self.fill(item) for item in node)
+            return items
+        return self._fill_scalar(node) if "$" in node else node
+
+    def fill_mapping(self, node: MappingNode) -> MappingNode:
+        """The same for a mapping, whose keys stay as they are."""
+        mapping = MappingNode(node.mark)
+        mapping.update((key, self.fill(value)) for key, value in node.items())
+        return mapping
+
+    def _fill_scalar(self, scalar: Written) -> Written:
+        names: list[str] = []
+        unset: list[str] = []
+
+        def value_of(match: re.Match[str]) -> str:
+            if match.group() == "$$":
+                return "$"
+            if match[1] is None:
+                self.problems.inside(scalar, match.start(), _malformed(scalar, match.start()))
+                return match.group()
+            names.append(match[1])
+            value = self._value(match[1], match[2])
+            if value is None:
+                unset.append(match[1])
+                return match.group()
+            return value
+
+        text = _DOLLAR.sub(value_of, scalar)
+        if self.environ is not None:
+            for name in dict.fromkeys(unset):
+                self.problems.inside(scalar, scalar.find("${" + name), _not_set(name))
+        whole = _DOLLAR.fullmatch(scalar) is not None and len(names) == 1
+        return scalar.filled(text, tuple(names), tuple(unset), whole=whole)
+
+    def _value(self, name: str, default: str | None) -> str | None:
+        """As in a shell, a default stands in for a variable that is unset or empty."""
+        value = None if self.environ is None else self.environ.get(name)
+        if not value and default is not None:
+            return default
+        if value:
+            self.taken[name] = value
+        return value
+
+    def worth_masking(self) -> dict[str, str]:
+        """
+        What was taken and could be a secret.
+
+        A short number, a truth value or a single letter is none, and masking it would make every other number of a
+        report unreadable.
+        """
+        return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
+
+
+def _may_be_secret(value: str) -> bool:
+    if len(value) < _SHORTEST_SECRET:
+        return False
+    return isinstance(resolve(value), str) or len(value) >= _SHORTEST_NUMBER
+
+
+def _malformed(scalar: Written, start: int) -> str:
+    end = scalar.find("}", start)
+    found = scalar[start : end + 1] if end >= 0 else scalar[start:]
+    return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; a plain ${{ is written $${{"
+
+
+def _not_set(name: str) -> str:
+    return f"the environment variable {name} is not set; set it, or give a default with ${{{name}:-default}}"
