@@ -66,10 +66,8 @@ class SuiteFile(pytest.File):
             yield item
 
     def _load(self) -> Suite:
-        from harness.suites import load_suite
-
         try:
-            return load_suite(self.path, None)
+            return self.relevance.load(self.path, None)
         except HarnessError as error:
             raise self.CollectError(str(error)) from None
 
@@ -78,10 +76,10 @@ class SuiteFile(pytest.File):
         for name in item.planned.markers:
             try:
                 item.add_marker(name)
-            except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning, AttributeError) as error:
+            except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning, AttributeError):
                 raise self.CollectError(
                     f"{item.planned.mark}: marker {name!r} is not registered: add it to `markers` in pytest's ini "
-                    f"file, or make it one of `tags` ({str(error).splitlines()[0]})"
+                    f"file, or make it one of `tags`"
                 ) from None
 
 

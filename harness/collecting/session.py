@@ -56,6 +56,12 @@ class RelevanceSession:
         options = self.options
         return plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
 
+    def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
+        """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
+        from harness.suites import load_suite
+
+        return load_suite(_from_here(path), environ)
+
     def report_on(self, path: Path) -> SuiteReport:
         """
         The report on the suite at *path* under the options of this session; it runs if it has not.
@@ -76,10 +82,9 @@ class RelevanceSession:
         from harness.execution import FinishedSuite
         from harness.scoring import score_run
         from harness.selection import select_queries
-        from harness.suites import load_suite
 
         done = self._runs.finished(path, options)
-        suite, run = select_queries(load_suite(path, environ), options.tags), done.run()
+        suite, run = select_queries(self.load(path, environ), options.tags), done.run()
         return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
     def run_options(self) -> RunOptions:
@@ -132,7 +137,8 @@ class RelevanceSession:
 
     def failures(self) -> list[Failed]:
         """The suites that did not run, each once."""
-        return sorted({each for each in self._runs.all() if isinstance(each, Failed)}, key=lambda failed: failed.path)
+        failed = {each.path: each for each in self._runs.all() if isinstance(each, Failed)}
+        return [replace(failed[path], path=str(_from_here(Path(path)))) for path in sorted(failed)]
 
     def close(self) -> None:
         """End what was started, and remove what was shared."""

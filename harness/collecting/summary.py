@@ -63,7 +63,7 @@ def suite_line(suite: SuiteReport) -> str:
         + (f" ({summary.gain})" if len(gains) > 1 and summary.gain else "")
         for summary in suite.summaries
     ]
-    facts = [f"gain {gain}" for gain in gains or {suite.gain}] if len(gains) <= 1 else []
+    facts = [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
     where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
     return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))

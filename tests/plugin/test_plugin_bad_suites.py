@@ -1,0 +1,117 @@
+"""What cannot be: suites that are wrong, variables that are not set, files that go away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("treshold: []", "*shop.relevance.yaml:6:*treshold*thresholds*"),
+        ('thresholds: ["mean nDGC@10 >= 0.8"]', "*shop.relevance.yaml:6:*nDGC*nDCG*"),
+        ('thresholds: ["mean nDCG@10 >= 7"]', "*shop.relevance.yaml:6:*"),
+        ("thresholds: [", "*shop.relevance.yaml:*"),
+    ],
+)
+def test_a_wrong_suite_is_an_error_where_it_is_collected(suite: Suite, run: Run, more: str, sentence: str) -> None:
+    suite(more)
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*ERROR collecting shop.relevance.yaml*", sentence])
+    assert "Traceback" not in result.stdout.str()
+    assert "harness/" not in result.stdout.str()
+
+
+def test_an_empty_file_is_a_wrong_suite(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makefile(".relevance.yaml", shop="")
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines("*shop.relevance.yaml*")
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_other_suites_run_where_pytest_is_told_to_go_on(suite: Suite, run: Run) -> None:
+    suite("treshold: []")
+    suite(MEAN, name="other.relevance.yaml")
+
+    result = run("--continue-on-collection-errors")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=1, errors=1)
+
+
+def test_a_variable_need_not_be_set_where_nothing_runs(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LEAST", raising=False)
+    suite('thresholds: ["mean nDCG@10 >= ${LEAST}"]', shoes='expect: ["a in top 1"]')
+
+    collected = run("--collect-only", "-q")
+    result = run()
+
+    assert collected.ret == pytest.ExitCode.OK
+    assert "shop.relevance.yaml::mean-nDCG-10-ge-LEAST" in collected.outlines
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["ERROR *::mean-nDCG-10-ge-LEAST - *LEAST*", "ERROR *::query.shoes - *LEAST*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_variable_is_read_when_the_suite_runs(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite('thresholds: ["mean nDCG@10 >= ${LEAST:-0.8}"]')
+
+    run().assert_outcomes(passed=1)
+    monkeypatch.setenv("LEAST", "0.9")
+    result = run("-v")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines("*::mean-nDCG-10-ge-LEAST-0.8 FAILED*")
+
+
+def test_a_suite_that_changes_between_collection_and_run_is_an_error(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makeconftest(
+        """
+        import pathlib
+
+        def pytest_collection_finish():
+            path = pathlib.Path("shop.relevance.yaml")
+            path.write_text(path.read_text().replace("mean nDCG", "median nDCG"))
+        """
+    )
+
+    result = run()
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*no verdict on mean-nDCG-10-ge-0.8: the suite was changed*")
+
+
+def test_a_defect_is_shown_with_its_traceback(suite: Suite, pytester: pytest.Pytester) -> None:
+    suite(MEAN, shoes='expect: ["a in top 1"]')
+    pytester.makeconftest(
+        """
+        import harness.pipeline
+
+        def pytest_configure():
+            harness.pipeline.run_with = lambda *_, **__: 1 / 0
+        """
+    )
+
+    result = pytester.runpytest_subprocess("-W", "error", "-p", "no:cacheprovider")
+
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*Traceback*", "*ZeroDivisionError: division by zero"])

@@ -1,0 +1,152 @@
+"""The fixture `relevance`, for tests written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+def test_a_suite_runs_once_for_its_items_and_the_fixture(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_mean(relevance):
+            run = relevance.run("shop.relevance.yaml")
+            assert run.mean("nDCG@10") == pytest.approx(0.8155, abs=1e-4)
+            assert run.mean("RR@10") == 0.75          # a measure that the suite does not name
+
+        def test_again(relevance):
+            relevance.run("shop.relevance.yaml").assert_thresholds()
+        """
+    )
+
+    result = run()
+
+    result.assert_outcomes(passed=3)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+    assert sum(line.startswith("shop: ") for line in result.outlines) == 1
+
+
+@pytest.mark.parametrize("mode", ["load", "loadscope", "worksteal"])
+def test_workers_and_the_fixture_share_it_too(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, mode: str
+) -> None:
+    suite(f"{MEAN[:-1]}, 'median nDCG@10 >= 0.8']")
+    tests = "".join(
+        f"def test_{number}(relevance):\n    run = relevance.run('shop.relevance.yaml')\n"
+        f"    assert run.score('boots', 'RR@10') == 0.5\n    assert run.queries[1].text == 'rubber boots'\n"
+        for number in range(4)
+    )
+    pytester.makepyfile(test_one=tests, test_two=tests)
+
+    result = run("-p", "xdist", "-n2", "--dist", mode)
+
+    result.assert_outcomes(passed=10)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_paths_are_relative_to_the_rootdir(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN, name="suites/shop.relevance.yaml")
+    pytester.makeini("[pytest]\n")
+    test = pytester.mkdir("tests") / "test_it.py"
+    test.write_text("def test_it(relevance): assert relevance.run('suites/shop.relevance.yaml').mean('P@1') == 0.5\n")
+
+    run(str(test)).assert_outcomes(passed=1)
+
+
+def test_fixtures_of_a_wider_scope_can_use_it(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def shop(relevance):
+            return relevance.run("shop.relevance.yaml")
+
+        @pytest.mark.parametrize("query", ["shoes", "boots"])
+        def test_it(shop, query):
+            assert shop.score(query, "nDCG@10") > 0.6
+        """
+    )
+
+    run("test_fixtures_of_a_wider_scope_can_use_it.py").assert_outcomes(passed=2)
+
+
+def test_it_honours_the_options_and_a_call_may_ask_otherwise(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile(
+        """
+        def test_it(relevance):
+            assert [query.id for query in relevance.run("shop.relevance.yaml").queries] == ["boots"]
+            assert [query.id for query in relevance.run("shop.relevance.yaml", tags=("head",)).queries] == ["shoes"]
+        """
+    )
+
+    result = run("--relevance-tag", "tail")
+
+    result.assert_outcomes(passed=1, deselected=1)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_a_client_of_the_users_own_is_not_shared(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_it(relevance):
+            with pytest.raises(Exception, match="client"):
+                relevance.run("shop.relevance.yaml", client=object())
+            assert relevance.run("shop.relevance.yaml").mean("P@1") == 0.5
+        """
+    )
+
+    run("-k", "test_it").assert_outcomes(passed=1, deselected=1)
+
+
+def test_rankings_are_scored_without_a_suite(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(relevance):
+            scores = relevance.evaluate({"q": ["b", "a"]}, {"q": {"a": 1}}, measures=["RR@10"])
+            assert scores.mean("RR@10") == 0.5
+        """
+    )
+
+    result = run()
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*= relevance =*")
+
+
+def test_what_cannot_run_is_an_error_of_one_sentence(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        from harness.errors import HarnessError
+
+        def test_missing(relevance):
+            with pytest.raises(HarnessError, match="nowhere.relevance.yaml"):
+                relevance.run("nowhere.relevance.yaml")
+
+        def test_unknown_option(relevance):
+            with pytest.raises(HarnessError, match="request"):
+                relevance.run("nowhere.relevance.yaml", reqest="candidate")
+        """
+    )
+
+    run().assert_outcomes(passed=2)

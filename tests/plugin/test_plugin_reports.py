@@ -1,0 +1,109 @@
+"""--relevance-report and the summary at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.report.json import loads
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+def test_reports_are_written_in_the_kind_their_names_say(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+
+    result = run("--relevance-report", "page.html", "--relevance-report=deep/er/report.json")
+
+    assert result.ret == pytest.ExitCode.OK
+    page = (pytester.path / "page.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert "rubber boots" in page
+    report = loads((pytester.path / "deep" / "er" / "report.json").read_text(encoding="utf-8"))
+    assert [verdict.id for verdict in report.suites[0].verdicts] == ["mean-nDCG-10-ge-0.8"]
+    assert report.exit_status == 0
+    result.stdout.fnmatch_lines([f"report written to {pytester.path}/page.html", "report written to *report.json"])
+
+
+def test_the_whole_suite_is_reported_whichever_items_were_chosen(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.9"]')
+
+    run("--relevance-report=report.json", "-k", "mean").assert_outcomes(passed=1, deselected=1)
+
+    report = loads((pytester.path / "report.json").read_text(encoding="utf-8"))
+    assert len(report.suites[0].verdicts) == 2
+    assert report.exit_status == 1
+
+
+def test_the_ini_file_names_reports_from_the_rootdir(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nrelevance_report =\n    out/report.json\n    out/report.html\n")
+    suite(MEAN, name="sub/shop.relevance.yaml")
+    here = pytester.mkdir("elsewhere")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        run("../sub", "-c", "../tox.ini").assert_outcomes(passed=1)
+
+    assert {path.name for path in (pytester.path / "out").iterdir()} == {"report.json", "report.html"}
+
+
+def test_a_report_that_cannot_be_written_is_said_and_ends_in_an_error(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.path.joinpath("file").write_text("in the way")
+
+    result = run("--relevance-report", "file/report.json", "--relevance-report", "report.json")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines("*file/report.json: the report could not be written: *")
+    assert (pytester.path / "report.json").exists()
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_failed_test_is_not_hidden_by_a_report_that_cannot_be_written(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN.replace("0.8", "0.9"))
+    pytester.path.joinpath("file").write_text("in the way")
+
+    assert run("--relevance-report", "file/report.json").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_without_a_run_there_is_no_report_and_no_summary(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+
+    result = run("--collect-only", "--relevance-report", "report.json")
+
+    assert not (pytester.path / "report.json").exists()
+    result.stdout.no_fnmatch_line("*= relevance =*")
+
+
+def test_the_summary_has_a_line_for_each_suite(suite: Suite, run: Run, engine: object) -> None:
+    engine.rankings["rubber boots"] = []
+    suite(MEAN.replace("0.8", "0.5"))
+    suite('measures: ["P@5", "RR@10"]', name="z.relevance.yaml").write_text(
+        suite(MEAN, name="z.relevance.yaml")
+        .read_text()
+        .replace('["nDCG@10"]', '["P@5", "RR@10"]')
+        .replace(MEAN, "gain: linear")
+        .replace("suite: shop", "suite: zoo")
+        .replace("judgments: {a: 3, b: 1}", "judgments: {a: 1}\n    thresholds: ['RR@10 >= 1']")
+    )
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.OK
+    lines = [line for line in result.outlines if line.startswith(("shop:", "zoo:"))]
+    assert lines == [
+        "shop: nDCG@10 0.5000; 2 queries, 1 zero hits, 33.3% of hits unjudged; gain exponential; elasticsearch 9.4.3",
+        "zoo: P@5 0.1000, RR@10 0.5000; 2 queries, 1 zero hits, 66.7% of hits unjudged; elasticsearch 9.4.3",
+    ]

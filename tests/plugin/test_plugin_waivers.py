@@ -1,0 +1,113 @@
+"""xfail and skip in a suite are pytest's own, until their last day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+TODAY = date.today()
+PAST = TODAY - timedelta(days=2)
+FUTURE = TODAY + timedelta(days=200)
+FAILS = 'thresholds: ["nDCG@10 >= 0.9"]'
+HOLDS = 'thresholds: ["nDCG@10 >= 0.5"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+def waived(kind: str, until: date | None = None) -> str:
+    last_day = f", until: {until}" if until else ""
+    return f'\n    {kind}: {{reason: "waits for synonyms"{last_day}}}'
+
+
+@pytest.mark.parametrize("until", [None, TODAY, FUTURE])
+def test_an_expected_failure_is_xfailed(suite: Suite, run: Run, until: date | None) -> None:
+    suite(boots=FAILS + waived("xfail", until))
+
+    result = run("-rx")
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(xfailed=1)
+    reason = f"waits for synonyms (until {until})" if until else "waits for synonyms"
+    result.stdout.fnmatch_lines(f"XFAIL *::query.boots - {reason}")
+
+
+def test_after_its_last_day_an_expected_failure_is_a_failure(suite: Suite, run: Run) -> None:
+    suite(boots=FAILS + waived("xfail", PAST))
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(f"*waits for synonyms*ended on {PAST}*")
+
+
+def test_runxfail_looks_through_it(suite: Suite, run: Run) -> None:
+    suite(boots=FAILS + waived("xfail", FUTURE))
+
+    run("--runxfail").assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(("strict", "outcome"), [("false", "xpassed"), ("true", "failed")])
+def test_an_unexpected_pass_is_what_the_ini_file_says_of_such(
+    suite: Suite, run: Run, pytester: pytest.Pytester, strict: str, outcome: str
+) -> None:
+    pytester.makeini(f"[pytest]\nxfail_strict = {strict}\n")
+    suite(boots=HOLDS + waived("xfail", FUTURE))
+
+    result = run("-rX")
+
+    result.assert_outcomes(**{outcome: 1})
+    result.stdout.fnmatch_lines(
+        "*::query.boots*waits for synonyms (until *" if outcome == "xpassed" else "*XPASS(strict)*"
+    )
+
+
+def test_an_engine_error_is_not_what_was_expected(suite: Suite, run: Run, engine: object) -> None:
+    engine.broken["rubber boots"] = 400
+    suite(boots=FAILS + waived("xfail", FUTURE))
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=1)
+
+
+@pytest.mark.parametrize("until", [None, TODAY, FUTURE])
+def test_a_skipped_query_is_not_asked_and_in_no_mean(
+    suite: Suite, run: Run, engine: object, until: date | None
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.99"]', boots=FAILS + waived("skip", until))
+
+    result = run("-rs")
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1, skipped=1)
+    assert engine.asked == {"red shoes": 1}
+    result.stdout.fnmatch_lines("SKIPPED * shop.relevance.yaml*: waits for synonyms*")
+
+
+def test_after_its_last_day_a_skipped_query_runs(suite: Suite, run: Run, engine: object) -> None:
+    suite(boots=FAILS + waived("skip", PAST))
+
+    result = run()
+
+    result.assert_outcomes(failed=1)
+    assert engine.asked["rubber boots"] == 1
+
+
+def test_where_all_that_was_chosen_is_skipped_no_server_is_asked(suite: Suite, run: Run, engine: object) -> None:
+    suite(boots=FAILS + waived("skip"))
+
+    run().assert_outcomes(skipped=1)
+
+    assert engine.asked == {}
+
+
+def test_an_expected_failure_holds_for_each_query_too(suite: Suite, run: Run) -> None:
+    suite('thresholds: ["every nDCG@10 >= 0.9"]', boots="xfail: {reason: waits}")
+
+    run("--relevance-each-query").assert_outcomes(passed=1, xfailed=1, failed=1)
