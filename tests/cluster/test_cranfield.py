@@ -1,0 +1,169 @@
+"""
+Cranfield on every engine at hand: the same scores from each, by command and by pytest, and those of `_rank_eval`.
+
+RELEVANCE_TEST_CRANFIELD names the folder of the collection. The embedded node is started in both versions;
+RELEVANCE_TEST_ELASTICSEARCH adds servers by URL, parted by commas. RELEVANCE_TEST_REQUIRED=1 makes what is not there
+a failure instead of a skip.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+
+from harness.engines import start, versions
+from harness.model import QueryReport, SuiteReport
+from harness.report.json import loads
+
+pytestmark = [pytest.mark.cranfield, pytest.mark.embedded]
+
+ROOT = Path(__file__).parents[2]
+MEASURE = "nDCG@10"
+QUERIES = 225
+EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Server:
+    """An engine that answers: *name* for messages, *embedded* where it has `_rank_eval`."""
+
+    name: str
+    url: str
+    embedded: bool = False
+
+
+def absent(reason: str) -> None:
+    """What a test needs is not there."""
+    if os.environ.get("RELEVANCE_TEST_REQUIRED") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def make_suite(folder: Path, profile: str) -> Path:
+    collection = os.environ.get("RELEVANCE_TEST_CRANFIELD")
+    if not collection:
+        absent("RELEVANCE_TEST_CRANFIELD names no folder with the Cranfield collection")
+    made = run("scripts/make-cranfield", collection, folder, "--profile", profile, "--depth", "11")
+    assert made.returncode == 0, made.stderr
+    return Path(made.stdout.strip())
+
+
+def report_of(suite: Path, server: Server) -> SuiteReport:
+    """What `harness run --json` says on *server*."""
+    done = run("-m", "harness", "run", suite, "--url", server.url, "--allow-write", "--json")
+    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
+    [report] = loads(done.stdout).suites
+    assert len(report.queries) == QUERIES
+    return report
+
+
+def values(report: SuiteReport) -> dict[str, float]:
+    scores = {query.id: query.scores[MEASURE] for query in report.queries}
+    assert None not in scores.values()
+    return scores
+
+
+def is_untied(query: QueryReport) -> bool:
+    """Whether no two of the first eleven hits have the same score, so that the first ten have one order only."""
+    scores = [document.score for document in query.ranking[:11]]
+    return len(set(scores)) == len(scores)
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Path:
+    return make_suite(tmp_path_factory.mktemp("cranfield"), "standard")
+
+
+@pytest.fixture(scope="module")
+def servers(suite) -> Iterator[list[Server]]:
+    """The embedded nodes, running, and the servers by URL."""
+    urls = [url.strip() for url in os.environ.get("RELEVANCE_TEST_ELASTICSEARCH", "").split(",") if url.strip()]
+    with ExitStack() as stack:
+        nodes = [Server(f"embedded {name}", stack.enter_context(start(name)).url, True) for name in versions()]
+        yield nodes + [Server(url, url) for url in urls]
+
+
+@pytest.fixture(scope="module")
+def reports(suite, servers) -> dict[str, SuiteReport]:
+    return {server.name: report_of(suite, server) for server in servers}
+
+
+def test_every_engine_scores_untied_queries_alike(reports):
+    """By pairs with the first engine; ties are judged on both sides, as each engine has its own scores."""
+    (_, first), *others = reports.items()
+    assert others
+    expected = values(first)
+    for name, report in others:
+        found = values(report)
+        untied = [a.id for a, b in zip(first.queries, report.queries, strict=True) if is_untied(a) and is_untied(b)]
+        assert len(untied) > QUERIES / 3, name
+        assert {query: found[query] for query in untied} == pytest.approx(
+            {query: expected[query] for query in untied}, abs=EXACT
+        ), name
+
+
+def test_elasticsearch_is_among_the_engines(servers):
+    if all(server.embedded for server in servers):
+        absent("RELEVANCE_TEST_ELASTICSEARCH names no server")
+
+
+def test_pytest_scores_as_the_command_does(suite, servers, reports, tmp_path):
+    for number, server in enumerate(servers):
+        file = tmp_path / f"{number}.json"
+        options = ["--relevance-url", server.url, "--relevance-allow-write", "--relevance-report", file]
+        done = run(
+            "-m", "pytest", suite, "-q", "-p", "no:cacheprovider", "--rootdir", suite.parent, "-c", os.devnull, *options
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "2 passed" in done.stdout
+        [report] = loads(file.read_text(encoding="utf-8")).suites
+        assert values(report) == values(reports[server.name]), server.name
+
+
+def rank_eval(suite: Path, server: Server, index: str) -> dict[str, float]:
+    """Each query's normalised DCG at 10 as the engine itself computes it, from the collection's own files."""
+    judged: dict[str, list[dict[str, object]]] = {}
+    for line in (suite.parent / "qrels.txt").read_text(encoding="utf-8").splitlines():
+        query, _, document, grade = line.split()
+        judged.setdefault(query, []).append({"_index": index, "_id": document, "rating": int(grade)})
+    rows = (suite.parent / "queries.tsv").read_text(encoding="utf-8").splitlines()
+    questions = dict(row.split("\t") for row in rows)
+    body = {
+        "requests": [
+            {
+                "id": name,
+                "request": {"query": {"multi_match": {"query": text, "fields": ["title^2", "text"]}}},
+                "ratings": judged[name],
+            }
+            for name, text in questions.items()
+        ],
+        "metric": {"dcg": {"k": 10, "normalize": True}},
+    }
+    answer = requests.post(
+        f"{server.url}/{index}/_rank_eval",
+        data=json.dumps(body),
+        timeout=120,
+        headers={"Content-Type": "application/json"},
+    ).json()
+    assert answer["failures"] == {}
+    return {name: details["metric_score"] for name, details in answer["details"].items()}
+
+
+def test_the_rank_eval_profile_gives_the_numbers_of_rank_eval(servers, tmp_path):
+    suite = make_suite(tmp_path, "rank_eval")
+    nodes = [server for server in servers if server.embedded]
+    assert nodes
+    for server in nodes:
+        report = report_of(suite, server)
+        assert values(report) == pytest.approx(rank_eval(suite, server, report.index), abs=EXACT), server.name
