@@ -49,16 +49,17 @@ def execute(
 
     Raises:
         UsageError: The suite has no request of that name.
+        SuiteError: A query's values make a request that cannot be sent.
         SearchError: No query could be asked at all.
     """
-    from harness.suites.requests import build_requests
+    from harness.suites.requests import build_requests, choose_template
 
     active = queries_to_run(suite, today or date.today())
     requests = [_titled(one, suite) for one in build_requests(active, request)]
     begun = time.perf_counter()
     responses = search.search(requests, on_done=progress, budget=budget)
     seconds = time.perf_counter() - begun
-    template = suite.requests[request] if request else next(iter(suite.requests.values()))
+    template = choose_template(suite, request)
     return Run(
         responses={one.query: response for one, response in zip(requests, responses, strict=True)},
         engine=search.engine,

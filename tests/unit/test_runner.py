@@ -1,0 +1,216 @@
+"""A suite and a search to a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from harness.errors import EngineUnreachable, UsageError
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    GainKind,
+    HttpRequest,
+    MissingDocument,
+    Query,
+    Ranking,
+    RequestTemplate,
+    Run,
+    Suite,
+    Target,
+    Waiver,
+)
+from harness.runner import SEARCHED, execute, locate_missing
+from harness.search.testing import FakeSearch
+
+DAY = date(2026, 11, 21)
+BODY = {"query": {"match": {"title": "{{text}}"}}}
+
+
+def suite(*queries: Query, body: Any = None, **more: Any) -> Suite:
+    template = RequestTemplate("request", BODY if body is None else body)
+    return Suite(
+        **{
+            "name": "products",
+            "path": "products.relevance.yaml",
+            "target": Target(index="products"),
+            "requests": {"request": template},
+            "measures": (),
+            "queries": queries,
+            **more,
+        }
+    )
+
+
+SHOES = Query("shoes", "red shoes", judgments={"a": 3, "b": 2, "c": 1, "d": 0})
+HATS = Query("hats", "blue hats", judgments={"x": 1})
+
+
+class TestExecute:
+    def test_sends_each_query_and_keeps_each_response_in_the_suites_order(self) -> None:
+        search = FakeSearch({"hats": ["x"], "shoes": ["a", "b"]}, engine=Engine("opensearch", "3.8.0"))
+
+        run = execute(suite(SHOES, HATS), search, today=DAY)
+
+        assert list(run.responses) == ["shoes", "hats"]
+        assert [hit.id for hit in run.responses["shoes"].hits] == ["a", "b"]  # type: ignore[union-attr]
+        assert (run.engine, run.request, run.index) == (Engine("opensearch", "3.8.0"), "request", "products")
+        assert [one.body for one in search.requests] == [
+            {"query": {"match": {"title": "red shoes"}}, "size": 10},
+            {"query": {"match": {"title": "blue hats"}}, "size": 10},
+        ]
+
+    def test_the_named_request_is_sent_to_its_own_index(self) -> None:
+        candidate = RequestTemplate("candidate", {"query": {"match_all": {}}}, index="products-v2")
+        both = {"current": RequestTemplate("current", BODY), "candidate": candidate}
+        search = FakeSearch({"shoes": []})
+
+        run = execute(suite(SHOES, requests=both), search, request="candidate", today=DAY)
+
+        assert (run.request, run.index) == ("candidate", "products-v2")
+        assert search.requests[0].index == "products-v2"
+
+    def test_an_unknown_request_is_refused_before_anything_is_sent(self) -> None:
+        search = FakeSearch({})
+
+        with pytest.raises(UsageError, match="candidte"):
+            execute(suite(SHOES), search, request="candidte", today=DAY)
+        assert search.requests == []
+
+    @pytest.mark.parametrize(
+        ("skip", "runs"),
+        [
+            (Waiver("no stock"), False),
+            (Waiver("no stock", until=DAY), False),
+            (Waiver("no stock", until=date(2026, 11, 20)), True),
+            (None, True),
+        ],
+    )
+    def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
+        search = FakeSearch({"shoes": [], "hats": []})
+
+        run = execute(suite(replace(SHOES, skip=skip), HATS), search, today=DAY)
+
+        assert ("shoes" in run.responses) is runs
+        assert "hats" in run.responses
+
+    def test_the_title_field_travels_with_the_requests(self) -> None:
+        search = FakeSearch({"shoes": []})
+
+        execute(suite(SHOES, title_field="name.en"), search, today=DAY)
+
+        assert search.requests[0].title_field == "name.en"
+
+    def test_progress_is_told(self) -> None:
+        done: list[int] = []
+
+        execute(suite(SHOES, HATS), FakeSearch({}), progress=done.append, today=DAY)
+
+        assert sum(done) == 2
+
+    def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
+        run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0, today=DAY)
+
+        response = run.responses["shoes"]
+        assert isinstance(response, Failure)
+        assert response.kind is FailureKind.NOT_RUN
+
+    @pytest.mark.parametrize("error", [EngineUnreachable("nobody there"), KeyboardInterrupt()])
+    def test_an_engine_that_is_not_there_and_an_interrupt_are_no_run(self, error: Any) -> None:
+        with pytest.raises(type(error)):
+            execute(suite(SHOES), FakeSearch({}, error=error), today=DAY)
+
+
+class TestLocateMissing:
+    def run_of(self, tested: Suite, rankings: dict[str, Any], **more: Any) -> tuple[Run, FakeSearch]:
+        search = FakeSearch(rankings)
+        return execute(tested, search, today=DAY, **more), search
+
+    def test_finds_the_rank_of_relevant_documents_below_the_cutoff(self) -> None:
+        tested = suite(SHOES, depth=2)
+        run, search = self.run_of(tested, {"shoes": ["z", "a", "y", "c", "d"]})
+
+        missing = locate_missing(tested, run, search, ["shoes"])
+
+        assert missing == {
+            "shoes": (
+                MissingDocument("b", 2, rank=None, searched=SEARCHED),
+                MissingDocument("c", 1, rank=4, searched=SEARCHED),
+            )
+        }
+
+    def test_the_deeper_search_is_the_same_but_for_its_size_and_what_ranks_nothing(self) -> None:
+        body = {**BODY, "from": 0, "aggs": {"n": {}}, "highlight": {}, "_source": ["title"], "min_score": 1}
+        tested = suite(SHOES, body=body)
+        run, search = self.run_of(tested, {"shoes": ["z"]})
+
+        locate_missing(tested, run, search, ["shoes"])
+
+        query = {"match": {"title": "red shoes"}}
+        assert search.requests[-1].body == {"query": query, "from": 0, "min_score": 1, "size": SEARCHED}
+        assert search.requests[-1].title_field is None
+
+    def test_a_search_template_is_asked_by_its_parameter(self) -> None:
+        body = {"template": {"id": "products", "params": {"q": "{{text}}", "size": "{{depth}}"}}}
+        tested = suite(SHOES, body=body)
+        run, search = self.run_of(tested, {"shoes": ["z"]})
+
+        locate_missing(tested, run, search, ["shoes"])
+
+        assert search.requests[-1].body["template"]["params"] == {"q": "red shoes", "size": SEARCHED}
+
+    def test_the_index_that_was_searched_is_searched_again(self) -> None:
+        tested = suite(SHOES)
+        built = replace(tested, target=replace(tested.target, index="products-0123456789ab"))
+        run, search = self.run_of(built, {"shoes": ["z"]})
+
+        locate_missing(tested, run, search, ["shoes"])
+
+        assert search.requests[-1].index == "products-0123456789ab"
+
+    def test_what_gains_nothing_is_not_missed(self) -> None:
+        gain = Gain(GainKind.MAP, ((0, -1.0), (1, 0.0), (2, 0.5), (3, 1.0)))
+        tested = suite(SHOES, gain=gain)
+        run, search = self.run_of(tested, {"shoes": ["a"]})
+
+        assert [one.id for one in locate_missing(tested, run, search, ["shoes"])["shoes"]] == ["b"]
+
+    def test_a_query_that_misses_nothing_is_not_asked_again(self) -> None:
+        tested = suite(SHOES, HATS)
+        run, search = self.run_of(tested, {"shoes": ["a", "b", "c"], "hats": ["x"]})
+        asked = len(search.requests)
+
+        assert locate_missing(tested, run, search, ["shoes", "hats"]) == {}
+        assert len(search.requests) == asked
+
+    def test_only_chosen_queries_that_have_a_ranking_are_looked_at(self) -> None:
+        tested = suite(SHOES, HATS)
+        run, search = self.run_of(tested, {"shoes": Failure(FailureKind.TIMEOUT, "slow"), "hats": []})
+
+        assert locate_missing(tested, run, search, ["shoes"]) == {}
+        assert list(locate_missing(tested, run, search, ["hats"])) == ["hats"]
+
+    def test_where_the_deeper_search_fails_the_run_tells_how_deep_it_went(self) -> None:
+        tested = suite(SHOES)
+        run, _ = self.run_of(tested, {"shoes": ["z", "y", "a"]})
+
+        missing = locate_missing(tested, run, FakeSearch({}), ["shoes"])
+
+        assert missing["shoes"][0] == MissingDocument("b", 2, rank=None, searched=3)
+
+    def test_an_http_service_is_not_asked_for_more(self) -> None:
+        http = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids", {"q": "{{text}}"}))
+        tested = suite(SHOES, requests={"request": http}, target=Target(index=None))
+        run, search = self.run_of(tested, {"shoes": Ranking()})
+        asked = len(search.requests)
+
+        missing = locate_missing(tested, run, search, ["shoes"])
+
+        assert [one.id for one in missing["shoes"]] == ["a", "b", "c"]
+        assert {one.rank for one in missing["shoes"]} == {None}
+        assert len(search.requests) == asked
