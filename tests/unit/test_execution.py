@@ -3,12 +3,12 @@
 from datetime import date
 
 import pytest
-from harness.masking import Masker
 
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError
 from harness.execution import QUERIES_LOCATED, RunOptions, SuiteExecution
 from harness.gate import exit_status
+from harness.masking import Masker
 from harness.measures import parse_measure
 from harness.model import (
     Engine,

@@ -1,0 +1,179 @@
+"""Suites share connections and one embedded node, mistakes are found before anything runs, and logins stay hidden."""
+
+from contextlib import contextmanager
+
+import pytest
+
+import harness.engines
+import harness.search
+from harness.connections import Connections, Door
+from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
+from harness.model import Cluster, Suite, Target
+from harness.search.testing import FakeSearch
+
+
+class Openings:
+    """Stands in for `open_search`: keeps what was opened, and fails where it is told to."""
+
+    def __init__(self):
+        self.opened = []
+        self.searches = []
+        self.errors = {}
+
+    def __call__(self, cluster, environ, *, engine=None, client=None):
+        self.opened.append((cluster.url, engine, client))
+        if cluster.url in self.errors:
+            raise self.errors[cluster.url]
+        self.searches.append(FakeSearch({}))
+        return self.searches[-1]
+
+
+@pytest.fixture
+def openings(monkeypatch):
+    stand_in = Openings()
+    monkeypatch.setattr(harness.search, "open_search", stand_in)
+    return stand_in
+
+
+def suite_at(folder, cluster="default", engine=None, name="s", variables=None):
+    return Suite(
+        name,
+        str(folder / f"{name}.relevance.yaml"),
+        Target(cluster, engine=engine),
+        {},
+        (),
+        (),
+        variables=variables or {},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "harness.toml").write_text(
+        '[clusters.default]\nurl = "http://one:9200"\n[clusters.other]\nurl = "http://two:9200"\n'
+    )
+    return tmp_path
+
+
+def test_suites_on_one_cluster_share_a_connection(openings, folder):
+    with Connections({}) as connections:
+        one, other, again = connections.open_all([suite_at(folder), suite_at(folder, "other"), suite_at(folder)])
+        assert one.search is again.search is not other.search
+        assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200"]
+        assert (one.name, other.name) == ("default", "other")
+        assert connections.open_all([suite_at(folder)]) == [one]
+        assert not any(search.closed for search in openings.searches)
+    assert all(search.closed for search in openings.searches)
+
+
+def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, folder):
+    with Connections({}) as connections:
+        connections.open_all([suite_at(folder), suite_at(folder, engine="opensearch 2.19")])
+    assert openings.opened == [("http://one:9200", None, None), ("http://one:9200", "opensearch 2.19", None)]
+
+
+def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, folder):
+    client = object()
+    with Connections({}, url="http://three:9200", client=client) as connections:
+        first, second = connections.open_all([suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")])
+        assert first is second
+    assert openings.opened == [("http://three:9200", None, client)]
+
+
+def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, folder):
+    openings.errors["http://one:9200"] = EngineUnreachable("no connection")
+    with Connections({}) as connections:
+        first, second, other = connections.open_all([suite_at(folder), suite_at(folder), suite_at(folder, "other")])
+    assert first is second
+    assert (first.search, str(first.error)) == (None, "no connection")
+    assert other.search is not None
+    assert len(openings.opened) == 2
+
+
+def test_all_mistakes_are_told_at_once_and_nothing_is_left_open(openings, folder):
+    suites = [suite_at(folder, "nowhere"), suite_at(folder), suite_at(folder, "elsewhere"), suite_at(folder, "nowhere")]
+    with pytest.raises(UsageError) as caught, Connections({}) as connections:
+        connections.open_all(suites)
+    first, second = str(caught.value).splitlines()
+    assert "'nowhere'" in first
+    assert "'elsewhere'" in second
+    assert all(search.closed for search in openings.searches)
+
+
+def test_a_wrong_harness_toml_is_told_beside_the_other_mistakes(openings, folder, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "harness.toml").write_text("[clusters.default]\nurl = 3\n")
+    with pytest.raises(ConfigError) as caught, Connections({}) as connections:
+        connections.open_all([suite_at(folder, "nowhere", name="a"), suite_at(broken), suite_at(broken)])
+    problems = {problem.path: problem.message for problem in caught.value.problems}
+    assert set(problems) == {str(broken / "harness.toml"), str(folder / "a.relevance.yaml")}
+
+
+@pytest.fixture
+def node(monkeypatch):
+    events = []
+
+    @contextmanager
+    def open_node(version="3.8", *, progress=None):
+        events.append(("started", version))
+        yield "http://127.0.0.1:1234"
+        events.append(("ended", version))
+
+    monkeypatch.setattr(harness.engines, "open_node", open_node)
+    return events
+
+
+def test_one_node_serves_all_suites_and_ends_after_the_connections(openings, folder, node):
+    with Connections({}, embedded=True, engine_version="2.19") as connections:
+        assert node == []
+        first, second = connections.open_all([suite_at(folder, "nowhere"), suite_at(folder, engine="x")])
+        assert first is second
+        assert node == [("started", "2.19")]
+    assert node == [("started", "2.19"), ("ended", "2.19")]
+    assert openings.opened == [("http://127.0.0.1:1234", None, None)]
+
+
+def test_without_a_suite_no_node_is_started(openings, node):
+    with Connections({}, embedded=True) as connections:
+        assert connections.open_all([]) == []
+    assert node == []
+
+
+def test_a_node_that_does_not_start_is_one_error(openings, folder, monkeypatch):
+    @contextmanager
+    def open_node(version="3.8", *, progress=None):
+        raise EngineStartError("no Java")
+        yield
+
+    monkeypatch.setattr(harness.engines, "open_node", open_node)
+    with pytest.raises(EngineStartError, match="no Java"), Connections({}, embedded=True) as connections:
+        connections.open_all([suite_at(folder)])
+
+
+# ------------------------------------------------------------------------------------------------ secrets
+
+
+def test_logins_and_variables_are_hidden(folder):
+    cluster = Cluster(
+        "c",
+        url="http://c",
+        api_key_env="KEY",
+        password_env="PASSWORD",
+        headers_env={"X-Token": "TOKEN", "X-Two": "UNSET"},
+    )
+    environ = {"KEY": "k3y", "PASSWORD": "pw", "TOKEN": "t0ken", "OTHER": "visible"}
+    masker = Door(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ)
+    assert masker.mask("k3y pw t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
+
+
+@pytest.mark.parametrize("value", ["0.8", "10", "-0.25", "en", "1000000", ".5"])
+def test_a_variable_that_is_a_number_or_a_short_word_leaves_the_report_readable(folder, value):
+    masker = Door(Cluster("c")).masker(suite_at(folder, variables={"LEAST": value}), {})
+    assert masker.mask(f"required >= {value}") == f"required >= {value}"
+
+
+@pytest.mark.parametrize("value", ["12345678", "1234-5678", "abcd"])
+def test_any_other_variable_may_be_a_secret(folder, value):
+    masker = Door(Cluster("c")).masker(suite_at(folder, variables={"PIN": value}), {})
+    assert masker.mask(value) == "${PIN}"
