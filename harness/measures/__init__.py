@@ -5,12 +5,14 @@ Measures: their text, their registry, and the score of one query.
 canonical text is its identity. Nothing here imports numpy; `harness.evaluation` computes many queries at once.
 """
 
+from harness.measures.bounds import UnjudgedBounds, unjudged_bounds
 from harness.measures.builtin import definition_of, register_measure
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
 from harness.measures.profiles import profile_gain
 from harness.measures.score import score_diverse_query, score_query
 from harness.measures.settings import deepest_cutoff, gain_in_force, measure_range, settings_of
 from harness.measures.text import parse_measure
+from harness.measures.ties import TieBand, tie_band
 from harness.metrics.ranking import GradedRanking
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "GradedRanking",
     "Needs",
     "Settings",
+    "TieBand",
+    "UnjudgedBounds",
     "deepest_cutoff",
     "definition_of",
     "gain_in_force",
@@ -29,4 +33,6 @@ __all__ = [
     "score_diverse_query",
     "score_query",
     "settings_of",
+    "tie_band",
+    "unjudged_bounds",
 ]

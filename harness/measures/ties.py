@@ -1,0 +1,151 @@
+"""What a score owes to the order in which documents of equal score happened to come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from math import factorial, fsum, prod
+from random import Random
+from typing import TypeAlias
+
+from harness.errors import UsageError
+from harness.measures.expectations import EXPECTED, WORTH
+from harness.measures.profiles import by_score, rules_of
+from harness.measures.score import score_graded, score_query
+from harness.measures.settings import settings_of
+from harness.metrics.ranking import GradedRanking, grade_ranking
+from harness.model import Gain, Measure, Profile
+
+__all__ = ["TieBand", "tie_band"]
+
+MOST_ORDERS = 5_000
+"""Orders that are all looked at where no formula is known; of more, as many are drawn."""
+
+SEED = 2008
+"""Where the drawing starts, so that it gives the same each time."""
+
+Hit: TypeAlias = tuple[str, float | None]
+Groups: TypeAlias = Sequence[Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class TieBand:
+    """
+    The *least*, *expected* and *greatest* value over all orders of documents with equal scores.
+
+    *tied* counts the documents that share their score with another. Where *exact* is False there were too many orders
+    to look at, and the three are those of a sample.
+    """
+
+    least: float
+    expected: float
+    greatest: float
+    tied: int
+    exact: bool = True
+
+
+def tie_band(
+    measure: Measure,
+    ranking: Sequence[str],
+    scores: Sequence[float],
+    grades: Mapping[str, float],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> TieBand:
+    """
+    How far a score could lie elsewhere, had the engine ordered equal documents otherwise.
+
+    Args:
+        measure: What is measured.
+        ranking: Document ids, best first, all hits: a tie may reach beyond the cutoff.
+        scores: The engine's score of each.
+        grades: Document id to grade, all judged documents of the query.
+        gain: What a grade is worth where the measure's text does not say.
+        profile: Whose rules hold.
+
+    Raises:
+        UndefinedScore: nothing that the measure needs is judged.
+        UsageError: there are more or fewer scores than documents.
+
+    >>> from harness.measures import parse_measure
+    >>> band = tie_band(parse_measure("RR"), ["a", "b"], [1.0, 1.0], {"b": 1})
+    >>> band.least, band.expected, band.greatest
+    (0.5, 0.75, 1.0)
+    """
+    if len(ranking) != len(scores):
+        raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
+    rules, settings = rules_of(profile), settings_of(measure, gain, profile)
+    score_of = dict(zip(reversed(ranking), reversed(scores), strict=True))
+    ordered = by_score(ranking, scores) if rules.sorts else ranking
+    condensed = bool(settings.values.get("judged_only"))
+    cut_first = condensed and rules.cuts_first
+    whole = grade_ranking(ordered, grades, judged_only=condensed and not cut_first)
+    hits = zip(whole.ids, whole.grades, strict=True)
+    groups = [list(members) for _, members in groupby(hits, key=lambda hit: score_of[hit[0]])]
+    tied = sum(len(members) for members in groups if len(members) > 1)
+
+    def score(order: Groups) -> float:
+        if cut_first:
+            return score_query(
+                measure, [hit[0] for members in order for hit in members], grades, gain=gain, profile=profile
+            )
+        return score_graded(measure, _cut(order, whole, settings.cutoff), gain, profile)
+
+    now = score(groups)
+    if not tied:
+        return TieBand(now, now, now, 0)
+    if cut_first or measure.name in rules.formulas or measure.name not in EXPECTED:
+        return _looked_at(groups, score, tied)
+    worth = WORTH[measure.name]
+    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
+    falling = [members[::-1] for members in rising]
+    least, greatest = score(rising), score(falling)
+    if least == greatest:
+        return TieBand(least, least, greatest, tied)
+    expected = EXPECTED[measure.name](whole, [len(members) for members in groups], settings)
+    return TieBand(least, expected, greatest, tied)
+
+
+def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
+    """The band from the orders themselves: all of them, or a sample."""
+    orders = prod(_count_orders(members) for members in groups)
+    exact = orders <= MOST_ORDERS
+    values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups))]
+    return TieBand(min(values), fsum(values) / len(values), max(values), tied, exact)
+
+
+def _count_orders(members: Sequence[Hit]) -> int:
+    """In how many orders documents can come, those of equal grade taken for the same."""
+    alike = Counter(grade for _, grade in members)
+    return factorial(len(members)) // prod(map(factorial, alike.values()))
+
+
+def _all_orders(groups: Groups) -> Iterator[Groups]:
+    return product(*(list(_orders(members)) for members in groups))
+
+
+def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
+    """Each order of grades once, all of them equally frequent among the orders of documents."""
+    if not members:
+        yield ()
+        return
+    first_of_grade = {grade: (document, grade) for document, grade in reversed(members)}
+    for hit in first_of_grade.values():
+        rest = [other for other in members if other != hit]
+        for order in _orders(rest):
+            yield (hit, *order)
+
+
+def _drawn_orders(groups: Groups) -> Iterator[Groups]:
+    draw = Random(SEED)
+    for _ in range(MOST_ORDERS):
+        yield [draw.sample(members, len(members)) for members in groups]
+
+
+def _cut(order: Groups, whole: GradedRanking, cutoff: int | None) -> GradedRanking:
+    hits = [hit for members in order for hit in members]
+    ids, grades = [document for document, _ in hits[:cutoff]], [grade for _, grade in hits[:cutoff]]
+    return GradedRanking(ids, grades, whole.judgments, len(hits))

@@ -1,0 +1,108 @@
+"""The tie band is that of all orders of documents with equal scores, looked at one by one."""
+
+from itertools import groupby, permutations, product
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.errors import UndefinedScore
+from harness.measures import parse_measure, score_query, tie_band
+from harness.measures.expectations import EXPECTED, WORTH
+from harness.model import Gain, GainKind, Profile
+
+MEASURES = [
+    parse_measure(text)
+    for text in [
+        "CG@2", "CG(missing=-1)@5", "DCG", "DCG@3", "nDCG", "nDCG@2", "nDCG(missing=-1)@6",
+        "nDCG(ideal=all)@2", "nDCG(judged_only=true)@2", "P@1", "P@3", "P(rel=2)@2", "P(over=hits)@7", "P",
+        "R@2", "F@2", "F(beta=2)@3", "F", "Rprec", "RR", "RR@2", "AP", "AP@3", "AP(rel=2)", "Success@1",
+        "Success@3", "Judged@2", "NumRet@3", "NumRel", "NumRelRet@2", "RBP", "RBP@2", "RBP(max=4)@3",
+        "RBPResidual@2", "RBPResidual", "ERR", "ERR@2", "Q", "Q@2", "Q(beta=0)", "Bpref", "Bpref(rel=2)",
+        "Bpref(negative=skipped)", "infAP", "Compat(p=0.8)",
+    ]
+]  # fmt: skip
+MAP = Gain(GainKind.MAP, ((-1, -2), (0, -0.5), (1, 1), (2, 0), (3, 4)))
+TIED_SCORES = st.lists(st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=6).map(
+    lambda scores: sorted(scores)[::-1]
+)
+
+
+def all_orders(ranking, scores):
+    hits = list(zip(ranking, scores, strict=True))
+    groups = [[document for document, _ in members] for _, members in groupby(hits, key=lambda hit: hit[1])]
+    for order in product(*(permutations(members) for members in groups)):
+        yield [document for members in order for document in members]
+
+
+def scores_of_all_orders(measure, ranking, scores, grades, **options):
+    return [score_query(measure, order, grades, **options) for order in all_orders(ranking, scores)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(scores=TIED_SCORES, data=st.data(), gain=st.sampled_from([None, MAP]))
+def test_band_is_that_of_all_orders(scores, data, gain):
+    ranking = [f"d{number}" for number, _ in enumerate(scores)]
+    judged = data.draw(st.lists(st.sampled_from([*ranking, "elsewhere"]), unique=True))
+    grades = {document: data.draw(st.integers(-1, 3)) for document in judged}
+    for measure in MEASURES:
+        try:
+            values = scores_of_all_orders(measure, ranking, scores, grades, gain=gain)
+        except UndefinedScore:
+            with pytest.raises(UndefinedScore):
+                tie_band(measure, ranking, scores, grades, gain=gain)
+            continue
+        band = tie_band(measure, ranking, scores, grades, gain=gain)
+        assert band.exact
+        found = (band.least, band.expected, band.greatest)
+        expected = (min(values), sum(values) / len(values), max(values))
+        assert found == pytest.approx(expected, abs=1e-12), measure
+
+
+@settings(max_examples=25, deadline=None)
+@given(scores=TIED_SCORES, data=st.data(), profile=st.sampled_from(Profile))
+def test_band_holds_under_every_profile(scores, data, profile):
+    ranking = [f"d{number}" for number, _ in enumerate(scores)]
+    grades = {document: data.draw(st.integers(-1, 3)) for document in ranking[::2]} | {"elsewhere": 2}
+    for measure in MEASURES:
+        values = scores_of_all_orders(measure, ranking, scores, grades, profile=profile)
+        band = tie_band(measure, ranking, scores, grades, profile=profile)
+        expected = (min(values), sum(values) / len(values), max(values))
+        assert (band.least, band.expected, band.greatest) == pytest.approx(expected, abs=1e-12), measure
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_band_brackets_sampled_orders_of_a_long_tie(measure):
+    random = Random(7)
+    ranking = [f"d{number}" for number in range(120)]
+    scores = [float(1 - number // 40) for number in range(120)]
+    grades = {document: random.choice([-1, 0, 0, 1, 2, 3]) for document in random.sample(ranking, 70)}
+    band = tie_band(measure, ranking, scores, grades)
+    orders = [
+        [*random.sample(ranking[:40], 40), *random.sample(ranking[40:80], 40), *random.sample(ranking[80:], 40)]
+        for _ in range(200)
+    ]
+    values = [score_query(measure, order, grades) for order in orders]
+    if band.exact:
+        assert band.least - 1e-12 <= min(values)
+        assert max(values) <= band.greatest + 1e-12
+    spread = max(values) - min(values)
+    assert band.expected == pytest.approx(sum(values) / len(values), abs=max(spread / 3, 1e-12))
+
+
+def test_only_measures_without_a_formula_are_sampled():
+    assert set(EXPECTED) == set(WORTH) - {"NumRet", "NumRel"}
+    assert {measure.name for measure in MEASURES} == set(WORTH) | {"infAP", "Compat"}
+
+
+def test_untied_scores_leave_no_band():
+    band = tie_band(parse_measure("nDCG@2"), ["a", "b"], [2.0, 1.0], {"a": 1, "b": 3})
+    assert band.tied == 0
+    assert band.least == band.expected == band.greatest
+
+
+def test_a_tie_beyond_the_cutoff_reaches_into_it():
+    band = tie_band(parse_measure("P@1"), ["a", "b", "c"], [1.0, 1.0, 1.0], {"c": 1})
+    assert (band.least, band.expected, band.greatest) == (0.0, pytest.approx(1 / 3), 1.0)
+    assert band.tied == 3
