@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import NoReturn
 
-from rich.console import Console
+import click
+from rich.console import Console, RenderableType
 
-LOG_WIDTH = 120
-"""Columns where standard output is no terminal and COLUMNS is not set."""
+from harness.report.plain import WIDTH, plain
 
 
-class PlainConsole(Console):
-    """A console for text that is no markup."""
+def show(renderables: Iterable[RenderableType]) -> None:
+    """
+    Print on standard output: with colours on a terminal, unless NO_COLOR is set, and plain elsewhere.
 
-    def __init__(self, width: int | None) -> None:
-        super().__init__(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+    A log has the same width wherever it is written, unless COLUMNS says otherwise.
+    """
+    console = _Terminal()
+    if console.is_terminal:
+        for renderable in renderables:
+            console.print(renderable)
+    else:
+        click.echo(plain(renderables, console.width if "COLUMNS" in os.environ else WIDTH))
+
+
+class _Terminal(Console):
+    """Takes text as it is: nothing in an id or a title is markup, a number to colour, or the name of an emoji."""
+
+    def __init__(self) -> None:
+        super().__init__(file=sys.stdout, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> NoReturn:
         """Leave it to the command: rich itself would end the process with 1, the status of a threshold that failed."""
         raise BrokenPipeError
-
-
-def stdout_console() -> Console:
-    """Colours on a terminal only, and none where NO_COLOR is set; a log has the same width wherever it is written."""
-    return PlainConsole(None if sys.stdout.isatty() or "COLUMNS" in os.environ else LOG_WIDTH)

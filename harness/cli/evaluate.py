@@ -52,11 +52,8 @@ def command(
 
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
-    from harness.cli.console import stdout_console
+    from harness.cli.console import show
     from harness.offline import gains_in_force
     from harness.report.score_text import score_renderables
 
-    console = stdout_console()
-    console.print(f"profile {options.profile}")
-    for renderable in score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query):
-        console.print(renderable)
+    show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

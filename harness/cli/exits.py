@@ -22,7 +22,7 @@ from traceback import extract_tb, format_exc
 
 import click
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, InputError
 
 WRONG_USE = 2
 NO_ANSWER = 3
@@ -50,6 +50,9 @@ def guarded(action: Callable[[], object]) -> int:
     except click.ClickException as error:
         error.show()
         return WRONG_USE
+    except InputError as error:
+        _say_problems(error)
+        return error.exit_status
     except HarnessError as error:
         click.echo(f"harness: {error}", err=True)
         return error.exit_status
@@ -75,6 +78,13 @@ def _print_whatever_comes() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _say_problems(error: InputError) -> None:
+    """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
+    from harness.report.figures import counted_text
+
+    click.echo(f"{error}\nharness: {counted_text(len(error.problems), 'problem')}", err=True)
 
 
 def _say_fault(error: Exception) -> None:

@@ -84,10 +84,10 @@ def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:
 
             click.echo(dumps(report), nl=False)
         else:
-            from harness.cli.console import stdout_console
-            from harness.report.terminal import print_report
+            from harness.cli.console import show
+            from harness.report.terminal import report_renderables
 
-            print_report(report, stdout_console(), quiet=quiet)
+            show(report_renderables(report, quiet=quiet))
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()

@@ -68,13 +68,11 @@ def command(
 
         click.echo(comparisons_json(profile, comparisons))
         return
-    from harness.cli.console import stdout_console
+    from harness.cli.console import show
     from harness.report.comparison_text import comparison_renderables
 
-    console = stdout_console()
     for comparison in comparisons:
-        for renderable in comparison_renderables(comparison):
-            console.print(renderable)
+        show(comparison_renderables(comparison))
 
 
 def _comparison_options(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def score_renderables(
     evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
 ) -> Iterator[RenderableType]:
-    """A line a measure, by the text that it was asked for; with *per_query* a line a query before it."""
+    """The profile, and a line a measure, by the text that it was asked for; with *per_query* a line a query before."""
+    yield Text(f"profile {evaluation.profile}")
     if per_query:
         yield _query_table(evaluation, measures)
         yield Text()

@@ -1,26 +1,23 @@
 """
 A report on a terminal, or as plain text for a log and for pytest.
 
-Only prints what the report says. The caller makes the console: colours, width and NO_COLOR are its business.
+Only says what the report says. Whoever prints it decides on colours and width.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport, Verdict
 from harness.report.figures import counted_text, observed_text, score_text, tally_text
+from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, query_renderables
-
-WIDTH = 120
-"""Columns of plain text."""
 
 QUERIES_SHOWN = 3
 """The worst queries shown for a threshold that did not hold."""
@@ -40,35 +37,26 @@ STYLES: Mapping[Status, str] = {
 BAD = (Status.FAILED, Status.ERROR, Status.XPASSED)
 
 
-def print_report(report: Report, console: Console, *, quiet: bool = False) -> None:
-    """Prints *report*; *quiet* leaves only the thresholds that did not hold, and the last line."""
+def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
+    """*report*; where *quiet* only the thresholds that did not hold, and the last line."""
     for suite in report.suites:
-        for renderable in _quiet_lines(suite) if quiet else _suite_renderables(suite):
-            console.print(renderable)
-    console.print(_closing(report))
+        yield from _quiet_lines(suite) if quiet else _suite_renderables(suite)
+    yield _closing(report)
 
 
 def plain_report(report: Report, *, width: int = WIDTH) -> str:
     """*report* as text without colours."""
-    return _plain([*(line for suite in report.suites for line in _suite_renderables(suite)), _closing(report)], width)
+    return plain(report_renderables(report), width)
 
 
 def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
     """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
-    return _plain(_failure(suite, verdict), width)
+    return plain(_failure(suite, verdict), width)
 
 
 def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
     """One query's ranking with grades, and its missing relevant documents, as text without colours."""
-    return _plain(query_renderables(query, measure), width)
-
-
-def _plain(renderables: Iterable[RenderableType], width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    with console.capture() as capture:
-        for renderable in renderables:
-            console.print(renderable, highlight=False)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return plain(query_renderables(query, measure), width)
 
 
 # ------------------------------------------------------------------------------------------------ a suite

@@ -14,6 +14,10 @@ def scaffold(tmp_path):
     return tmp_path
 
 
+def line_of(text, words):
+    return next(number for number, line in enumerate(text.splitlines(), start=1) if words in line)
+
+
 def test_what_was_checked_is_said(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -34,9 +38,11 @@ def test_all_problems_of_all_files_come_at_once(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "products.relevance.yaml:24:1" in printed.err
+    places = [line.split(": ")[0] for line in printed.err.splitlines()]
+    assert f"{suite}:{line_of(good, 'measures:')}:1" in places
+    assert f"{scaffold}/other.relevance.yaml:{line_of(good, 'mean nDCG@10 >= 0.85')}:5" in places
     assert "did you mean 'measures'" in printed.err
-    assert "other.relevance.yaml:28:" in printed.err
+    assert printed.err.endswith("harness: 2 problems\n")
 
 
 def test_a_folder_without_suites_is_wrong_use(tmp_path, capsys):

@@ -6,7 +6,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict
-from harness.report.terminal import failure_text, plain_report, print_report, query_block
+from harness.report.plain import plain
+from harness.report.terminal import failure_text, plain_report, query_block, report_renderables
 
 
 def row_of(text, word):
@@ -90,21 +91,24 @@ def test_markup_and_escapes_in_titles_are_shown_not_obeyed(report):
     assert "\x1b" not in text
 
 
-def test_colours_are_printed_only_where_the_console_has_them(report):
-    for colours, expected in ((None, False), ("standard", True)):
-        stream = io.StringIO()
-        print_report(report, Console(file=stream, color_system=colours, force_terminal=colours is not None, width=120))
-        assert ("\x1b[" in stream.getvalue()) is expected
-        assert "\x1b[31mtin" not in stream.getvalue()
+def test_colours_are_the_console_s_to_print(report):
+    stream = io.StringIO()
+    console = Console(file=stream, color_system="standard", force_terminal=True, width=120)
+    for renderable in report_renderables(report):
+        console.print(renderable)
+    assert "\x1b[1;31m" in stream.getvalue()
+    assert "\x1b[31mtin" not in stream.getvalue()
 
 
 def test_quiet_leaves_what_did_not_hold_and_the_last_line(report):
-    stream = io.StringIO()
-    print_report(report, Console(file=stream, width=120), quiet=True)
-    lines = stream.getvalue().splitlines()
+    lines = plain(report_renderables(report, quiet=True)).splitlines()
     assert lines[0] == "products: FAILED mean nDCG@10 >= 0.80: The mean over 3 queries is too low."
     assert lines[1].startswith("products: ERROR every")
     assert len(lines) == 3
+
+
+def test_no_line_ends_in_blanks(report):
+    assert all(line == line.rstrip() for line in plain_report(report).splitlines())
 
 
 def test_long_rankings_and_many_missing_documents_are_counted_not_dropped(red_shoes):
