@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.connections import Connections, Door
-from harness.errors import UsageError
+from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.execution import FinishedSuite, Progress, RunOptions, SuiteExecution
 from harness.gate import exit_status
 from harness.model import Report, Suite, SuiteReport
@@ -73,7 +73,16 @@ def run_with(
     check_requests(suites, options.request)
     asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]
     doors = dict(zip((suite.path for suite in asked), connections.open_all(asked), strict=True))
-    return [_run_through(doors.get(suite.path), suite, options, environ, progress) for suite in suites]
+    runs: list[FinishedSuite] = []
+    problems: list[Problem] = []
+    for suite in suites:
+        try:
+            runs.append(_run_through(doors.get(suite.path), suite, options, environ, progress))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise SuiteError(problems)
+    return runs
 
 
 def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:

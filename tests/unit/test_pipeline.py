@@ -1,0 +1,208 @@
+"""Suites from files to a report, with the real loader, over a search that needs no server."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+import harness
+import harness.search
+from harness.errors import EngineUnreachable, HarnessError, InputError, SuiteError, UsageError
+from harness.model import Engine, Outcome, Status
+from harness.pipeline import RunOptions, collect_suites, run_suite, run_suites
+from harness.search.testing import FakeSearch
+from harness.suites import load_suite
+
+DAY = date(2026, 6, 1)
+
+
+def suite_text(name, *, cluster="default", body="", tag="head", threshold='"mean P@1 >= 0.5"'):
+    return f"""\
+suite: {name}
+target: {{cluster: {cluster}, index: products}}
+request:
+  query: {{match: {{title: "{{{{text}}}}"}}}}
+measures: ["P@1"]
+thresholds: [{threshold}]
+queries:
+  - {{id: q-{name}, text: query of {name}, tags: [{tag}], judgments: {{a: 1}}}}
+{body}"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "harness.toml").write_text(
+        '[clusters.default]\nurl = "http://one:9200"\n[clusters.away]\nurl = "http://away:9200"\n'
+    )
+    return tmp_path
+
+
+def write(folder, name, **fields):
+    path = folder / f"{name}.relevance.yaml"
+    path.write_text(suite_text(name, **fields))
+    return path
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """What every cluster but the one named away answers with."""
+    fake = FakeSearch({f"q-{name}": ["a", "b"] for name in ("one", "two", "far")} | {"q-bad": ["b", "a"]})
+
+    def open_search(cluster, environ, *, engine=None, client=None):
+        if "away" in (cluster.url or ""):
+            raise EngineUnreachable("http://away:9200 does not answer")
+        return fake
+
+    monkeypatch.setattr(harness.search, "open_search", open_search)
+    return fake
+
+
+def run(*paths, environ=None, progress=None, **options):
+    return run_suites(list(paths), RunOptions(today=DAY, **options), environ=environ or {}, progress=progress)
+
+
+def test_suites_run_in_their_order_and_make_one_report(folder, search):
+    report = run(write(folder, "two"), write(folder, "one"))
+    assert [suite.name for suite in report.suites] == ["two", "one"]
+    assert [request.query for request in search.requests] == ["q-two", "q-one"]
+    assert (report.exit_status, report.harness) == (0, harness.__version__)
+    created = datetime.fromisoformat(report.created)
+    assert created.tzinfo == UTC
+    assert search.closed
+
+
+def test_a_shortfall_is_exit_status_1(folder, search):
+    report = run(write(folder, "one"), write(folder, "bad"))
+    assert [suite.verdicts[0].status for suite in report.suites] == [Status.PASSED, Status.FAILED]
+    assert report.exit_status == 1
+
+
+def test_an_engine_that_is_away_fails_its_suites_and_no_others(folder, search):
+    report = run(write(folder, "far", cluster="away"), write(folder, "bad"), write(folder, "one"))
+    far, bad, one = report.suites
+    assert (far.queries[0].outcome, far.verdicts[0].status) == (Outcome.ERROR, Status.ERROR)
+    assert far.queries[0].reason == "engine error: http://away:9200 does not answer"
+    assert (far.engine, far.cluster) == (Engine("not reached"), "away")
+    assert (bad.verdicts[0].status, one.verdicts[0].status) == (Status.FAILED, Status.PASSED)
+    assert report.exit_status == 3
+
+
+def test_a_suite_without_thresholds_gates_nothing_and_says_so(folder, search):
+    report = run(write(folder, "bad", threshold=""))
+    assert report.exit_status == 0
+    assert "no thresholds: nothing was gated" in report.suites[0].notes
+
+
+def test_a_folder_stands_for_its_suites_and_each_runs_once(folder, search):
+    one = write(folder, "one")
+    (folder / "deep").mkdir()
+    two = write(folder / "deep", "two")
+    (folder / "other.yaml").write_text("not: a suite")
+    assert collect_suites([folder, one, folder / "deep"]) == [two, one]
+    assert [suite.name for suite in run(folder, one).suites] == ["two", "one"]
+
+
+@pytest.mark.parametrize("paths", [[], ["empty"]])
+def test_nothing_to_run_is_an_error(folder, paths):
+    (folder / "empty").mkdir()
+    with pytest.raises(UsageError, match="found no suite"):
+        collect_suites([folder / path for path in paths])
+
+
+def test_the_problems_of_all_suites_are_told_before_anything_runs(folder, search):
+    good = write(folder, "one")
+    bad = write(folder, "two", threshold='"mean P@1 >= 7"')
+    worse = write(folder, "far", body="surprise: 1\n")
+    with pytest.raises(SuiteError) as caught:
+        run(good, bad, worse)
+    assert {problem.path for problem in caught.value.problems} == {str(bad), str(worse)}
+    assert search.requests == []
+
+
+def test_a_missing_file_is_a_suite_error_that_names_it(folder, search):
+    with pytest.raises(InputError, match=r"nowhere\.relevance\.yaml"):
+        run(folder / "nowhere.relevance.yaml")
+
+
+def test_an_unknown_tag_or_request_or_cluster_stops_the_run_before_it_begins(folder, search):
+    one, far = write(folder, "one"), write(folder, "far", cluster="defualt")
+    for options, sentence in [
+        ({"tags": ("haed",)}, "did you mean 'head'"),
+        ({"request": "candidate"}, "found no request 'candidate'"),
+        ({}, "defualt"),
+    ]:
+        with pytest.raises(UsageError, match=sentence):
+            run(one, far, **options)
+    assert search.requests == []
+
+
+def test_a_tag_of_one_suite_leaves_the_others_unasked(folder, search):
+    report = run(write(folder, "one"), write(folder, "far", cluster="away", tag="tail"), tags=("head",))
+    one, far = report.suites
+    assert (one.deselected, len(one.queries)) == (0, 1)
+    assert (far.deselected, far.queries, far.verdicts) == (1, (), ())
+    assert far.engine == Engine("not asked")
+    assert report.exit_status == 0
+
+
+def test_a_suite_whose_queries_are_all_skipped_is_not_asked_and_does_not_pass(folder, search):
+    path = folder / "one.relevance.yaml"
+    path.write_text(suite_text("one").replace("tags: [head]", "skip: {reason: winter}"))
+    report = run(path)
+    assert search.requests == []
+    assert report.suites[0].queries[0].outcome is Outcome.SKIPPED
+    assert report.suites[0].verdicts[0].status is Status.FAILED
+    assert report.exit_status == 1
+
+
+def test_variables_are_resolved_and_hidden(folder, search):
+    path = write(folder, "one", threshold='"mean P@1 >= ${LEAST}"')
+    path.write_text(path.read_text().replace("query of one", '"${PHRASE}"'))
+    report = run(path, environ={"LEAST": "0.75", "PHRASE": "unreleased product"})
+    [suite] = report.suites
+    assert search.requests[0].body["query"] == {"match": {"title": "unreleased product"}}
+    assert "unreleased" not in repr(report)
+    assert suite.queries[0].text == "${PHRASE}"
+    assert (suite.verdicts[0].required, suite.verdicts[0].id) == (0.75, "mean-P-1-ge-LEAST")
+    assert "required >= 0.75" in suite.verdicts[0].reason
+    with pytest.raises(SuiteError, match="LEAST"):
+        run(path, environ={"PHRASE": "x"})
+
+
+def test_ids_are_the_same_with_and_without_an_environment(folder):
+    from harness.selection import gated_thresholds
+
+    path = write(folder, "one", threshold='"mean P@1 >= ${LEAST:-0.5}", "95% P@1 >= 0"')
+    collected = load_suite(path, None)
+    loaded = load_suite(path, {"LEAST": "0.25"})
+    ids = [gated.id for gated in gated_thresholds(collected)]
+    assert ids == [gated.id for gated in gated_thresholds(loaded)]
+    assert ids == ["mean-P-1-ge-LEAST-0.5", "95pct-P-1-ge-0"]
+
+
+def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
+    import harness.execution
+
+    def over(self, search):
+        raise SuiteError.at(self.suite.path, 3, 1, f"wrong in {self.suite.name}")
+
+    monkeypatch.setattr(harness.execution.SuiteExecution, "over", over)
+    with pytest.raises(SuiteError) as caught:
+        run(write(folder, "one"), write(folder, "two"))
+    assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]
+
+
+def test_a_loaded_suite_runs_over_a_connection_that_is_open(folder, search):
+    suite = load_suite(write(folder, "one"), {})
+    report = run_suite(suite, search, RunOptions(today=DAY))
+    assert report.verdicts[0].status is Status.PASSED
+    assert report.cluster == "default"
+    assert not search.closed
+    with pytest.raises(UsageError, match="no query has the tag"):
+        run_suite(suite, search, RunOptions(tags=("x",)))
+
+
+def test_no_mistake_is_anything_but_a_harness_error(folder, search):
+    (folder / "harness.toml").write_text("[clusters")
+    with pytest.raises(HarnessError) as caught:
+        run(write(folder, "one"))
+    assert caught.value.exit_status == 2
