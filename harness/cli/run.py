@@ -55,6 +55,10 @@ def command(
     the cluster that it names. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
+    if url and embedded:
+        raise click.UsageError("--url and --embedded name two engines; give one of them")
+    if engine_version and not embedded:
+        raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
     from harness.pipeline import RunOptions
 
     options = RunOptions(

@@ -96,8 +96,8 @@ def test_an_engine_that_is_down_is_3_and_no_traceback(harness: Command) -> None:
     [
         (("--tag", "heed"), "did you mean 'head'"),
         (("--request", "other"), "other"),
-        (("--url", NOBODY, "--embedded"), "both a URL and the embedded engine"),
-        (("--engine-version", "3.8"), "for the embedded engine only"),
+        (("--url", NOBODY, "--embedded"), "--url and --embedded name two engines"),
+        (("--engine-version", "3.8"), "give --embedded too"),
     ],
 )
 def test_what_no_suite_has_is_2(harness: Command, words: tuple[str, ...], said: str) -> None:
