@@ -7,6 +7,7 @@ how often a suite ran, in whichever process.
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 from collections import Counter
@@ -16,14 +17,19 @@ from pathlib import Path
 
 import pytest
 
-import harness.pipeline
-import harness.report.html
-import harness.report.json
-import harness.report.terminal
-import harness.search.opening
-
-# pytester forgets the modules that an inner run was the first to import. These are imported here, once for all tests.
-HEAVY = (harness.pipeline, harness.report.html, harness.report.json, harness.report.terminal, harness.search.opening)
+# pytester forgets the modules that an inner run was the first to import, and some cannot be loaded twice.
+for _name in (
+    "harness.api",
+    "harness.report.html",
+    "harness.report.json",
+    "harness.report.terminal",
+    "harness.runner",
+    "harness.search.fixtures",
+    "harness.search.opening",
+    "harness.suites.loading",
+    "harness.suites.requests",
+):
+    importlib.import_module(_name)
 
 ROOT = {"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}
 
