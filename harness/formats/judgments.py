@@ -76,7 +76,7 @@ def _read_carefully(path: Path, name: str, grade_names: Mapping[str, float]) -> 
             judged[record.document] = grade
     if twice:
         _tell_duplicates(path, twice, findings)
-    findings.raise_any()
+    findings.raise_any(path)
     return judgments
 
 

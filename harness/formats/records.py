@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,16 +64,17 @@ class Findings:
         if len(self.problems) >= MOST_PROBLEMS:
             self.others += 1
             return
-        excerpt = Source(self.name, "\n" * (line - 1) + text).excerpt(line, column) if text else ""
+        excerpt = excerpt_of(line, column, text) if text else ""
         self.problems.append(Problem(self.name, line, column if line else 0, message, excerpt))
 
-    def raise_any(self) -> None:
+    def raise_any(self, path: Path) -> None:
         """
-        Fail where anything was found.
+        Fail where anything was found in the file *path*.
 
         Raises:
-            FormatError: With all that was found.
+            FormatError: With all that was found, each with its line.
         """
+        self.problems = with_excerpts(path, self.problems)
         if self.others:
             count = len(self.problems) + self.others
             self.problems.append(
@@ -81,6 +82,27 @@ class Findings:
             )
         if self.problems:
             raise FormatError(self.problems)
+
+
+def with_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
+    """The problems of a file of text, those without an excerpt with their line, which is read again for that."""
+    wanted = {problem.line for problem in problems if problem.line and not problem.excerpt}
+    if not wanted or form_of(path) is Form.PARQUET:
+        return problems
+    with open_bytes(path, problems[0].path) as file:
+        numbered = zip(range(1, max(wanted) + 1), file, strict=False)
+        lines = {number: line.decode(errors="replace").rstrip("\r\n") for number, line in numbered if number in wanted}
+    return [
+        replace(problem, excerpt=excerpt_of(problem.line, problem.column, lines[problem.line]))
+        if problem.line in lines
+        else problem
+        for problem in problems
+    ]
+
+
+def excerpt_of(line: int, column: int, text: str) -> str:
+    """The excerpt of one line, whose text is known."""
+    return Source("", "\n" * (line - 1) + text).excerpt(line, column)
 
 
 def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:

@@ -68,7 +68,7 @@ def _read_carefully(path: Path, name: str) -> dict[str, StoredRanking]:
             ranked[record.document] = score
     if twice:
         _tell_duplicates(path, twice, findings)
-    findings.raise_any()
+    findings.raise_any(path)
     return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
 
 

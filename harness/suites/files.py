@@ -46,8 +46,9 @@ class SuiteFiles:
 
     def _refusal(self, path: Path) -> str | None:
         try:
-            if not path.resolve().is_relative_to(self.root.resolve()):
-                return f"is outside of the suite's root, the folder {self.root}"
+            root = self.root.resolve()
+            if not path.resolve().is_relative_to(root):
+                return f"is outside of the suite's root, the folder {root}"
             if not path.exists():
                 return f"does not exist; looked for it at {path}"
             return None if path.is_file() else "is not a file"

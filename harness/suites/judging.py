@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from harness.errors import InputError, Problem
 from harness.formats.judgments import judgment_lines, query_line, read_judgments
+from harness.formats.records import with_excerpts
 from harness.model import Mark, Query
 from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile
@@ -78,7 +79,7 @@ class Judgments:
         shown = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
         message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
-        self.problems.extend([Problem(file.name, line, 1 if line else 0, message)])
+        self._tell(file, [Problem(file.name, line, 1 if line else 0, message)])
 
     def _tell_twice(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
         wanted = set(twice)
@@ -87,10 +88,15 @@ class Judgments:
             for pair, line in judgment_lines(earlier.path, wanted, name=earlier.name).items():
                 first.setdefault(pair, Mark(earlier.name, line, 1))
         here = judgment_lines(file.path, wanted, name=file.name)
+        told = []
         for query, document in twice[:_MOST_TOLD]:
             place = self.inline.get((query, document)) or first.get((query, document), Mark(file.name))
             message = f"document {document!r} is judged twice for query {query!r}, first at {place}"
-            self.problems.extend([Problem(file.name, here.get((query, document), 0), 1, message)])
+            told.append(Problem(file.name, here.get((query, document), 0), 1, message))
         if len(twice) > _MOST_TOLD:
             more = f"{len(twice)} documents are judged twice, of which the first {_MOST_TOLD} are told"
-            self.problems.extend([Problem(file.name, 0, 0, more)])
+            told.append(Problem(file.name, 0, 0, more))
+        self._tell(file, told)
+
+    def _tell(self, file: NamedFile, problems: list[Problem]) -> None:
+        self.problems.extend(with_excerpts(file.path, problems))

@@ -174,7 +174,7 @@ class _Assembly:
 
     def _target(self) -> Any:
         target = read_target(self.reading)
-        if self._is_whole("target", "request", "requests"):
+        if self._is_whole("target", "index", "fixture", "request", "requests"):
             check_indexes(target, self._templates.values(), self.reading)
         return target
 

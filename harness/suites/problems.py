@@ -27,6 +27,10 @@ class Problems:
         if problem not in self.found:
             self.found.append(problem)
 
+    def without_excerpt(self, mark: Mark, message: str) -> None:
+        """Note a problem whose line holds what must not be printed."""
+        self.found.append(Problem(mark.path, mark.line, mark.column, message))
+
     def inside(self, scalar: Written, offset: int, message: str) -> None:
         """Note a problem at the character *offset* of a scalar, or at its begin where its text is not the file's."""
         begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)

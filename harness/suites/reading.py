@@ -15,7 +15,7 @@ from harness.sources import read_source
 from harness.suites.composing import compose
 from harness.suites.nodes import ListNode, MappingNode, Node, describe
 from harness.suites.problems import Problems
-from harness.suites.shape import SuiteShape
+from harness.suites.shape import SuiteShape, UnknownKey
 from harness.suites.variables import Variables
 
 MOST_BYTES = 16 * 2**20
@@ -27,8 +27,8 @@ class Reading:
     """
     A suite file as far as it could be read.
 
-    *broken* names the top keys below which something is wrong: what is there is not complete, and checks that need all
-    of it would blame the wrong line.
+    *broken* names the top keys below which something is wrong, and those that were misspelt: what is there is not
+    complete, and checks that need all of it would blame the wrong line.
     """
 
     shape: SuiteShape
@@ -76,20 +76,22 @@ def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
 
 def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
     """The shape of what is right; what is wrong is left out of it and told."""
-    unknown: list[tuple[Mark, str]] = []
+    unknown: list[UnknownKey] = []
+    failures: list[Any] = []
     try:
-        return SuiteShape.model_validate(root, context=unknown), frozenset()
+        shape = SuiteShape.model_validate(root, context=unknown)
     except ValidationError as error:
         failures = error.errors(include_url=False)
-    finally:
-        for mark, message in unknown:
-            problems.at(mark, message)
+    for key in unknown:
+        problems.at(key.mark, str(key))
+    misspelt = frozenset(key.meant for key in unknown if key.meant)
+    if not failures:
+        return shape, misspelt
     for failure in failures:
         _tell(failure, problems)
-    broken = {str(failure["loc"][0]) for failure in failures}
-    return SuiteShape.model_validate(_without(root, [failure["loc"] for failure in failures]), context=[]), frozenset(
-        broken
-    )
+    broken = misspelt.union(str(failure["loc"][0]) for failure in failures)
+    sound = _without(root, [failure["loc"] for failure in failures])
+    return SuiteShape.model_validate(sound, context=[]), broken
 
 
 def _tell(failure: Any, problems: Problems) -> None:

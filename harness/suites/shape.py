@@ -7,12 +7,13 @@ place of a suite to tell (grade names, tags, placeholders) is checked after them
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from harness.model import GainKind, Mark, Profile
-from harness.spelling import did_you_mean
+from harness.spelling import did_you_mean, nearest
 from harness.suites.leaves import (
     Day,
     Grade,
@@ -28,6 +29,23 @@ from harness.suites.leaves import (
     refuse,
 )
 from harness.suites.nodes import ListNode, MappingNode, Node, describe
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key that its mapping does not have."""
+
+    mark: Mark
+    key: str
+    known: tuple[str, ...]
+
+    @property
+    def meant(self) -> str | None:
+        """The key that was probably meant."""
+        return nearest(self.key, self.known)
+
+    def __str__(self) -> str:
+        return f"unknown key {self.key!r}, expected {', '.join(self.known)}{did_you_mean(self.key, self.known)}"
 
 
 class Shape(BaseModel):
@@ -47,13 +65,12 @@ class Shape(BaseModel):
         if not isinstance(node, MappingNode):
             refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
         kept = MappingNode(node.mark)
-        unknown: list[tuple[Mark, str]] = info.context if isinstance(info.context, list) else []
+        unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
         for key, value in node.items():
             if key in known:
                 kept[key] = value
             else:
-                expected = f"expected {', '.join(known)}{did_you_mean(key, known)}"
-                unknown.append((key.mark, f"unknown key {str(key)!r}, {expected}"))
+                unknown.append(UnknownKey(key.mark, str(key), tuple(known)))
         return kept
 
 

@@ -15,10 +15,10 @@ def read_target(reading: Reading) -> Target:
     shape = reading.shape.target
     if shape is None:
         return Target(mark=reading.root.mark)
-    if isinstance(shape.cluster, Written) and "://" in shape.cluster:
-        sentence = url_problem(shape.cluster)
-        if sentence and not shape.cluster.unset:
-            reading.problems.at(shape.cluster.mark, sentence)
+    if isinstance(shape.cluster, Written) and not shape.cluster.unset:
+        sentence = url_problem(shape.cluster) if _is_address(shape.cluster) else None
+        if sentence:
+            reading.problems.without_excerpt(shape.cluster.mark, sentence)
     if isinstance(shape.engine, Written) and not shape.engine.unset:
         sentence = engine_problem(shape.engine)
         if sentence:
@@ -40,3 +40,8 @@ def check_indexes(target: Target, templates: Iterable[RequestTemplate], reading:
             message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
             reading.problems.at(target.mark, message)
             return
+
+
+def _is_address(cluster: str) -> bool:
+    """Whether it is no name: a name has neither, and what has an @ may hold a login."""
+    return "://" in cluster or "@" in cluster

@@ -22,7 +22,10 @@ def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
     line, column = mark.line + 1, mark.column + 1
     found = str(getattr(error, "problem", "") or "")
     opened = getattr(error, "context_mark", None)
-    line, column, sentence = _sentence(found, str(getattr(error, "context", "") or ""), opened, line, column)
+    context = str(getattr(error, "context", "") or "")
+    if source.line(line)[column - 1 : column] == "\t" or "tab" in found:
+        return source.problem(line, column, "found a tab; YAML indents with blanks only")
+    line, column, sentence = _sentence(found, context, opened, line, column)
     return source.problem(line, column, sentence + _hint(source, line, column))
 
 
@@ -39,18 +42,16 @@ def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, col
     if "flow mapping" in context or "flow sequence" in context:
         bracket = "{" if "mapping" in context else "["
         closing = "}" if bracket == "{" else "]"
-        where = f", opened in line {opened.line + 1}, column {opened.column + 1}" if opened else ""
-        return line, column, f"expected ',' or '{closing}' here, as '{bracket}'{where} is not closed"
+        where = f" of line {opened.line + 1}, column {opened.column + 1}" if opened else ""
+        return line, column, f"expected ',' or '{closing}' here, as the '{bracket}'{where} is not closed"
     if "quoted scalar" in context and opened:
         return opened.line + 1, opened.column + 1, "the quote that is opened here is not closed"
-    if "tab" in found or "'\\t'" in found:
-        return line, column, "found a tab; YAML indents with blanks only"
     if "cannot start any token" in found:
         return line, column, "found a character that no value can begin with"
     if "mapping values are not allowed" in found:
         return line, column, "found ': ' inside a value; text that holds it is put in quotes"
     if "block scalar" in context:
-        return line, column, "text that begins with > or | is put in quotes"
+        return line, column, "found what cannot follow a > or | that begins a block of text"
     if "block mapping" in context or "block collection" in context:
         return line, column, "this line does not fit the ones above it; check the indentation and the quotes"
     return line, column, f"this is not YAML: {found or context}"
