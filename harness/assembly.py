@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.gate.aggregates import mean, median
+from harness.gate.sentences import listed
 from harness.metrics.gain import gain_of
 from harness.model import (
     Gain,
@@ -190,5 +191,5 @@ def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[
         notes.append(f"{judged} of {len(hits)} hits are judged ({judged / len(hits):.1%})")
     twice = [query.id for query in queries if query.duplicates]
     if twice:
-        notes.append(f"documents returned twice are counted once: {', '.join(twice)}")
+        notes.append(f"documents returned twice are counted once: {listed(twice)}")
     return notes

@@ -598,7 +598,12 @@ class MissingDocument:
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
-    """All that is known of one query after a run; *scores* maps a measure's text to its value, None for undefined."""
+    """
+    All that is known of one query after a run.
+
+    *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
+    returned or not.
+    """
 
     id: str
     text: str
@@ -631,7 +636,7 @@ class MeasureSummary:
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
-    """One suite, run once with one request."""
+    """One suite, run once with one request. *queries* hold those that were selected, *deselected* counts the others."""
 
     name: str
     path: str

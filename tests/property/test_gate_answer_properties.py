@@ -1,0 +1,103 @@
+"""Expectations and latencies agree with what brute force over every possible answer says."""
+
+import math
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.gate import decide
+from harness.model import (
+    Before,
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    HitCount,
+    InTop,
+    LatencyCondition,
+    Operator,
+    Query,
+    Ranking,
+    Run,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+
+DAY = date(2026, 6, 1)
+documents = st.sampled_from("abcdefgh")
+depths = st.integers(1, 6)
+operators = st.sampled_from(list(Operator))
+expectations = st.one_of(
+    st.builds(InTop, documents, st.integers(1, 9), st.booleans()),
+    st.builds(Before, documents, documents),
+    st.builds(HitCount, operators, st.integers(0, 12)),
+)
+percentiles = st.sampled_from([50, 95, 99, 100])
+
+
+def decide_one(condition, responses, *, depth=10, xfail=None):
+    """The verdict of a condition: on the query q if it is an expectation, on all queries if it is not."""
+    threshold = Threshold("threshold", condition, xfail=xfail)
+    of_query = not isinstance(condition, LatencyCondition)
+    queries = tuple(Query(name, name, thresholds=(threshold,) if of_query else ()) for name in responses)
+    thresholds = () if of_query else (threshold,)
+    suite = Suite("s", "s", Target(), {}, (), queries, thresholds, depth=depth)
+    present = {name: response for name, response in responses.items() if response is not None}
+    [verdict] = decide(suite, Run(present, Engine("fake")), [], today=DAY)
+    return verdict
+
+
+def ranking(ids, **fields):
+    return Ranking(tuple(Hit(id) for id in ids), **fields)
+
+
+@given(st.permutations("abcdefgh"), st.integers(0, 8), depths, st.builds(InTop, documents, st.integers(1, 9)))
+def test_in_top_decides_exactly_where_the_whole_ranking_leaves_no_doubt(order, matching, depth, condition):
+    """The engine has *matching* documents in *order*, and returns the first *depth* of them."""
+    whole = order[:matching]
+    returned = whole[:depth]
+    for negated in (False, True):
+        verdict = decide_one(InTop(condition.document, condition.k, negated), {"q": ranking(returned)}, depth=depth)
+        truth = (condition.document in whole[: condition.k]) != negated
+        if verdict.status is Status.ERROR:
+            assert condition.k > depth == len(returned)
+            assert condition.document not in returned
+        else:
+            assert (verdict.status is Status.PASSED) == truth
+
+
+@given(operators, st.integers(0, 12), st.integers(0, 12))
+def test_a_lower_bound_decides_exactly_what_every_possible_total_agrees_on(operator, required, least):
+    condition = HitCount(operator, required)
+    bound = decide_one(condition, {"q": ranking("", total=least, total_is_lower_bound=True)}).status
+    possible = {decide_one(condition, {"q": ranking("", total=total)}).status for total in range(least, least + 30)}
+    assert bound is (possible.pop() if len(possible) == 1 else Status.ERROR)
+
+
+@given(expectations, st.sampled_from(list(FailureKind)), st.booleans(), st.booleans())
+def test_an_expectation_of_a_query_without_a_ranking_is_an_error_always(condition, kind, absent, expected):
+    response = None if absent else Failure(kind, "why")
+    verdict = decide_one(condition, {"q": response}, xfail=Waiver("expected") if expected else None)
+    assert verdict.status is Status.ERROR
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), percentiles, st.floats(0, 1e6))
+def test_a_percentile_is_the_least_time_that_enough_queries_do_not_exceed(times, percentile, limit):
+    responses = {f"q{number}": ranking("", took=time) for number, time in enumerate(times)}
+    verdict = decide_one(LatencyCondition(percentile, limit), responses)
+    enough = [time for time in times if sum(other <= time for other in times) * 100 >= percentile * len(times)]
+    assert verdict.observed == min(enough)
+    assert math.isclose(verdict.required, limit)
+    assert (verdict.status is Status.PASSED) == (min(enough) <= limit + 1e-9)
+    assert bool(verdict.blamed) == (verdict.status is Status.FAILED)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), min_size=1, max_size=20), percentiles)
+def test_a_latency_with_a_time_missing_is_an_error(times, percentile):
+    responses = {f"q{number}": ranking("", took=time) for number, time in enumerate(times)}
+    verdict = decide_one(LatencyCondition(percentile, 1000.0), responses)
+    assert (verdict.status is Status.ERROR) == (None in times)
