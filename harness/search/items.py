@@ -58,12 +58,17 @@ def _error(error: Json, status: int | None) -> Failure:
     causes = list(walk_causes(error))
     kinds = {str(cause.get("type")) for cause in causes}
     reason = reason_of(error)
-    if kinds & OUT_OF_TIME or any(cause.get("timed_out") is True for cause in causes):
+    if kinds & OUT_OF_TIME or any(map(_is_timeout, causes)):
         return Failure(FailureKind.TIMEOUT, reason, status)
     partial = isinstance(error, Mapping) and error.get("reason") == "Partial shards failure"
     if partial or kinds & NO_SHARD or _no_shard_left(error):
         return Failure(FailureKind.SHARDS, f"{_failed_places(error)}{reason}", status)
     return Failure(FailureKind.ERROR, reason, status)
+
+
+def _is_timeout(cause: Mapping[str, Any]) -> bool:
+    """Elasticsearch says it in a member, OpenSearch in words; both may give it the status of another error."""
+    return cause.get("timed_out") is True or cause.get("reason") == "Time exceeded"
 
 
 def _no_shard_left(error: Json) -> bool:

@@ -136,6 +136,12 @@ class TestFailure:
         assert failure(item).kind is FailureKind.TIMEOUT
         assert not retriable(read_item(item), item)
 
+    def test_a_timeout_is_one_where_only_its_words_say_so(self) -> None:
+        cause = {"type": "query_phase_execution_exception", "reason": "Time exceeded"}
+        error = {"type": "search_phase_execution_exception", "reason": "all shards failed", "root_cause": [cause]}
+
+        assert failure({"error": error, "status": 500}).kind is FailureKind.TIMEOUT
+
     def test_a_failed_shard_is_named_with_its_reason(self) -> None:
         cause = {
             "type": "script_exception",

@@ -1,0 +1,129 @@
+"""
+The engines that tests of real engines run on.
+
+RELEVANCE_TEST_ELASTICSEARCH holds URLs, comma separated; RELEVANCE_TEST_OPENSEARCH one, without which the embedded node
+is started. What is not there is skipped with its reason, or fails where RELEVANCE_TEST_REQUIRED=1.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from harness.errors import EngineStartError
+from harness.model import Cluster
+from harness.search import open_search
+from harness.search.engine import EngineSearch
+
+EMBEDDED = "opensearch"
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip the test, or fail it where nothing may be missing."""
+    if os.environ.get("RELEVANCE_TEST_REQUIRED") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def stated_urls() -> list[str]:
+    """The Elasticsearch servers that the environment names."""
+    return [url.strip() for url in os.environ.get("RELEVANCE_TEST_ELASTICSEARCH", "").split(",") if url.strip()]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `engine_url` runs once on each engine."""
+    if "engine_url" in metafunc.fixturenames:
+        marks = [pytest.mark.cluster]
+        servers = [pytest.param(url, id=f"elasticsearch{n}", marks=marks) for n, url in enumerate(stated_urls())]
+        absent = pytest.param(None, id="elasticsearch", marks=marks)
+        embedded = pytest.param(EMBEDDED, id=EMBEDDED, marks=[pytest.mark.embedded])
+        metafunc.parametrize("engine_url", [*(servers or [absent]), embedded], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_urls() -> list[str]:
+    """Elasticsearch servers, at least one."""
+    return stated_urls() or missing("RELEVANCE_TEST_ELASTICSEARCH names no server")
+
+
+@pytest.fixture(scope="session")
+def opensearch_url() -> Iterator[str]:
+    """An OpenSearch: the one that the environment names, or the embedded node."""
+    stated = os.environ.get("RELEVANCE_TEST_OPENSEARCH")
+    if stated:
+        yield stated
+        return
+    from harness.engines.embedded import start
+
+    try:
+        node = start()
+        url = node.__enter__().url
+    except EngineStartError as error:
+        missing(str(error))
+    try:
+        yield url
+    finally:
+        node.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def engine_url(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn."""
+    if request.param is None:
+        missing("RELEVANCE_TEST_ELASTICSEARCH names no server")
+    return str(request.getfixturevalue("opensearch_url") if request.param == EMBEDDED else request.param)
+
+
+@pytest.fixture
+def search(engine_url: str) -> Iterator[EngineSearch]:
+    """An open door to each engine in turn."""
+    with open_search(Cluster("test", url=engine_url, timeout=30.0), {}) as door:
+        assert isinstance(door, EngineSearch)
+        yield door
+
+
+@pytest.fixture
+def call(search: EngineSearch) -> Callable[..., Any]:
+    """Sends anything to the engine, for what a test has to set up by itself."""
+    import json
+
+    def send(method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        answer = search.connection.perform(method, path, body=data)
+        assert answer.status < 300, answer.body
+        return json.loads(answer.body) if answer.body else None
+
+    return send
+
+
+@pytest.fixture
+def index(call: Callable[..., Any], search: EngineSearch) -> Iterator[Callable[..., str]]:
+    """Makes indexes with documents, and removes them."""
+    made: list[str] = []
+
+    def make(documents: dict[str, Any], *, mappings: Any = None, settings: Any = None) -> str:
+        name = f"relevance-test-{uuid.uuid4().hex[:12]}"
+        made.append(name)
+        call("PUT", f"/{name}", {"mappings": mappings or {}, "settings": {"number_of_replicas": 0, **(settings or {})}})
+        for identity, document in documents.items():
+            call("PUT", f"/{name}/_doc/{identity}", document)
+        call("POST", f"/{name}/_refresh")
+        return name
+
+    yield make
+    for name in made:
+        search.connection.perform("DELETE", f"/{name}")
+
+
+@pytest.fixture(scope="session")
+def cranfield() -> Path:
+    """The folder of the Cranfield collection."""
+    folder = os.environ.get("RELEVANCE_TEST_CRANFIELD")
+    if not folder:
+        missing("RELEVANCE_TEST_CRANFIELD names no folder")
+    return Path(folder)
