@@ -90,12 +90,13 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class SuiteView:
-    """All that the page shows of one suite."""
+    """All that the page shows of one suite; *held_by_queries* are folded away."""
 
     anchor: str
     suite: SuiteReport
     status: Status
-    verdicts: tuple[VerdictView, ...]
+    foremost: tuple[VerdictView, ...]
+    held_by_queries: tuple[VerdictView, ...]
     measures: tuple[MeasureView, ...]
     queries: tuple[QueryView, ...]
     outcomes: Mapping[Outcome, int]
@@ -132,9 +133,8 @@ def _suite_view(anchor: str, suite: SuiteReport, limits: Limits) -> SuiteView:
         anchor=anchor,
         suite=suite,
         status=_worst(suite.verdicts),
-        verdicts=tuple(
-            VerdictView(verdict, tuple((name, anchors.get(name)) for name in verdict.blamed)) for verdict in listed
-        ),
+        foremost=tuple(_verdict_view(verdict, anchors) for verdict in listed if not _is_held_by_query(verdict)),
+        held_by_queries=tuple(_verdict_view(verdict, anchors) for verdict in listed if _is_held_by_query(verdict)),
         measures=tuple(
             MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
             for summary in suite.summaries
@@ -144,6 +144,15 @@ def _suite_view(anchor: str, suite: SuiteReport, limits: Limits) -> SuiteView:
         tags=tags,
         left_out=tuple(_left_out(suite, queries, len(listed))),
     )
+
+
+def _is_held_by_query(verdict: Verdict) -> bool:
+    """A passed threshold of a single query: there may be hundreds of them, and nothing to look at."""
+    return verdict.query is not None and verdict.status is Status.PASSED
+
+
+def _verdict_view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
+    return VerdictView(verdict, tuple((name, anchors.get(name)) for name in verdict.blamed))
 
 
 def _worst(verdicts: Iterable[Verdict]) -> Status:

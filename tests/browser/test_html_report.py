@@ -170,10 +170,23 @@ def test_a_threshold_leads_to_its_queries_even_when_they_are_filtered_out(show, 
     assert "q2" in shown(page)
 
 
+def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
+    names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
+    suite = report.suites[0]
+    summaries = tuple(replace(suite.summaries[0], measure=name) for name in names)
+    queries = tuple(replace(one, scores=dict.fromkeys(names, 0.5)) for one in suite.queries)
+    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)), "#s1q2")
+    width = page.evaluate("document.documentElement.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator("tr.open .detail").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+
+
 def test_without_javascript_rankings_open_by_themselves(show, report):
     page = show(report, java_script_enabled=False)
     assert page.locator("form").is_hidden()
-    summary = page.locator("summary").first
+    summary = page.locator(".rankings summary").first
     summary.click()
     assert page.locator("details[open] .detail").is_visible()
 

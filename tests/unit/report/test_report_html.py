@@ -71,6 +71,12 @@ def test_a_ranking_stands_beside_its_ideal(report):
     assert len(page.all("span", **{"class": "grade unjudged"})) == 1
 
 
+def test_passed_thresholds_of_single_queries_are_folded_away(report):
+    page = Page(render(report))
+    assert "1 threshold of single queries that passed" in page.text
+    [_] = page.all("details", **{"class": "held"})
+
+
 def test_texts_from_outside_never_become_markup(report):
     suite = report.suites[0]
     query = replace(
@@ -152,7 +158,8 @@ def test_every_link_leads_somewhere_and_ids_are_unique(report):
 
 def test_without_javascript_everything_is_there_to_be_opened(report):
     page = Page(render(report))
-    assert len(page.all("details")) == len(report.suites[0].queries)
+    folded = len(page.all("details", **{"class": "held"}))
+    assert len(page.all("details")) == len(report.suites[0].queries) + folded
     assert all("hidden" in form for form in page.all("form"))
 
 
@@ -191,7 +198,7 @@ def test_thousands_of_queries_make_a_page_that_still_opens(report, suite):
     text = render(replace(report, suites=(large(suite, 5_000),)))
     page = Page(text)
     assert sum("data-outcome" in row for row in page.all("tr")) == 5_000
-    assert len(page.all("details")) == Limits().details
+    assert len(page.all("details")) == Limits().details + 1
     assert len(text) < 8_000_000
     assert "This page leaves out the rankings of 4,500 queries with better scores than those shown" in page.text
     assert "This page leaves out 4,501 thresholds that held" in page.text
