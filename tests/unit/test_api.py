@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import harness.api.evaluating
+import harness.search
 from harness.api import Relevance, SuiteRun, evaluate
 from harness.assembly import assemble
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
@@ -31,6 +32,7 @@ from harness.model import (
     Waiver,
 )
 from harness.scoring import score_run
+from harness.search.testing import FakeSearch
 from harness.thresholds import parse_threshold
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -262,3 +264,35 @@ def test_options_that_contradict_each_other_are_refused(options, sentence):
 
 def test_evaluate_is_at_hand_on_the_object_too():
     assert Relevance().evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=["P@1"]).mean("P@1") == 1.0
+
+
+SUITE = """\
+suite: small
+request: {query: {match: {title: "{{text}}"}}}
+measures: ["P@1"]
+thresholds: ["mean P@1 >= 0.5"]
+queries: [{id: q, text: shoe, judgments: {a: 1}}]
+target: {cluster: "http://one:9200", index: products}
+"""
+
+
+def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypatch):
+    opened = []
+
+    def open_search(cluster, environ, *, engine=None, client=None):
+        opened.append((cluster.url, client, FakeSearch({"q": ["a"]})))
+        return opened[-1][-1]
+
+    monkeypatch.setattr(harness.search, "open_search", open_search)
+    (tmp_path / "small.relevance.yaml").write_text(SUITE)
+    client = object()
+    with Relevance(tmp_path, environ={}) as relevance:
+        assert relevance.run("small.relevance.yaml").mean("P@1") == 1.0
+        relevance.run("small.relevance.yaml", locate=False).assert_thresholds()
+        relevance.run("small.relevance.yaml", url="http://two:9200")
+        relevance.run("small.relevance.yaml", client=client)
+        relevance.run("small.relevance.yaml", client=object())
+        assert [url for url, _, _ in opened] == ["http://one:9200", "http://two:9200"] + ["http://one:9200"] * 2
+        assert [given is client for _, given, _ in opened] == [False, False, True, False]
+        assert not any(search.closed for _, _, search in opened)
+    assert all(search.closed for _, _, search in opened)

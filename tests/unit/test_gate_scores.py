@@ -286,3 +286,10 @@ def test_an_exact_number_blames_the_farthest_on_either_side_first():
 def test_a_list_says_how_many_it_does_not_show(size, ending):
     values = {f"q{number}": number / 10 for number in range(size)}
     assert verdict_on("every P@10 >= 0.9", values).reason.endswith(ending)
+
+
+def test_on_the_very_edge_of_the_tolerance_every_digit_is_shown():
+    edge = 0.0019999989999999984
+    verdict = verdict_on("mean P@10 >= 0.002", {"a": edge})
+    assert verdict.status is Status.FAILED
+    assert "is 0.0019999989999999984, required >= 0.002" in verdict.reason
