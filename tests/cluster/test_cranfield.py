@@ -1,9 +1,8 @@
 """
 Cranfield on every engine at hand: the same scores from each, by command and by pytest, and those of `_rank_eval`.
 
-RELEVANCE_TEST_CRANFIELD names the folder of the collection. The embedded node is started in both versions;
-RELEVANCE_TEST_ELASTICSEARCH adds servers by URL, parted by commas. RELEVANCE_TEST_REQUIRED=1 makes what is not there
-a failure instead of a skip.
+The engines are OpenSearch, the embedded node in its older version, and the Elasticsearch servers that the environment
+names; see conftest.py.
 """
 
 import json
@@ -11,14 +10,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import requests
 
-from harness.engines import start, versions
+from harness.engines import start
 from harness.model import QueryReport, SuiteReport
 from harness.report.json import loads
 
@@ -32,28 +30,18 @@ EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Server:
-    """An engine that answers: *name* for messages, *embedded* where it has `_rank_eval`."""
+    """An engine that answers; *name* is for messages."""
 
     name: str
     url: str
-    embedded: bool = False
-
-
-def absent(reason: str) -> None:
-    """What a test needs is not there."""
-    if os.environ.get("RELEVANCE_TEST_REQUIRED") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    has_rank_eval: bool = False
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def make_suite(folder: Path, profile: str) -> Path:
-    collection = os.environ.get("RELEVANCE_TEST_CRANFIELD")
-    if not collection:
-        absent("RELEVANCE_TEST_CRANFIELD names no folder with the Cranfield collection")
+def make_suite(collection: Path, folder: Path, profile: str) -> Path:
     made = run("scripts/make-cranfield", collection, folder, "--profile", profile, "--depth", "11")
     assert made.returncode == 0, made.stderr
     return Path(made.stdout.strip())
@@ -81,17 +69,17 @@ def is_untied(query: QueryReport) -> bool:
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory) -> Path:
-    return make_suite(tmp_path_factory.mktemp("cranfield"), "standard")
+def suite(cranfield, tmp_path_factory) -> Path:
+    return make_suite(cranfield, tmp_path_factory.mktemp("cranfield"), "standard")
 
 
 @pytest.fixture(scope="module")
-def servers(suite) -> Iterator[list[Server]]:
-    """The embedded nodes, running, and the servers by URL."""
+def servers(suite, opensearch_url) -> Iterator[list[Server]]:
+    """All engines, running."""
     urls = [url.strip() for url in os.environ.get("RELEVANCE_TEST_ELASTICSEARCH", "").split(",") if url.strip()]
-    with ExitStack() as stack:
-        nodes = [Server(f"embedded {name}", stack.enter_context(start(name)).url, True) for name in versions()]
-        yield nodes + [Server(url, url) for url in urls]
+    with start("2.19") as node:
+        opensearch = [Server("opensearch", opensearch_url, True), Server("opensearch 2.19", node.url, True)]
+        yield opensearch + [Server(url, url) for url in urls]
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +101,8 @@ def test_every_engine_scores_untied_queries_alike(reports):
         ), name
 
 
-def test_elasticsearch_is_among_the_engines(servers):
-    if all(server.embedded for server in servers):
-        absent("RELEVANCE_TEST_ELASTICSEARCH names no server")
+def test_elasticsearch_is_among_the_engines(servers, elasticsearch_urls):
+    assert {server.url for server in servers} >= set(elasticsearch_urls)
 
 
 def test_pytest_scores_as_the_command_does(suite, servers, reports, tmp_path):
@@ -160,10 +147,10 @@ def rank_eval(suite: Path, server: Server, index: str) -> dict[str, float]:
     return {name: details["metric_score"] for name, details in answer["details"].items()}
 
 
-def test_the_rank_eval_profile_gives_the_numbers_of_rank_eval(servers, tmp_path):
-    suite = make_suite(tmp_path, "rank_eval")
-    nodes = [server for server in servers if server.embedded]
-    assert nodes
+def test_the_rank_eval_profile_gives_the_numbers_of_rank_eval(cranfield, servers, tmp_path):
+    suite = make_suite(cranfield, tmp_path, "rank_eval")
+    nodes = [server for server in servers if server.has_rank_eval]
+    assert len(nodes) == 2
     for server in nodes:
         report = report_of(suite, server)
         assert values(report) == pytest.approx(rank_eval(suite, server, report.index), abs=EXACT), server.name

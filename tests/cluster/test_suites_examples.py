@@ -1,0 +1,153 @@
+"""The example suites on real engines: what passes, what fails on purpose, and the same scores from each engine."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.model import Outcome, Report, Status, SuiteReport
+from harness.report.json import loads
+
+ROOT = Path(__file__).parents[2]
+FAILING = "suites/failing/products.failing.yaml"
+WAITING = {"query.bike", "query.thermos", "query.raincoat"}
+"""What the product suite expects to fail until the candidate request is live."""
+
+# nDCG@10 of the two requests, over all queries and by tag, as worked out beside the harness from the engines' answers.
+MEANS = {
+    "current": {"": 0.7058, "head": 0.8030, "vocabulary": 0.4995, "tail": 0.6408, "navigational": 0.9968},
+    "candidate": {"": 0.8701, "head": 0.9213, "vocabulary": 0.9123, "tail": 0.8081, "navigational": 0.9881},
+}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, check=False, cwd=ROOT, env=environ
+    )
+
+
+def harness_run(*words: str, status: int = 0) -> Report:
+    done = run("harness", "run", *words, "--allow-write", "--json")
+    assert done.returncode == status, done.stderr + done.stdout[-3000:]
+    return loads(done.stdout)
+
+
+def by_status(report: SuiteReport, *statuses: Status) -> set[str]:
+    """The queries, or the suite's thresholds, with a verdict of one of *statuses*."""
+    return {
+        f"query.{verdict.query}" if verdict.query else verdict.threshold
+        for verdict in report.verdicts
+        if verdict.status in statuses
+    }
+
+
+def means(report: SuiteReport) -> dict[str, float]:
+    tags = ["", *MEANS["current"]]
+    found = {}
+    for tag in tags:
+        scores = [query.scores["nDCG@10"] for query in report.queries if not tag or tag in query.tags]
+        found[tag] = sum(scores) / len(scores)
+    return found
+
+
+def test_the_folder_passes_as_the_readme_runs_it(engine_url):
+    lessons, products = harness_run("suites/", "--url", engine_url).suites
+    assert (lessons.name, products.name) == ("lessons", "products")
+    assert by_status(lessons, Status.XFAILED) == {"query.bad-first"}
+    assert by_status(products, Status.XFAILED) == WAITING | {"query.tent-under-100"}
+    for report in (lessons, products):
+        assert {verdict.status for verdict in report.verdicts} == {Status.PASSED, Status.XFAILED}
+    assert {query.id for query in products.queries if query.outcome is Outcome.ZERO_HITS} == {"thermos"}
+
+
+@pytest.mark.parametrize("request_name", ["current", "candidate"])
+def test_each_engine_gives_the_same_scores(engine_url, request_name):
+    """Ties are broken in the request, so that the order of indexing has no say."""
+    [report] = harness_run("suites/products.relevance.yaml", "--url", engine_url, "--request", request_name).suites
+    assert report.request == request_name
+    assert means(report) == pytest.approx(MEANS[request_name], abs=5e-5)
+
+
+def test_the_candidate_request_does_what_the_suite_waits_for(engine_url):
+    [report] = harness_run("suites/products.relevance.yaml", "--url", engine_url, "--request", "candidate").suites
+    assert by_status(report, Status.XPASSED) == WAITING
+    assert by_status(report, Status.FAILED, Status.ERROR) == set()
+
+
+def test_every_hit_is_judged_but_for_the_queries_judged_in_part(engine_url):
+    for name in MEANS:
+        [report] = harness_run("suites/products.relevance.yaml", "--url", engine_url, "--request", name).suites
+        unjudged = {q.id for q in report.queries if any(document.grade is None for document in q.ranking)}
+        assert unjudged == {"ski-clothes", "summer-running"}, name
+
+
+def test_the_lessons_are_the_worked_numbers(engine_url):
+    [report] = harness_run("suites/lessons.relevance.yaml", "--url", engine_url).suites
+    observed = {(verdict.query, verdict.threshold): verdict.observed for verdict in report.verdicts}
+    negative = "nDCG(gain={-1: -1, 0: 0, 1: 1, 2: 2, 3: 3})@4"
+    worked = {
+        ("graded", "CG(gain=linear)@6 = 11"): 11,
+        ("swapped", "CG(gain=linear)@6 = 11"): 11,
+        ("graded", "DCG(gain=linear)@6 >= 6.860"): 6.861,
+        ("swapped", "DCG(gain=linear)@6 < 6.654"): 6.653,
+        ("graded", "nDCG(gain=linear)@6 >= 0.960"): 0.961,
+        ("exponential", "DCG@5 >= 12.77"): 12.78,
+        ("exponential", "nDCG@5 >= 0.957"): 0.957,
+        ("bad-last", "nDCG(gain=linear)@4 = 1"): 1,
+        ("bad-last", f"{negative} < 0.80"): 0.798,
+        ("bad-first", f"{negative} < 0.265"): 0.264,
+        ("two-missing", "nDCG@5 < 0.723"): 0.723,
+        ("two-missing", "nDCG(missing=-1)@5 < 0.446"): 0.445,
+        ("one-restaurant", "nDCG@1 = 1"): 1,
+        ("one-restaurant", "R@5 = 0.2"): 0.2,
+        ("partly-judged", "Judged@6 = 0.5"): 0.5,
+        ("two-forgotten", "nDCG(gain=linear)@6 >= 0.785"): 0.785,
+    }
+    assert {name: observed[name] for name in worked} == pytest.approx(worked, abs=5.1e-3)
+
+
+def test_the_failing_suite_fails_in_the_ways_that_the_docs_show(engine_url):
+    [report] = harness_run(FAILING, "--url", engine_url, status=1).suites
+    assert by_status(report, Status.FAILED) == {
+        "mean nDCG@10 >= 0.80",
+        "every nDCG@10 >= 0.30",
+        "query.waterproof-jacket",
+        "query.bike",
+    }
+    assert by_status(report, Status.ERROR) == set()
+    [jackets] = [query for query in report.queries if query.id == "waterproof-jacket"]
+    assert (jackets.ranking[0].id, jackets.ranking[0].grade) == ("sku-3501", 0)
+    assert {missing.id: missing.rank for missing in jackets.missing}["sku-1201"] > 10
+
+
+def test_pytest_collects_the_folder_and_passes(engine_url):
+    done = run("pytest", "suites/", "-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "32 passed, 5 xfailed" in done.stdout
+    assert "failing" not in done.stdout
+
+
+def test_pytest_fails_the_suite_that_is_named(engine_url):
+    done = run("pytest", FAILING, "-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "4 failed, 3 passed" in done.stdout
+    assert "Waterproofing spray" in done.stdout
+
+
+def test_an_unexpected_pass_fails_where_pytest_is_strict(engine_url):
+    """This project's own pytest is: `xfail_strict`."""
+    options = ("--relevance-url", engine_url, "--relevance-allow-write", "--relevance-request", "candidate")
+    done = run("pytest", "suites/products.relevance.yaml", "-p", "no:cacheprovider", *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "3 failed" in done.stdout
+    assert "XPASS(strict)" in done.stdout
+
+
+@pytest.mark.embedded
+def test_the_older_embedded_node_passes_too():
+    reports = harness_run("suites/", "--embedded", "--engine-version", "2.19").suites
+    assert [report.engine.version for report in reports] == ["2.19.1", "2.19.1"]
+    assert means(reports[1]) == pytest.approx(MEANS["current"], abs=5e-5)
