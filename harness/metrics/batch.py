@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from harness.metrics.gain import gain_function
 from harness.model import Gain, GainKind
 
-__all__ = ["Batch", "Floats", "Numbers", "Positions", "gains_of_array", "order_within", "ranks_grouped"]
+__all__ = ["Batch", "Floats", "Numbers", "Positions", "distinct", "gains_of_array", "order_within", "ranks_grouped"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
@@ -147,7 +147,7 @@ def ranks_grouped(query: Numbers, counts: Numbers) -> Numbers:
 
 def _worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
     """The distinct gains, and for each grade which of them; there are few grades and many documents."""
-    levels, codes = _distinct(grades)
+    levels, codes = distinct(grades)
     worth = gain_function(gain)
     if gain.kind is GainKind.MAP or len(levels) < 1000:
         return np.array([worth(level) for level in levels.tolist()], np.float64), codes
@@ -156,7 +156,7 @@ def _worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
     return positive if gain.kind is GainKind.LINEAR else np.exp2(positive) - 1.0, codes
 
 
-def _distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
+def distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
     """The grades in use, in order, and for each document which of them."""
     if grades.dtype.kind != "i" or not len(grades) or int(grades.max()) - int(grades.min()) > 4096:
         levels, codes = np.unique(grades, return_inverse=True)

@@ -121,19 +121,19 @@ def assert_equal_paths(collection, unique=False, **options):
         }, measure
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(collection=collections(WHOLE | FRACTIONS), profile=PROFILES)
 def test_fractional_grades(collection, profile):
     assert_equal_paths(collection, profile=profile)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(collection=collections(WHOLE), profile=PROFILES)
 def test_negative_gains(collection, profile):
     assert_equal_paths(collection, gain=MAP, profile=profile)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(collection=collections(WHOLE | FRACTIONS))
 def test_rankings_known_to_hold_no_duplicates(collection):
     judgments, rankings = collection
@@ -149,7 +149,7 @@ def test_every_measure_of_the_batch_path_is_covered():
     assert {measure.name for measure in MEASURES} == set(BATCHED)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(collection=collections(WHOLE))
 def test_measures_together_give_what_each_gives_alone(collection):
     judgments, rankings = collection

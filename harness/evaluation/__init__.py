@@ -21,7 +21,7 @@ from harness.model import Gain, Measure, Profile
 if TYPE_CHECKING:
     from harness.metrics.batch import Batch
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "is_batched"]
 
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
@@ -131,7 +131,7 @@ def _columns(
     unique: bool,
 ) -> list[list[float | None]]:
     """The values of each measure, query by query."""
-    batched = [measure for measure in measures if _is_batched(measure, profile)]
+    batched = [measure for measure in measures if is_batched(measure, profile)]
     if not batched or not _pays(rankings):
         return [_one_by_one(rankings, judgments, measure, gain, profile) for measure in measures]
     from harness.metrics.lookup import look_up
@@ -145,7 +145,8 @@ def _columns(
     ]
 
 
-def _is_batched(measure: Measure, profile: Profile) -> bool:
+def is_batched(measure: Measure, profile: Profile) -> bool:
+    """Whether a measure has a formula for many queries at once, under a profile."""
     rules, given = rules_of(profile), dict(measure.parameters)
     if measure.name in rules.formulas or "unjudged" in given or (rules.cuts_first and given.get("judged_only")):
         return False
