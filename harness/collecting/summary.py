@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["header_line", "print_summary", "suite_line"]
 
 
+MEASURES_SHOWN = 5
+"""Those of the suite come before those of single thresholds, so that a line stays one."""
+
+
 def header_line(options: PluginOptions) -> str | None:
     """Where suites run and which part of them, as far as the user said so; None where nothing was said."""
     parts = list(_asked(options))
@@ -57,12 +61,15 @@ def suite_line(suite: SuiteReport) -> str:
     from harness.report.figures import score_text
     from harness.report.printable import printable
 
-    gains = {summary.gain for summary in suite.summaries if summary.gain}
+    shown = suite.summaries[:MEASURES_SHOWN]
+    gains = {summary.gain for summary in shown if summary.gain}
     figures = [
         f"{summary.measure} {score_text(summary.mean)}"
         + (f" ({summary.gain})" if len(gains) > 1 and summary.gain else "")
-        for summary in suite.summaries
+        for summary in shown
     ]
+    if len(suite.summaries) > MEASURES_SHOWN:
+        figures.append(f"and {len(suite.summaries) - MEASURES_SHOWN} more")
     facts = [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
     where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
@@ -77,7 +84,7 @@ def _counts(suite: SuiteReport) -> Iterator[str]:
     for outcome in Outcome:
         count = sum(query.outcome is outcome for query in suite.queries)
         if count and outcome is not Outcome.SCORED:
-            yield f"{count} {outcome}"
+            yield f"{outcome}: {count}"
     if suite.deselected:
         yield f"{suite.deselected} not selected"
     unjudged = _unjudged_share(suite.queries)

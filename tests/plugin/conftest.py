@@ -158,7 +158,7 @@ def run(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def with_options(*options: str) -> pytest.RunResult:
-        return pytester.runpytest("-p", "harness.plugin", "--relevance-url", engine.url, "-W", "error", *options)
+        return pytester.runpytest("-p", "relevance", "--relevance-url", engine.url, "-W", "error", *options)
 
     return with_options
 

@@ -34,6 +34,14 @@ def test_m_chooses_by_the_markers_of_suites_and_queries(suite: Suite, run: Run, 
     assert ids(run(*collect, "-m", "not slow")) == [MEAN_ITEM]
 
 
+def test_a_threshold_has_markers_of_its_own(suite: Suite, run: Run, strictness: str) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8", {threshold: "median nDCG@10 >= 0.8", markers: [slow]}]')
+
+    result = run("--collect-only", "-q", "-m", "slow", *filter(None, [strictness]))
+
+    assert ids(result) == ["shop.relevance.yaml::median-nDCG-10-ge-0.8"]
+
+
 def test_a_marker_that_is_not_registered_is_an_error_with_its_place(suite: Suite, run: Run, strictness: str) -> None:
     suite(f"{MEAN}\nmarkers: [nightyl]")
 

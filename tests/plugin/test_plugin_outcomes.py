@@ -87,7 +87,7 @@ def test_zero_hits_count_as_zero_and_are_named(suite: Suite, junit: Callable[...
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["mean nDCG@10*is 0.5*zero hits: boots*", "shop: *1 zero hits*"])
+    result.stdout.fnmatch_lines(["mean nDCG@10*is 0.5*zero hits: boots*", "shop: *zero hits: 1*"])
     assert properties(cases["query.boots"])["relevance.outcome"] == "zero hits"
     assert float(properties(cases["query.boots"])["relevance.nDCG@10"]) == 0
 
@@ -110,7 +110,7 @@ def test_an_undefined_query_is_left_out_where_the_suite_says_so(suite: Suite, ru
 
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["shop: *1 undefined*", "SKIPPED * shop.relevance.yaml:*undefined*"])
+    result.stdout.fnmatch_lines(["shop: *undefined: 1*", "SKIPPED * shop.relevance.yaml:*undefined*"])
 
 
 def test_an_engine_error_is_an_error_and_no_low_score(

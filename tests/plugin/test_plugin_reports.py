@@ -104,6 +104,6 @@ def test_the_summary_has_a_line_for_each_suite(suite: Suite, run: Run, engine: o
     assert result.ret == pytest.ExitCode.OK
     lines = [line for line in result.outlines if line.startswith(("shop:", "zoo:"))]
     assert lines == [
-        "shop: nDCG@10 0.5000; 2 queries, 1 zero hits, 33.3% of hits unjudged; gain exponential; elasticsearch 9.4.3",
-        "zoo: P@5 0.1000, RR@10 0.5000; 2 queries, 1 zero hits, 66.7% of hits unjudged; elasticsearch 9.4.3",
+        "shop: nDCG@10 0.5000; 2 queries, zero hits: 1, 33.3% of hits unjudged; gain exponential; elasticsearch 9.4.3",
+        "zoo: P@5 0.1000, RR@10 0.5000; 2 queries, zero hits: 1, 66.7% of hits unjudged; elasticsearch 9.4.3",
     ]

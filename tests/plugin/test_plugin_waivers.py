@@ -111,3 +111,34 @@ def test_an_expected_failure_holds_for_each_query_too(suite: Suite, run: Run) ->
     suite('thresholds: ["every nDCG@10 >= 0.9"]', boots="xfail: {reason: waits}")
 
     run("--relevance-each-query").assert_outcomes(passed=1, xfailed=1, failed=1)
+
+
+def test_a_threshold_has_waivers_of_its_own(suite: Suite, run: Run) -> None:
+    suite(
+        "thresholds:\n"
+        '  - {threshold: "mean nDCG@10 >= 0.9", xfail: {reason: known}}\n'
+        '  - {threshold: "median nDCG@10 >= 0.9", skip: {reason: unclear}}\n'
+        '  - "mean nDCG@10 >= 0.8"\n',
+        boots='expect: ["d in top 2", {expect: "d in top 1", xfail: {reason: waits}}]',
+    )
+
+    result = run("-v")
+
+    result.assert_outcomes(passed=1, skipped=1, xfailed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*::mean-nDCG-10-ge-0.9 XFAIL (known)*",
+            "*::median-nDCG-10-ge-0.9 SKIPPED (unclear)*",
+            "*::mean-nDCG-10-ge-0.8 PASSED*",
+            "*::query.boots XFAIL (waits)*",
+        ]
+    )
+
+
+def test_where_every_threshold_of_a_query_is_skipped_so_is_its_item(suite: Suite, run: Run) -> None:
+    suite(boots='expect: [{expect: "d in top 1", skip: {reason: unclear}}]')
+
+    result = run("-v")
+
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines("*::query.boots SKIPPED (unclear)*")
