@@ -18,13 +18,14 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Ranking,
+    Response,
     Run,
     Score,
     Suite,
     SuiteReport,
     Verdict,
 )
-from harness.scoring import gain_text, measures_in_use
+from harness.scoring import common_measures, gain_text, outcome_of
 
 __all__ = ["assemble"]
 
@@ -46,7 +47,7 @@ def assemble(
     Args:
         suite: With the queries that were selected only.
         run: Their responses.
-        scores: Of every selected query and every measure in use.
+        scores: Of every selected query and every measure that is asked of it.
         verdicts: As the gate gave them.
         located: Missing relevant documents of the queries for which a deeper search was made.
         cluster: The name or the URL of what answered.
@@ -67,7 +68,7 @@ def assemble(
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=tuple(_summary(suite, measure, scores) for measure in measures_in_use(suite)),
+        summaries=tuple(_summary(suite, measure, scores) for measure in common_measures(suite)),
         verdicts=tuple(verdicts),
         queries=queries,
         seconds=run.seconds,
@@ -95,7 +96,7 @@ def _query_report(
 ) -> QueryReport:
     response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
-    outcome, reason = _outcome(scores)
+    outcome, reason = _outcome(query, response, scores)
     answered = isinstance(response, Ranking)
     missing = located.get(query.id) or (_missing(query, ranking, suite.gain) if answered else ())
     return QueryReport(
@@ -115,16 +116,12 @@ def _query_report(
     )
 
 
-def _outcome(scores: Sequence[Score]) -> tuple[Outcome, str]:
+def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -> tuple[Outcome, str]:
     """What became of a query as a whole: an undefined score comes before others, for it is what a person must mend."""
-    first = {score.outcome: score for score in reversed(scores)}
-    undefined = [score.measure for score in scores if score.outcome is Outcome.UNDEFINED]
+    undefined = [score for score in scores if score.outcome is Outcome.UNDEFINED]
     if undefined:
-        return Outcome.UNDEFINED, f"{', '.join(undefined)}: {first[Outcome.UNDEFINED].reason}"
-    for outcome in (Outcome.ERROR, Outcome.NOT_RUN, Outcome.SKIPPED, Outcome.ZERO_HITS):
-        if outcome in first:
-            return outcome, first[outcome].reason
-    return Outcome.SCORED, ""
+        return Outcome.UNDEFINED, f"{', '.join(score.measure for score in undefined)}: {undefined[0].reason}"
+    return outcome_of(query, response)
 
 
 def _ranked(ranking: Ranking, query: Query, gain: Gain) -> tuple[RankedDocument, ...]:

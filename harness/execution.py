@@ -211,7 +211,7 @@ class SuiteExecution:
         left = (
             "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
         )
-        return [f"{left} about more queries than those with the tag {tags}"]
+        return [f"{left} about other queries than those with the tag {tags}"]
 
 
 def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,7 @@ def run_with(
     from harness.suites import load_suites
 
     suites = load_suites(collect_suites(paths), environ)
-    check_tags(suites, options.tags)
-    check_requests(suites, options.request)
+    _check_choices(suites, options)
     asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]
     doors = dict(zip((suite.path for suite in asked), connections.open_all(asked), strict=True))
     runs: list[FinishedSuite] = []
@@ -92,8 +92,7 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     Raises:
         UsageError: the suite has no query with one of the tags, or no request of the name, that were asked for.
     """
-    check_tags([suite], options.tags)
-    check_requests([suite], options.request)
+    _check_choices([suite], options)
     return SuiteExecution(suite, options, suite.target.cluster).over(search).report
 
 
@@ -142,6 +141,18 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
     if not found:
         raise UsageError("found no suite to run, expected a file named *.relevance.yaml or a folder that holds some")
     return list(found.values())
+
+
+def _check_choices(suites: Sequence[Suite], options: RunOptions) -> None:
+    """Refuse tags and a request that the suites do not have, all in one error."""
+    refusals = []
+    for check in (partial(check_tags, suites, options.tags), partial(check_requests, suites, options.request)):
+        try:
+            check()
+        except UsageError as error:
+            refusals.append(str(error))
+    if refusals:
+        raise UsageError("\n".join(refusals))
 
 
 def _run_through(

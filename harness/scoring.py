@@ -7,7 +7,7 @@ engine answered with no document. See docs/outcomes.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from harness.errors import UndefinedScore
 from harness.measures import definition_of, gain_in_force, score_query
@@ -26,21 +26,28 @@ from harness.model import (
     Threshold,
 )
 
-__all__ = ["failure_text", "gain_text", "measures_in_use", "score_of", "score_run"]
+__all__ = ["common_measures", "failure_text", "gain_text", "measures_of", "outcome_of", "score_of", "score_run"]
 
 
-def measures_in_use(suite: Suite) -> tuple[Measure, ...]:
-    """The suite's measures, then those that only its thresholds or those of its queries name; each once."""
-    named = {measure.text: measure for measure in suite.measures}
-    for threshold in _thresholds(suite):
-        if isinstance(threshold.condition, ScoreCondition):
-            named.setdefault(threshold.condition.measure.text, threshold.condition.measure)
-    return tuple(named.values())
+def common_measures(suite: Suite) -> tuple[Measure, ...]:
+    """The measures that every query has a score of: the suite's, then those that its thresholds on all queries name."""
+    of_thresholds = (_measure(threshold) for threshold in suite.thresholds if threshold.tag is None)
+    return _each_once([*suite.measures, *of_thresholds])
+
+
+def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
+    """
+    The measures that *query* has a score of: the common ones, and those of thresholds on its tags and of its own.
+
+    Others are left out, for a measure that nobody asks of a query can be undefined for it.
+    """
+    tagged = [threshold for threshold in suite.thresholds if threshold.tag in query.tags]
+    return _each_once([*common_measures(suite), *map(_measure, [*tagged, *query.thresholds])])
 
 
 def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     """
-    Score every query of *suite* by every measure in use.
+    Score every query of *suite* by every measure that is asked of it.
 
     Args:
         suite: Gives the judgments, the gain, the profile and the measures.
@@ -49,8 +56,9 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     Returns:
         Scores in the order of the queries, then of the measures.
     """
-    measures = measures_in_use(suite)
-    return tuple(score_of(suite, query, measure, run) for query in suite.queries for measure in measures)
+    return tuple(
+        score_of(suite, query, measure, run) for query in suite.queries for measure in measures_of(suite, query)
+    )
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
@@ -58,7 +66,7 @@ def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
     response = run.responses.get(query.id)
     if isinstance(response, Ranking):
         return _score_ranking(suite, query, measure, response)
-    outcome, reason = _without_ranking(query, response)
+    outcome, reason = outcome_of(query, response)
     return Score(query.id, measure.text, None, outcome, reason)
 
 
@@ -69,12 +77,13 @@ def _score_ranking(suite: Suite, query: Query, measure: Measure, ranking: Rankin
         value = score_query(measure, documents, query.judgments, gain=suite.gain, profile=suite.profile, scores=scores)
     except UndefinedScore as error:
         return Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
-    if ranking.hits:
-        return Score(query.id, measure.text, value, Outcome.SCORED)
-    return Score(query.id, measure.text, value, Outcome.ZERO_HITS, "the engine returned no document")
+    return Score(query.id, measure.text, value, *outcome_of(query, ranking))
 
 
-def _without_ranking(query: Query, response: Response | None) -> tuple[Outcome, str]:
+def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
+    """What became of *query* by its response alone, and why; whether it has a score is for a measure to say."""
+    if isinstance(response, Ranking):
+        return (Outcome.SCORED, "") if response.hits else (Outcome.ZERO_HITS, "the engine returned no document")
     if isinstance(response, Failure):
         kind = Outcome.NOT_RUN if response.kind is FailureKind.NOT_RUN else Outcome.ERROR
         return kind, failure_text(response)
@@ -96,7 +105,9 @@ def failure_text(failure: Failure) -> str:
     return f"{failure.kind}{status}: {failure.reason}"
 
 
-def _thresholds(suite: Suite) -> Iterator[Threshold]:
-    yield from suite.thresholds
-    for query in suite.queries:
-        yield from query.thresholds
+def _measure(threshold: Threshold) -> Measure | None:
+    return threshold.condition.measure if isinstance(threshold.condition, ScoreCondition) else None
+
+
+def _each_once(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:
+    return tuple({measure.text: measure for measure in measures if measure is not None}.values())

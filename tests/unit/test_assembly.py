@@ -159,3 +159,20 @@ def test_notes_say_what_a_reader_must_know():
     )
     verdict = Verdict("v", "t", Status.PASSED, "r")
     assert report_on([QUERY], {"shoes": Ranking()}, verdicts=[verdict]).notes == ("first",)
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome"),
+    [
+        (Failure(FailureKind.SHARDS, "1 of 2"), Outcome.ERROR),
+        (Failure(FailureKind.NOT_RUN, "stopped"), Outcome.NOT_RUN),
+        (None, Outcome.NOT_RUN),
+        (Ranking(), Outcome.ZERO_HITS),
+        (Ranking((Hit("a"),)), Outcome.SCORED),
+    ],
+)
+def test_a_query_of_which_no_measure_is_asked_has_its_outcome_too(response, outcome):
+    suite = Suite("suite", "s", Target(), {}, (), (Query("q", "q", judgments={"a": 1}),))
+    run = Run({} if response is None else {"q": response}, Engine("fake"))
+    report = assemble(suite, run, score_run(suite, run), (), located={}, cluster="default")
+    assert report.queries[0].outcome is outcome

@@ -157,7 +157,9 @@ def test_tags_run_a_part_and_say_what_was_left_out():
     assert [found.id for found in report.queries] == [found.id for found in finished.suite.queries] == ["q"]
     assert [verdict.id for verdict in report.verdicts] == ["mean-RR-3-ge-1-for-head", "query.q.RR-3-ge-1"]
     assert report.deselected == 1
-    assert report.notes[0] == ("2 thresholds are not decided: they are about more queries than those with the tag head")
+    assert report.notes[0] == (
+        "2 thresholds are not decided: they are about other queries than those with the tag head"
+    )
     assert exit_status([report]) == 0
 
 

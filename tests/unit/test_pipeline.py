@@ -128,6 +128,7 @@ def test_an_unknown_tag_or_request_or_cluster_stops_the_run_before_it_begins(fol
     for options, sentence in [
         ({"tags": ("haed",)}, "did you mean 'head'"),
         ({"request": "candidate"}, "found no request 'candidate'"),
+        ({"tags": ("haed",), "request": "candidate"}, "(?s)no query has the tag.*found no request 'candidate'"),
         ({}, "defualt"),
     ]:
         with pytest.raises(UsageError, match=sentence):

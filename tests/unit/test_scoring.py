@@ -21,7 +21,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.scoring import failure_text, gain_text, measures_in_use, score_run
+from harness.scoring import common_measures, failure_text, gain_text, measures_of, score_run
 from harness.thresholds import parse_threshold
 
 NDCG = parse_measure("nDCG@3")
@@ -129,10 +129,24 @@ def threshold(text, of_query=False):
     return Threshold(text, condition, tag)
 
 
-def test_measures_that_only_thresholds_name_are_scored_too():
-    query = Query("q", "q", thresholds=(threshold("RR@5 >= 0.5", of_query=True),))
-    suite = suite_of(query, thresholds=(threshold("mean P@2 >= 0.5"), threshold("mean nDCG@3 >= 0.5")))
-    assert [measure.text for measure in measures_in_use(suite)] == ["nDCG@3", "P@2", "RR@5"]
+def test_a_query_is_scored_by_the_measures_of_the_thresholds_it_falls_under_and_by_no_others():
+    own = (threshold("RR@5 >= 0.5", of_query=True), threshold("P@2 >= 0.5", of_query=True))
+    queries = Query("q", "q", tags=("head",), thresholds=own), Query("r", "r", tags=("tail",)), Query("s", "s")
+    texts = ("mean P@2 >= 0.5", "mean nDCG@3 >= 0.5", "mean R@4 >= 0.5 for head", "p95 latency <= 9 ms")
+    suite = suite_of(*queries, thresholds=tuple(map(threshold, texts)))
+    assert [[measure.text for measure in measures_of(suite, query)] for query in queries] == [
+        ["nDCG@3", "P@2", "R@4", "RR@5"],
+        ["nDCG@3", "P@2"],
+        ["nDCG@3", "P@2"],
+    ]
+    assert [measure.text for measure in common_measures(suite)] == ["nDCG@3", "P@2"]
+    scores = score_run(suite, Run({}, Engine("fake")))
+    assert [(score.query, score.measure) for score in scores if score.query != "q"] == [
+        ("r", "nDCG@3"),
+        ("r", "P@2"),
+        ("s", "nDCG@3"),
+        ("s", "P@2"),
+    ]
 
 
 def test_the_gain_in_force_is_the_measures_own_then_the_suites():
