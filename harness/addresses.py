@@ -11,8 +11,6 @@ _NO_LOGIN = (
     "a URL must not hold a login; name the environment variables that do under [clusters.NAME] in harness.toml: "
     "username_env and password_env, or api_key_env"
 )
-
-
 _ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*))?")
 _ENGINES = ("elasticsearch", "opensearch")
 
@@ -24,7 +22,7 @@ def url_problem(url: str) -> str | None:
         port_is_wrong = parts.port == 0
     except ValueError:
         return "this is not a URL; expected one such as http://localhost:9200"
-    if "@" in parts.netloc:
+    if "@" in (parts.netloc or url):
         return _NO_LOGIN
     if parts.scheme not in ("http", "https"):
         return f"found a URL that begins with {parts.scheme or url[:20]!r}, expected http:// or https://"

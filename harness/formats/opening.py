@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,22 +57,30 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
         raise FormatError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
 
 
-def _open(path: Path) -> IO[bytes]:
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    return _open_zstandard(path) if suffix == ".zst" else path.open("rb")
+        with gzip.open(path, "rb") as packed:
+            yield cast("IO[bytes]", packed)
+    elif suffix == ".zst":
+        with _open_zstandard(path) as unpacked:
+            yield unpacked
+    else:
+        with path.open("rb") as file:
+            yield file
 
 
-def _open_zstandard(path: Path) -> IO[bytes]:
+@contextmanager
+def _open_zstandard(path: Path) -> Iterator[IO[bytes]]:
     try:
         import zstandard
     except ImportError:
-        raise UsageError(
-            f"{path}: .zst files need the package zstandard: pip install 'relevance-harness[files]'"
-        ) from None
-    try:
-        file: IO[bytes] = zstandard.open(path, "rb")
-    except zstandard.ZstdError as error:
-        raise OSError(str(error)) from None
-    return file
+        remedy = "pip install 'relevance-harness[files]'"
+        raise UsageError(f"{path}: .zst files need the package zstandard: {remedy}") from None
+    with path.open("rb") as file:
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        try:
+            yield io.BufferedReader(reader)
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from None

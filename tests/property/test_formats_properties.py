@@ -1,0 +1,72 @@
+"""The bulk reader and the careful reader of TREC files agree on every file, right or wrong."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.errors import FormatError
+from harness.formats import judgments, runs
+from harness.formats.judgments import read_judgments
+from harness.formats.runs import read_run
+
+WORDS = st.sampled_from(
+    ["q1", "q2", "d1", "d2", "ü", "0", "1", "-2", "1.5", "nan", "inf", "1_0", "x", "\u00a0", "\x1f"]
+)
+BLANKS = st.sampled_from([" ", "  ", "\t", " \t"])
+LINES = st.builds(
+    lambda words, blank, end: blank.join(words) + end,
+    st.lists(WORDS, max_size=7),
+    BLANKS,
+    st.sampled_from(["\n", "\r\n", " \n", ""]),
+)
+FOUR = st.builds(
+    lambda query, document, grade: f"{query} 0 {document} {grade}\n",
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.integers(0, 30),
+    st.integers(-1, 3),
+)
+SIX = st.builds(
+    lambda query, document, score: f"{query} Q0 {document} 1 {score} t\n",
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.integers(0, 30),
+    st.floats(),
+)
+
+
+def outcome(read, path):
+    try:
+        return read(path)
+    except FormatError as error:
+        assert all(problem.message for problem in error.problems)
+        return None
+
+
+@settings(deadline=None)
+@given(st.lists(FOUR | LINES, max_size=12).map("".join) | st.lists(FOUR, max_size=30).map("".join) | st.text())
+def test_both_readers_of_qrels_agree(text):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "any.qrels"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        careful = outcome(lambda path: judgments._read_carefully(path, "any", {}), path)
+        assert outcome(read_judgments, path) == careful
+
+
+@settings(deadline=None)
+@given(st.lists(SIX | LINES, max_size=12).map("".join) | st.lists(SIX, max_size=30).map("".join))
+def test_both_readers_of_runs_agree(text):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "any.run"
+        path.write_bytes(text.encode())
+        assert outcome(read_run, path) == outcome(lambda path: runs._read_carefully(path, "any"), path)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=100), st.sampled_from(["qrels", "csv", "jsonl", "parquet", "qrels.gz", "qrels.zst"]))
+def test_any_bytes_are_judgments_or_a_format_error(content, suffix):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"any.{suffix}"
+        path.write_bytes(content)
+        outcome(read_judgments, path)
+        outcome(read_run, path)

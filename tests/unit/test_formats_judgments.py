@@ -1,0 +1,262 @@
+"""Judgment files of every form, packed or not, and each line that is wrong in one."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from harness.errors import FormatError
+from harness.formats.judgments import judgment_lines, query_line, read_judgments
+from harness.formats.opening import Form, form_of
+
+EXPECTED = {"q1": {"d1": 3.0, "d2": 0.0}, "q2": {"d1": -1.0, "ünï": 1.5}}
+TREC = "q1 0 d1 3\nq2 0 d1 -1\nq1 0 d2 0\nq2 0 ünï 1.5\n"
+CSV = 'query,document,grade,rater\nq1,d1,3,kim\nq2,d1,-1,\nq1,d2,0,"a, b"\nq2,ünï,1.5,\n'
+JSON_LINES = """\
+{"query": "q1", "document": "d1", "grade": 3}
+{"grade": "-1", "document": "d1", "query": "q2", "rater": "kim"}
+
+{"query": "q1", "document": "d2", "grade": 0}
+{"query": "q2", "document": "ünï", "grade": 1.5}
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write_file(name, content):
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Path(name)
+
+    return write_file
+
+
+def refusal(path, **options):
+    with pytest.raises(FormatError) as caught:
+        read_judgments(path, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("j.qrels", TREC), ("j.txt", TREC), ("j", TREC), ("j.csv", CSV), ("j.jsonl", JSON_LINES)]
+)
+@pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
+def test_every_form_gives_the_same_judgments(write, name, content, packing):
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[packing]
+    assert read_judgments(write(name + packing, pack(content.encode()))) == EXPECTED
+
+
+def test_parquet_gives_the_same_judgments(write):
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = [(query, document, grade) for query, judged in EXPECTED.items() for document, grade in judged.items()]
+    columns = dict(zip(("query", "document", "grade"), zip(*rows, strict=True), strict=True))
+    pyarrow.parquet.write_table(pyarrow.table({"rater": ["kim"] * len(rows), **columns}), "j.parquet")
+    assert read_judgments(Path("j.parquet")) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1\t0\td1\t3\nq1\t0\td2\t0\n",
+        "q1 0 d1 3\r\nq1 0 d2 0\r\n",
+        "  q1   0 \t d1  3  \n\n   \nq1 0 d2 0",
+        "\ufeffq1 0 d1 3\nq1 Q0 d2 0.0\n",
+        "q1 0 d1 3e0\nq1 0 d2 -0\n",
+    ],
+)
+def test_blanks_tabs_and_blank_lines_between_are_the_same_to_trec(write, text):
+    assert read_judgments(write("j.qrels", text)) == {"q1": {"d1": 3.0, "d2": 0.0}}
+
+
+def test_only_ascii_blanks_part_the_columns_of_trec(write):
+    assert read_judgments(write("j.qrels", "q\u00a01 0 d\u2003x 1\n")) == {"q\u00a01": {"d\u2003x": 1.0}}
+
+
+def test_more_lines_than_a_block_holds_are_all_read(write):
+    text = "".join(f"q{n // 100} 0 d{n} {n % 4}\n" for n in range(200_000))
+    judgments = read_judgments(write("j.qrels", text))
+    assert len(judgments) == 2000
+    assert all(len(judged) == 100 for judged in judgments.values())
+    assert judgments["q1999"]["d199999"] == 3.0
+
+
+def test_names_of_grades_are_read_where_they_are_given(write):
+    path = write("j.csv", "query,document,grade\nq,a,good\nq,b,2\n")
+    assert read_judgments(path, grade_names={"good": 1.5}) == {"q": {"a": 1.5, "b": 2.0}}
+
+
+WRONG = {
+    "too few columns": (
+        "j.qrels",
+        "q1 0 d1 3\nq1 0 d2\n",
+        "j.qrels:2:1: found 3 columns, expected 4: query, iteration, document, grade\n    2 | q1 0 d2\n      | ^",
+    ),
+    "too few in one line and too many in another": (
+        "j.qrels",
+        "q1 0 d1\nq1 0 d2 1 x\n",
+        "j.qrels:1:1: found 3 columns, expected 4: query, iteration, document, grade\n    1 | q1 0 d1\n      | ^\n"
+        "j.qrels:2:1: found 5 columns, expected 4: query, iteration, document, grade\n    2 | q1 0 d2 1 x\n      | ^",
+    ),
+    "no number": (
+        "j.qrels",
+        "q1 0 d1 good\n",
+        "j.qrels:1:1: found 'good' as the grade of document 'd1' for query 'q1', expected a number\n"
+        "    1 | q1 0 d1 good\n      | ^",
+    ),
+    "number of Python's own": (
+        "j.qrels",
+        "q1 0 d1 1_0\n",
+        "j.qrels:1:1: found '1_0' as the grade of document 'd1' for query 'q1', expected a number\n"
+        "    1 | q1 0 d1 1_0\n      | ^",
+    ),
+    "digits of another script": (
+        "j.qrels",
+        "q1 0 d1 ３\n",
+        "j.qrels:1:1: found '３' as the grade of document 'd1' for query 'q1', expected a number\n"
+        "    1 | q1 0 d1 ３\n      | ^",
+    ),
+    "NaN": (
+        "j.qrels",
+        "q1 0 d1 1\nq1 0 d2 NaN\n",
+        "j.qrels:2:1: the grade of document 'd2' for query 'q1' is nan, expected a finite number\n"
+        "    2 | q1 0 d2 NaN\n      | ^",
+    ),
+    "infinity": (
+        "j.jsonl",
+        '{"query": "q", "document": "d", "grade": Infinity}\n',
+        "j.jsonl:1:1: the grade of document 'd' for query 'q' is inf, expected a finite number\n"
+        '    1 | {"query": "q", "document": "d", "grade": Infinity}\n      | ^',
+    ),
+    "document judged twice": (
+        "j.qrels",
+        "q1 0 d1 1\n\nq2 0 d1 1\nq1 0 d1 1\n",
+        "j.qrels:4:1: document 'd1' is judged twice for query 'q1', first in line 1\n    4 | q1 0 d1 1\n      | ^",
+    ),
+    "document judged twice in CSV": (
+        "j.csv",
+        "query,document,grade\nq,d,1\nq,d,2\n",
+        "j.csv:3:1: document 'd' is judged twice for query 'q', first in line 2\n    3 | q,d,2\n      | ^",
+    ),
+    "not UTF-8": (
+        "j.qrels",
+        b"q1 0 d1 1\nq1 0 \xff 1\n",
+        "j.qrels:2:6: byte 0xff is not UTF-8; expected a file in UTF-8\n    2 | q1 0 \ufffd 1\n      |      ^",
+    ),
+    "NUL byte": (
+        "j.qrels",
+        b"q1 0 d1 1\nq1 0 d\0 1\n",
+        "j.qrels:2:7: found a NUL byte; a text file cannot hold one\n    2 | q1 0 d  1\n      |       ^",
+    ),
+    "no header": (
+        "j.csv",
+        "q1,d1,3\n",
+        "j.csv:1:1: the header lacks query, document, grade; expected the columns query, document, grade\n"
+        "    1 | q1,d1,3\n      | ^",
+    ),
+    "column named twice": (
+        "j.csv",
+        "query,document,grade,grade\n",
+        "j.csv:1:1: the header names grade twice\n    1 | query,document,grade,grade\n      | ^",
+    ),
+    "row of another length": (
+        "j.csv",
+        "query,document,grade\nq,d\n",
+        "j.csv:2:1: found 2 columns, expected 3 as in the header\n    2 | q,d\n      | ^",
+    ),
+    "empty id": (
+        "j.csv",
+        "query,document,grade\nq,,1\n",
+        "j.csv:2:1: the document is empty; expected an id\n    2 | q,,1\n      | ^",
+    ),
+    "no JSON": (
+        "j.jsonl",
+        '{"query": "q"\n',
+        'j.jsonl:1:14: this is not JSON: Expecting \',\' delimiter\n    1 | {"query": "q"\n      |              ^',
+    ),
+    "no object": (
+        "j.jsonl",
+        "[1]\n",
+        "j.jsonl:1:1: found no object; expected an object with query, document, grade\n    1 | [1]\n      | ^",
+    ),
+    "missing key": (
+        "j.jsonl",
+        '{"query": "q", "doc": "d", "grade": 1}\n',
+        "j.jsonl:1:1: the object lacks document; expected an object with query, document, grade\n"
+        '    1 | {"query": "q", "doc": "d", "grade": 1}\n      | ^',
+    ),
+    "id that is no text": (
+        "j.jsonl",
+        '{"query": true, "document": "d", "grade": 1}\n',
+        "j.jsonl:1:1: found true as query, expected a string or a whole number\n"
+        '    1 | {"query": true, "document": "d", "grade": 1}\n      | ^',
+    ),
+    "grade that is no number": (
+        "j.jsonl",
+        '{"query": "q", "document": "d", "grade": null}\n',
+        "j.jsonl:1:1: found null as grade, expected a number\n"
+        '    1 | {"query": "q", "document": "d", "grade": null}\n      | ^',
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_line_is_told(write, name, content, message):
+    assert refusal(write(name, content)) == message
+
+
+def test_a_quote_that_is_not_closed_is_told(write):
+    assert "this is not CSV: unexpected end of data" in refusal(write("j.csv", 'query,document,grade\nq,"d,1\n'))
+
+
+def test_all_wrong_lines_are_told_up_to_a_number(write):
+    refused = refusal(write("j.qrels", "q 0 d x\n" * 30))
+    assert refused.startswith("j.qrels: 30 problems, of which the first 20 are told\n")
+    assert refused.count("found 'x'") == 20
+
+
+def test_a_file_that_is_not_there_or_damaged_is_told(write):
+    assert refusal(Path("none.qrels")) == "none.qrels: there is no such file"
+    assert refusal(write("j.qrels.gz", b"no gzip")).startswith(
+        "j.qrels.gz: the file cannot be read: Not a gzipped file"
+    )
+    whole = gzip.compress(TREC.encode() * 1000)
+    assert refusal(write("k.qrels.gz", whole[: len(whole) // 2])).startswith("k.qrels.gz: the file cannot be read: ")
+    assert refusal(write("j.qrels.zst", b"no zstandard")).startswith("j.qrels.zst: the file cannot be read: ")
+    assert refusal(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
+
+
+def test_a_parquet_table_without_the_columns_is_told(write):
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table({"query": ["q"], "doc": ["d"]}), "j.parquet")
+    assert refusal(Path("j.parquet")) == (
+        "j.parquet: the table lacks document, grade; expected the columns query, document, grade"
+    )
+    pyarrow.parquet.write_table(pyarrow.table({"query": ["q"], "document": [None], "grade": [1]}), "k.parquet")
+    assert refusal(Path("k.parquet")) == ("k.parquet:1:1: a value is null; expected a query, a document and a number")
+
+
+def test_the_place_of_a_judgment_can_be_looked_up(write):
+    path = write("j.qrels", TREC)
+    assert judgment_lines(path, {("q1", "d2"), ("q2", "d1"), ("q9", "d1")}) == {("q1", "d2"): 3, ("q2", "d1"): 2}
+    assert (query_line(path, "q2"), query_line(path, "q9")) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a.csv", Form.CSV),
+        ("a.CSV.gz", Form.CSV),
+        ("a.ndjson", Form.JSON_LINES),
+        ("a.parquet", Form.PARQUET),
+        ("a.b.qrels.zst", Form.TREC),
+        ("qrels", Form.TREC),
+    ],
+)
+def test_the_suffix_tells_the_form(name, form):
+    assert form_of(Path(name)) is form

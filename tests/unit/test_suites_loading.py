@@ -1,0 +1,441 @@
+"""What a suite file becomes: every key of it, its variables, its files, and what is left to defaults."""
+
+import gzip
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.errors import SuiteError
+from harness.measures import parse_measure
+from harness.model import (
+    Before,
+    Gain,
+    GainKind,
+    HitCount,
+    HttpRequest,
+    InTop,
+    Mark,
+    Operator,
+    Profile,
+    StatisticKind,
+    Target,
+    Unresolved,
+    Waiver,
+)
+from harness.suites import composing, find_suites, load_suite, load_suites
+
+SMALL = """\
+suite: shop
+target: {index: products}
+request: {query: {match: {title: "{{text}}"}}}
+queries:
+  - {id: shoes, text: red shoes, judgments: {sku-1: 1}}
+"""
+
+FULL = """\
+suite: products
+target: {cluster: staging, index: products-*, engine: opensearch 2.19}
+grades: {perfect: 3, good: 2, bad: 0}
+gain: {perfect: 7, good: 3, 0: -1, 1.5: 2}
+profile: rank_eval
+requests:
+  current:
+    query: {match: {title: {query: "{{text}}", boost: 1e1}}}
+  candidate: {index: products-next, body: {query: {term: {brand: "{{brand}}"}}, size: 30}}
+measures: ["nDCG@10", P(rel=2)@5]
+thresholds:
+  - mean nDCG@10 >= 0.8 for head
+  - threshold: "every P@20 >= 0.2"
+    xfail: {reason: waits for synonyms, until: 2027-01-31}
+    skip: {reason: too slow}
+    markers: [slow]
+queries:
+  - id: 007
+    text: red running shoes
+    params: {brand: 12}
+    tags: [head, 2024]
+    judgments: {1.10: perfect, sku-4: 1.5, 2027-01-01: bad}
+    thresholds: ["nDCG@10 >= 0.9"]
+    expect: ["1.10 in top 3", "sku-4 before sku-9", {expect: "hits >= 1", markers: [slow]}]
+    xfail: {reason: waits}
+    skip: {reason: broken}
+    markers: [nightly]
+undefined: skip
+title_field: title
+fixture:
+  documents: documents.jsonl
+  mappings: {properties: {title: {type: text}}}
+  settings: {number_of_shards: 1}
+  id: sku
+markers: [relevance_suite]
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_files(text, **files):
+        for name, content in files.items():
+            target = tmp_path / name.replace("__", "/").replace("_", ".")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content, encoding="utf-8")
+        path = tmp_path / "shop.relevance.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_files
+
+
+def test_every_key_of_a_suite_is_read(write):
+    path = write(FULL, documents_jsonl="{}\n")
+    suite = load_suite(path, {})
+    assert suite.name == "products"
+    assert suite.path == str(path)
+    assert suite.target == Target("staging", "products-*", "opensearch 2.19", Mark(str(path), 2, 1))
+    assert suite.grades == {"perfect": 3.0, "good": 2.0, "bad": 0.0}
+    assert suite.gain == Gain(GainKind.MAP, ((0.0, -1.0), (1.5, 2.0), (2.0, 3.0), (3.0, 7.0)))
+    assert suite.profile is Profile.RANK_EVAL
+    assert suite.measures == (parse_measure("nDCG@10"), parse_measure("P(rel=2)@5"))
+    assert suite.skip_undefined
+    assert suite.title_field == "title"
+    assert suite.markers == ("relevance_suite",)
+    assert suite.depth == 30
+    assert suite.fixture is not None
+    assert suite.fixture.id_field == "sku"
+    assert suite.fixture.documents == "documents.jsonl"
+    assert suite.fixture.mappings == {"properties": {"title": {"type": "text"}}}
+    assert suite.fixture.settings == {"number_of_shards": 1}
+
+
+def test_requests_are_read_in_their_order(write):
+    suite = load_suite(write(FULL, documents_jsonl="{}\n"), {})
+    assert list(suite.requests) == ["current", "candidate"]
+    assert suite.requests["current"].body == {"query": {"match": {"title": {"query": "{{text}}", "boost": 10.0}}}}
+    assert suite.requests["current"].index is None
+    assert suite.requests["candidate"].index == "products-next"
+    assert suite.requests["candidate"].body == {"query": {"term": {"brand": "{{brand}}"}}, "size": 30}
+
+
+def test_thresholds_are_read_with_what_pytest_is_to_do(write):
+    head, every = load_suite(write(FULL, documents_jsonl="{}\n"), {}).thresholds
+    assert (head.text, head.tag, head.mark.line, head.mark.column) == ("mean nDCG@10 >= 0.8 for head", "head", 12, 5)
+    assert head.condition.statistic is StatisticKind.MEAN
+    assert every.condition.statistic is StatisticKind.EVERY
+    assert every.xfail == Waiver("waits for synonyms", date(2027, 1, 31))
+    assert every.skip == Waiver("too slow")
+    assert every.markers == ("slow",)
+
+
+def test_a_query_is_read_with_its_ids_as_written(write):
+    (query,) = load_suite(write(FULL, documents_jsonl="{}\n"), {}).queries
+    assert (query.id, query.text, query.params, query.tags) == (
+        "007",
+        "red running shoes",
+        {"brand": 12},
+        ("head", "2024"),
+    )
+    assert query.judgments == {"1.10": 3.0, "sku-4": 1.5, "2027-01-01": 0.0}
+    assert [threshold.condition for threshold in query.thresholds[1:]] == [
+        InTop("1.10", 3),
+        Before("sku-4", "sku-9"),
+        HitCount(Operator.AT_LEAST, 1),
+    ]
+    assert query.thresholds[0].condition.statistic is StatisticKind.QUERY
+    assert query.thresholds[3].markers == ("slow",)
+    assert (query.xfail, query.skip, query.markers) == (Waiver("waits"), Waiver("broken"), ("nightly",))
+    assert query.mark.line == 18
+
+
+def test_what_is_left_out_has_a_default(write):
+    suite = load_suite(write(SMALL), {})
+    assert suite.target.cluster == "default"
+    assert list(suite.requests) == ["request"]
+    assert suite.measures == (parse_measure("nDCG@10"),)
+    assert (suite.depth, suite.gain, suite.profile) == (10, Gain(), Profile.STANDARD)
+    assert not suite.skip_undefined
+    assert suite.title_field is None
+    assert suite.fixture is None
+
+
+def test_a_profile_brings_its_own_gain_where_the_suite_names_none(write):
+    assert load_suite(write(SMALL + "profile: trec\n"), {}).gain == Gain(GainKind.LINEAR)
+    assert load_suite(write(SMALL + "profile: trec\ngain: exponential\n"), {}).gain == Gain(GainKind.EXPONENTIAL)
+
+
+@pytest.mark.parametrize("tree", ["no", "on", "012", "12:30", "2027-01-01", "yes", "1_000", "0b1"])
+def test_a_scalar_that_only_yaml_1_1_gives_a_type_is_text_in_a_request(write, tree):
+    suite = load_suite(write(SMALL.replace('"{{text}}"', tree)), {})
+    assert suite.requests["request"].body == {"query": {"match": {"title": tree}}}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1e3", 1000.0),
+        ("0x1F", 31),
+        ("0o17", 15),
+        ("true", True),
+        ("~", None),
+        ("null", None),
+        ("-1.5", -1.5),
+        ("'1'", "1"),
+    ],
+)
+def test_a_scalar_has_the_type_of_yaml_1_2_in_a_request(write, written, value):
+    suite = load_suite(write(SMALL.replace('"{{text}}"', written)), {})
+    found = suite.requests["request"].body["query"]["match"]["title"]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_aliases_of_values_are_put_in(write):
+    text = SMALL.replace("suite: shop", "suite: &name shop") + "title_field: *name\n"
+    assert load_suite(write(text), {}).title_field == "shop"
+
+
+def test_an_http_request_is_read(write):
+    http = """{http: {path: "/find/{{text}}", params: {n: "{{depth}}"}, headers: {X-Shop: "1"},
+      ids: "$.hits[*].id", scores: "$.hits[*].score", titles: "$.hits[*].title", total: $.total}}"""
+    suite = load_suite(
+        write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', http).replace("index: products", "")), {}
+    )
+    assert suite.requests["request"].http == HttpRequest(
+        "GET",
+        "/find/{{text}}",
+        "$.hits[*].id",
+        params={"n": "{{depth}}"},
+        headers={"X-Shop": "1"},
+        scores="$.hits[*].score",
+        titles="$.hits[*].title",
+        total="$.total",
+    )
+
+
+def test_a_json_path_that_is_none_is_refused(write):
+    request = '{http: {path: /find, ids: "$..[", params: {q: "{{text}}"}}}'
+    with pytest.raises(SuiteError, match=r"3:36: found '\$\.\.\[', expected a JSONPath such as \$\.hits\[\*\]\.id"):
+        load_suite(write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', request)), {})
+
+
+# ------------------------------------------------------------------------------------------------ variables
+
+
+VARIABLES = """\
+suite: shop
+target: {index: "${SHOP_INDEX:-products}", cluster: "${SHOP_URL}"}
+request:
+  size: ${SHOP_SIZE:-20}
+  query: {match: {title: {query: "{{text}}", boost: "${SHOP_BOOST:-2}"}}}
+  note: costs $$5 and $1, ${SHOP_NOTE:-}
+measures: ["nDCG@10"]
+thresholds: ["mean nDCG@10 >= ${SHOP_FLOOR}", "every nDCG@10 >= ${SHOP_LEAST:-0.1}"]
+queries:
+  - {id: shoes, text: red shoes, judgments: {sku-1: "${SHOP_GRADE:-1}"}}
+"""
+
+
+def test_variables_are_put_in_when_a_suite_runs(write):
+    environ = {
+        "SHOP_URL": "http://example.org:9200",
+        "SHOP_FLOOR": "0.75",
+        "SHOP_SIZE": "15",
+        "SHOP_NOTE": "see: {a: b}",
+    }
+    suite = load_suite(write(VARIABLES), environ)
+    assert (suite.target.cluster, suite.target.index) == ("http://example.org:9200", "products")
+    body = suite.requests["request"].body
+    assert body["size"] == 15
+    assert body["note"] == "costs $5 and $1, see: {a: b}"
+    assert body["query"]["match"]["title"]["boost"] == "2"
+    assert suite.queries[0].judgments == {"sku-1": 1.0}
+    assert [threshold.condition.required for threshold in suite.thresholds] == [0.75, 0.1]
+
+
+def test_a_threshold_keeps_its_text_as_written(write):
+    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.75"}
+    assert load_suite(write(VARIABLES), environ).thresholds[0].text == "mean nDCG@10 >= ${SHOP_FLOOR}"
+
+
+def test_variables_wait_while_a_suite_is_checked(write):
+    suite = load_suite(write(VARIABLES), None)
+    assert suite.target.cluster == "${SHOP_URL}"
+    assert suite.target.index == "products"
+    assert suite.thresholds[0].condition == Unresolved(("SHOP_FLOOR",))
+    assert suite.thresholds[1].condition == Unresolved(("SHOP_LEAST",))
+    assert suite.variables == {}
+
+
+def test_a_default_is_checked_before_a_suite_runs(write):
+    with pytest.raises(SuiteError, match="9 is out of reach"):
+        load_suite(write(VARIABLES.replace(":-0.1", ":-9")), None)
+
+
+def test_only_what_came_from_the_environment_and_may_be_secret_is_kept_for_masking(write):
+    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.75", "SHOP_NOTE": "s3cret", "OTHER": "unused"}
+    assert load_suite(write(VARIABLES), environ).variables == {"SHOP_URL": "http://example.org", "SHOP_NOTE": "s3cret"}
+
+
+def test_an_empty_variable_gives_way_to_a_default(write):
+    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.5", "SHOP_INDEX": ""}
+    assert load_suite(write(VARIABLES), environ).target.index == "products"
+
+
+def test_a_value_never_becomes_structure(write):
+    text = SMALL.replace("red shoes", '"${TEXT}"')
+    for value in ("a: b", "[1, 2]", "{{other}}", "'", "\n- x", "${TEXT}", "$$", "*x", "!!str x", "${"):
+        assert load_suite(write(text), {"TEXT": value}).queries[0].text == value
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def test_judgments_come_from_all_kinds_of_files_and_join_those_of_the_suite(write, tmp_path):
+    text = SMALL + "grades: {good: 2}\njudgments: [j/a.qrels, j/b.csv, j/c.jsonl, d.qrels.gz]\n"
+    path = write(
+        text,
+        j__a_qrels="shoes 0 a 1\n",
+        j__b_csv="query,document,grade,rater\nshoes,b,good,kim\n",
+        j__c_jsonl='{"query": "shoes", "document": 17, "grade": 0.5}\n',
+    )
+    (tmp_path / "d.qrels.gz").write_bytes(gzip.compress(b"shoes 0 d -1\n"))
+    judgments = load_suite(path, {}).queries[0].judgments
+    assert judgments == {"sku-1": 1.0, "a": 1.0, "b": 2.0, "17": 0.5, "d": -1.0}
+
+
+def test_judgments_for_other_queries_are_left_out_where_the_suite_says_so(write):
+    text = SMALL + "judgments: {files: a.qrels, other_queries: ignore}\n"
+    suite = load_suite(write(text, a_qrels="shoes 0 a 1\nhats 0 b 1\n"), {})
+    assert suite.queries[0].judgments == {"sku-1": 1.0, "a": 1.0}
+
+
+QUERY_FILES = {
+    "tsv": '1\tred shoes\n\n2\thats, "big" {{ones}} for $5\n',
+    "csv": 'id,text,tags,params.brand\n1,red shoes,head; tail,acme\n2,"hats, ""big"" {{ones}} for $5",,acme\n',
+    "jsonl": '{"id": 1, "text": "red shoes", "tags": ["head", "tail"], "params": {"brand": ["acme"]}}\n'
+    '{"id": "2", "text": "hats, \\"big\\" {{ones}} for $5", "params": {"brand": []}}\n',
+}
+
+
+@pytest.mark.parametrize("suffix", QUERY_FILES)
+def test_queries_come_from_a_file(write, suffix):
+    text = SMALL[: SMALL.index("queries:")] + f"queries: q.{suffix}\njudgments: a.qrels\n"
+    if suffix != "tsv":
+        text = text.replace('"{{text}}"', '["{{text}}", "{{brand}}"]')
+    path = write(text, **{f"q_{suffix}": QUERY_FILES[suffix]}, a_qrels="1 0 a 1\n2 0 b 1\n")
+    first, second = load_suite(path, {}).queries
+    assert (first.id, first.text, second.id, second.text) == ("1", "red shoes", "2", 'hats, "big" {{ones}} for $5')
+    assert (first.judgments, second.judgments) == ({"a": 1.0}, {"b": 1.0})
+    assert first.mark.path == str(path.parent / f"q.{suffix}")
+    if suffix != "tsv":
+        assert first.tags == ("head", "tail")
+        assert first.params["brand"] in ("acme", ["acme"])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "message"),
+    [
+        ("tsv", "1 red shoes\n", "q.tsv:1:1: found 1 column parted by tabs, expected 2: id, text"),
+        ("tsv", "1\ta\n1\tb\n", "q.tsv:2:1: the query id '1' is taken, first at q.tsv:1:1"),
+        ("tsv", "1\t \n", "q.tsv:1:1: query '1' has no text"),
+        ("tsv", "\n", "q.tsv: the file holds no queries"),
+        ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks the column text; expected id, text"),
+        (
+            "csv",
+            "id,text,tag\n1,a,b\n",
+            "unknown column 'tag', expected id, text, tags or params.NAME; did you mean 'tags'?",
+        ),
+        ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
+        ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
+        ("jsonl", "{\n", "q.jsonl:1:2: this is not JSON: Expecting property name enclosed in double quotes"),
+        ("jsonl", "[1]\n", "q.jsonl:1:1: found [1], expected an object with id and text"),
+        ("jsonl", '{"id": 1.5, "text": "a"}\n', "q.jsonl:1:1: expected an id: a string or a whole number"),
+        ("jsonl", '{"id": 1}\n', "q.jsonl:1:1: expected a text: a string"),
+        (
+            "jsonl",
+            '{"id": 1, "text": "a", "tag": []}\n',
+            "unknown key 'tag', expected id, text, tags, params; did you mean",
+        ),
+        ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: expected tags: a list of strings"),
+        ("txt", "1\ta\n", "q.txt: expected a file of queries that ends in .tsv, .csv or .jsonl"),
+    ],
+)
+def test_a_wrong_file_of_queries_is_told(write, monkeypatch, tmp_path, suffix, content, message):
+    monkeypatch.chdir(tmp_path)
+    write(SMALL[: SMALL.index("queries:")] + f"queries: q.{suffix}\n", **{f"q_{suffix}": content})
+    with pytest.raises(SuiteError) as caught:
+        load_suite(Path("shop.relevance.yaml"), {})
+    assert message in str(caught.value)
+
+
+def test_the_root_is_the_folder_of_harness_toml_where_there_is_one(write, tmp_path):
+    (tmp_path / "harness.toml").write_text("")
+    path = write(SMALL, a_qrels="shoes 0 a 1\n")
+    inner = tmp_path / "deep" / path.name
+    inner.parent.mkdir()
+    inner.write_text(SMALL + "judgments: ../a.qrels\n")
+    assert load_suite(inner, {}).queries[0].judgments == {"sku-1": 1.0, "a": 1.0}
+    with pytest.raises(SuiteError, match="outside of the suite's root"):
+        load_suite(inner, {}, root=inner.parent)
+
+
+# ------------------------------------------------------------------------------------------------ depth and judgments
+
+
+@pytest.mark.parametrize(
+    ("addition", "depth"),
+    [
+        ("", 10),
+        ('measures: ["P@5"]\n', 10),
+        ('measures: ["P@25"]\n', 25),
+        ('thresholds: ["mean P@15 >= 0.1"]\n', 15),
+        ("depth: 100\n", 100),
+    ],
+)
+def test_the_depth_reaches_the_deepest_cutoff(write, addition, depth):
+    assert load_suite(write(SMALL + addition), {}).depth == depth
+
+
+def test_the_depth_reaches_what_a_query_expects(write):
+    text = SMALL.replace("text: red shoes,", 'text: red shoes, expect: ["sku-1 in top 40"], thresholds: ["P@30 >= 0"],')
+    assert load_suite(write(text), {}).depth == 40
+
+
+def test_a_suite_that_only_expects_documents_needs_no_judgments(write):
+    text = SMALL.replace("judgments: {sku-1: 1}", 'expect: ["sku-1 in top 3", "hits >= 1"]')
+    suite = load_suite(write(text), {})
+    assert suite.measures == ()
+    assert suite.queries[0].judgments == {}
+
+
+def test_grades_may_be_fractional_and_negative(write):
+    suite = load_suite(write(SMALL.replace("sku-1: 1", "sku-1: 1.5, sku-2: -1, sku-3: +2")), {})
+    assert suite.queries[0].judgments == {"sku-1": 1.5, "sku-2": -1.0, "sku-3": 2.0}
+
+
+def test_a_query_needs_no_text_where_the_request_asks_for_none(write):
+    text = SMALL.replace("{{text}}", "{{category}}").replace("text: red shoes", "params: {category: shoes}")
+    assert load_suite(write(text), {}).queries[0].text == ""
+
+
+# ------------------------------------------------------------------------------------------------ folders and parsers
+
+
+def test_suites_are_found_below_a_folder_in_their_order(tmp_path):
+    for name in ("b/x.relevance.yaml", "a.relevance.yaml", "b/a.relevance.yaml", "c.yaml", ".git/d.relevance.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SMALL)
+    found = [path.relative_to(tmp_path).as_posix() for path in find_suites(tmp_path)]
+    assert found == ["a.relevance.yaml", "b/a.relevance.yaml", "b/x.relevance.yaml"]
+
+
+def test_a_path_given_twice_is_loaded_once(write):
+    path = write(SMALL)
+    assert len(load_suites([path, path], {})) == 1
+
+
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
+def test_both_parsers_of_yaml_give_the_same_suite(write, monkeypatch, loader):
+    path = write(FULL, documents_jsonl="{}\n")
+    expected = load_suite(path, {})
+    monkeypatch.setattr(composing, "_loader", lambda: loader)
+    assert load_suite(path, {}) == expected

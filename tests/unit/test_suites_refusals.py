@@ -1,0 +1,631 @@
+"""What is wrong in a suite: one test a mistake, each with its whole message: place, found, expected, nearest, caret."""
+
+import pytest
+
+from harness.errors import SuiteError
+from harness.suites import load_suite, load_suites
+
+SHOP = """\
+suite: shop
+target: {index: products}
+grades: {good: 2, bad: 0}
+request:
+  query: {match: {title: "{{text}}"}}
+measures: ["nDCG@10"]
+thresholds:
+  - "mean nDCG@10 >= 0.8"
+queries:
+  - id: shoes
+    text: red shoes
+    tags: [head]
+    judgments: {sku-1: good, sku-2: bad}
+"""
+TOP_KEYS = (
+    "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, judgments, "
+    "undefined, depth, title_field, fixture, markers"
+)
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """Writes the suite under the name that errors call it, and what else is given."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(content, **files):
+        path = tmp_path / "shop.relevance.yaml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        for name, text in files.items():
+            (tmp_path / name.replace("_", ".")).write_text(text, encoding="utf-8")
+        return path.relative_to(tmp_path)
+
+    return write
+
+
+def refusal(path, environ=None):
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path, environ)
+    assert caught.value.exit_status == 2
+    return str(caught.value)
+
+
+def excerpt(place, message, line, text, column):
+    return f"shop.relevance.yaml:{place}: {message}\n{line:>5} | {text}\n      | {' ' * (column - 1)}^"
+
+
+def changed(old, new):
+    assert old in SHOP
+    return SHOP.replace(old, new, 1)
+
+
+CASES = {
+    "unknown key": (
+        changed("thresholds:", "tresholds:"),
+        "7:1",
+        f"unknown key 'tresholds', expected {TOP_KEYS}; did you mean 'thresholds'?",
+        "tresholds:",
+    ),
+    "unknown key of a query": (
+        changed("tags:", "tag:"),
+        "12:5",
+        "unknown key 'tag', expected id, text, params, tags, judgments, thresholds, expect, markers, xfail, skip; "
+        "did you mean 'tags'?",
+        "    tag: [head]",
+    ),
+    "text where a list belongs": (
+        changed('["nDCG@10"]', "nDCG@10"),
+        "6:11",
+        "found 'nDCG@10', expected a list",
+        "measures: nDCG@10",
+    ),
+    "text where a mapping belongs": (
+        changed("{index: products}", "products"),
+        "2:9",
+        "found 'products', expected a mapping with cluster, index, engine",
+        "target: products",
+    ),
+    "a list where text belongs": (
+        changed("suite: shop", "suite: [shop]"),
+        "1:8",
+        "found a list, expected text",
+        "suite: [shop]",
+    ),
+    "nothing where text belongs": (
+        changed("text: red shoes", "text:"),
+        "11:10",
+        "found nothing, expected text",
+        "    text:",
+    ),
+    "text where a number belongs": (
+        changed("good: 2", "good: two"),
+        "3:16",
+        "found 'two', expected a number",
+        "grades: {good: two, bad: 0}",
+    ),
+    "a quoted number": (
+        changed("good: 2", 'good: "2"'),
+        "3:16",
+        "found '2', expected a number; leave the quotes out",
+        'grades: {good: "2", bad: 0}',
+    ),
+    "a number with a leading zero": (
+        changed("good: 2", "good: 02"),
+        "3:16",
+        "found '02', expected a number; a number has no leading zero",
+        "grades: {good: 02, bad: 0}",
+    ),
+    "unknown grade name": (
+        changed("sku-1: good", "sku-1: goood"),
+        "13:24",
+        "found 'goood' as a grade, expected a number or one of good, bad; did you mean 'good'?",
+        "    judgments: {sku-1: goood, sku-2: bad}",
+    ),
+    "infinite grade": (
+        changed("sku-1: good", "sku-1: .inf"),
+        "13:24",
+        "found '.inf', expected a finite grade",
+        "    judgments: {sku-1: .inf, sku-2: bad}",
+    ),
+    "grade that is not a number": (
+        changed("sku-1: good", "sku-1: NaN"),
+        "13:24",
+        "found 'NaN', expected a finite grade",
+        "    judgments: {sku-1: NaN, sku-2: bad}",
+    ),
+    "grade beyond the floats": (
+        changed("good: 2", "good: 1e999"),
+        "3:16",
+        "found '1e999', expected a finite number",
+        "grades: {good: 1e999, bad: 0}",
+    ),
+    "grade name that looks like a number": (
+        changed("good: 2", "2: 2").replace("sku-1: good", "sku-1: 2"),
+        "3:10",
+        "found '2' as the name of a grade, expected a word such as good",
+        "grades: {2: 2, bad: 0}",
+    ),
+    "grade too great for an exponential gain": (
+        changed("sku-1: good", "sku-1: 1024"),
+        "1:1",
+        "an exponential gain cannot be computed for grade 1024, given to 'sku-1' for query 'shoes'; grades go up to 1000",
+        "suite: shop",
+    ),
+    "gain map without a grade in use": (
+        changed("grades:", "gain: {2: 1}\ngrades:"),
+        "3:1",
+        "the gain map has no gain for grade 0, given to 'sku-2' for query 'shoes'",
+        "gain: {2: 1}",
+    ),
+    "measure's gain map without a grade in use": (
+        changed('"nDCG@10"', '"nDCG(gain={2: 1})@10"'),
+        "6:1",
+        "nDCG(gain={2: 1})@10: the gain map has no gain for grade 0, given to 'sku-2' for query 'shoes'",
+        'measures: ["nDCG(gain={2: 1})@10"]',
+    ),
+    "unknown gain": (
+        changed("grades:", "gain: exponental\ngrades:"),
+        "3:7",
+        "found 'exponental', expected exponential or linear; did you mean 'exponential'?",
+        "gain: exponental",
+    ),
+    "unknown profile": (
+        changed("grades:", "profile: rank-eval\ngrades:"),
+        "3:10",
+        "found 'rank-eval', expected standard, trec, rank_eval, opensearch-srw, quepid or rre; "
+        "did you mean 'rank_eval'?",
+        "profile: rank-eval",
+    ),
+    "unknown placeholder": (
+        changed("{{text}}", "{{txt}}"),
+        "5:26",
+        "unknown placeholder {{txt}}, expected {{text}}, {{depth}}, or a name that the queries have in params; "
+        "did you mean 'text'?",
+        '  query: {match: {title: "{{txt}}"}}',
+    ),
+    "placeholder without quotes": (
+        changed('"{{text}}"', "{{text}}"),
+        "5:27",
+        'a mapping stands as a key; expected a word; {{text}} without quotes is a mapping in YAML, write "{{text}}"',
+        "  query: {match: {title: {{text}}}}",
+    ),
+    "param that no request asks for": (
+        changed("text: red shoes", "text: red shoes\n    params: {brand: x}"),
+        "10:9",
+        "query 'shoes' has a param 'brand', which no request asks for",
+        "  - id: shoes",
+    ),
+    "threshold out of grammar": (
+        changed("mean nDCG@10 >= 0.8", "mean nDCG@10 => 0.8"),
+        "8:19",
+        "found '=>', expected a comparison: >=, >, <=, < or =",
+        '  - "mean nDCG@10 => 0.8"',
+    ),
+    "threshold out of the measure's reach": (
+        changed("0.8", "7"),
+        "8:5",
+        "7 is out of reach: nDCG@10 reaches 0 to 1",
+        '  - "mean nDCG@10 >= 7"',
+    ),
+    "share over 100 %": (
+        changed("mean", "120%"),
+        "8:5",
+        "found '120%', expected a share of the queries above 0% and up to 100%",
+        '  - "120% nDCG@10 >= 0.8"',
+    ),
+    "tag that no query has": (
+        changed('0.8"', '0.8 for haed"'),
+        "8:5",
+        "no query has the tag 'haed'; did you mean 'head'?",
+        '  - "mean nDCG@10 >= 0.8 for haed"',
+    ),
+    "drop before there are baselines": (
+        changed("mean nDCG@10 >= 0.8", "drop nDCG@10 <= 0.02"),
+        "8:5",
+        "'drop' compares with a baseline, and baselines are not kept yet; "
+        "expected a floor such as 'mean nDCG@10 >= 0.8'",
+        '  - "drop nDCG@10 <= 0.02"',
+    ),
+    "expectation below the first rank": (
+        SHOP + '    expect: ["sku-1 in top 0"]\n',
+        "14:28",
+        "found '0', expected a rank such as 10, at least 1",
+        '    expect: ["sku-1 in top 0"]',
+    ),
+    "statistic in a query's own threshold": (
+        SHOP + '    thresholds: ["mean nDCG@10 >= 0.5"]\n',
+        "14:18",
+        "found 'mean', but a query's own threshold has no statistic; leave it out",
+        '    thresholds: ["mean nDCG@10 >= 0.5"]',
+    ),
+    "unknown measure": (
+        changed("nDCG@10", "nDGC@10"),
+        "6:12",
+        "unknown measure nDGC; did you mean nDCG?",
+        'measures: ["nDGC@10"]',
+    ),
+    "cutoff 0": (
+        changed("nDCG@10", "nDCG@0"),
+        "6:18",
+        "the cutoff must be at least 1, found 0",
+        'measures: ["nDCG@0"]',
+    ),
+    "measure named twice": (
+        changed('["nDCG@10"]', '["nDCG@10", "nDCG@10"]'),
+        "6:23",
+        "the measure nDCG@10 is named twice",
+        'measures: ["nDCG@10", "nDCG@10"]',
+    ),
+    "two documents": (
+        SHOP + "---\nsuite: other\n",
+        "14:1",
+        "a second YAML document begins here; expected one document in a file",
+        "---",
+    ),
+    "tag of YAML": (
+        changed("suite: shop", "suite: !!python/name:os.system shop"),
+        "1:8",
+        "found the YAML tag !!python/name:os.system; expected a value without a tag",
+        "suite: !!python/name:os.system shop",
+    ),
+    "NUL byte": (
+        changed("shop", "sh\0op"),
+        "1:10",
+        "found a NUL byte; a text file cannot hold one",
+        "suite: sh op",
+    ),
+    "unclosed bracket": (
+        changed('["nDCG@10"]', '["nDCG@10"'),
+        "7:1",
+        "expected ',' or ']' here, as the '[' of line 6, column 11 is not closed",
+        "thresholds:",
+    ),
+    "unclosed quote": (
+        changed('title: "{{text}}"}}', 'title: "{{text}}}}'),
+        "6:13",
+        "expected ',' or '}' here, as the '{' of line 5, column 18 is not closed",
+        'measures: ["nDCG@10"]',
+    ),
+    "tab": (
+        changed("  - id", "\t- id"),
+        "10:1",
+        "found a tab; YAML indents with blanks only",
+        " - id: shoes",
+    ),
+    "duplicate key": (
+        SHOP + "suite: again\n",
+        "14:1",
+        "the key 'suite' stands twice here, first in line 1, column 1",
+        "suite: again",
+    ),
+    "duplicate document": (
+        changed("sku-2", "sku-1"),
+        "13:30",
+        "the key 'sku-1' stands twice here, first in line 13, column 17",
+        "    judgments: {sku-1: good, sku-1: bad}",
+    ),
+    "duplicate query id": (
+        SHOP + "  - {id: shoes, text: other}\n",
+        "14:10",
+        "the query id 'shoes' is taken, first at shop.relevance.yaml:10:9",
+        "  - {id: shoes, text: other}",
+    ),
+    "empty suite": (
+        SHOP[: SHOP.index("queries:")] + "queries: []\n",
+        "9:1",
+        "the suite is empty; expected at least one query",
+        "queries: []",
+    ),
+    "no queries": (
+        SHOP[: SHOP.index("queries:")],
+        "1:1",
+        "the suite has no 'queries'; expected a list of queries, or the path of a file of them",
+        "suite: shop",
+    ),
+    "no judgments": (
+        SHOP[: SHOP.index("    judgments:")],
+        "9:1",
+        "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'",
+        "queries:",
+    ),
+    "missing file": (
+        SHOP + "judgments: no.qrels\n",
+        "14:12",
+        "the file 'no.qrels' does not exist; looked for it at no.qrels",
+        "judgments: no.qrels",
+    ),
+    "folder where a file belongs": (
+        SHOP + "judgments: ./.\n",
+        "14:12",
+        "the file './.' is not a file",
+        "judgments: ./.",
+    ),
+    "absolute path": (
+        SHOP + "judgments: /etc/hosts\n",
+        "14:12",
+        "found '/etc/hosts', expected a path relative to the suite",
+        "judgments: /etc/hosts",
+    ),
+    "no index": (
+        changed("{index: products}", "{cluster: default}"),
+        "2:1",
+        "the request 'request' has no index; expected 'target: {index: NAME}'",
+        "target: {cluster: default}",
+    ),
+    "unknown engine": (
+        changed("{index: products}", "{index: products, engine: elastic 9}"),
+        "2:35",
+        "found 'elastic 9', expected an engine and its version such as 'elasticsearch 9.4.3' or 'opensearch 2.19'; "
+        "did you mean 'elasticsearch'?",
+        "target: {index: products, engine: elastic 9}",
+    ),
+    "no request": (
+        changed('request:\n  query: {match: {title: "{{text}}"}}\n', ""),
+        "1:1",
+        "the suite has no 'request'; expected the body of _search, or 'requests' by name",
+        "suite: shop",
+    ),
+    "request and requests": (
+        changed("measures:", "requests: {a: {query: {match_all: {}}}}\nmeasures:"),
+        "6:1",
+        "found both 'request' and 'requests', expected one of them",
+        "requests: {a: {query: {match_all: {}}}}",
+    ),
+    "depth below a cutoff": (
+        SHOP + "depth: 5\n",
+        "14:1",
+        "depth 5 is too shallow for 'nDCG@10', which needs 10 hits",
+        "depth: 5",
+    ),
+    "size below a cutoff": (
+        changed("request:", "request:\n  size: 5"),
+        "5:3",
+        "the request 'request' has size 5, but 'nDCG@10' needs 10 hits",
+        "  size: 5",
+    ),
+    "number that JSON cannot hold": (
+        changed("request:", "request:\n  min_score: .inf"),
+        "5:14",
+        "found '.inf', which JSON cannot hold; expected a finite number",
+        "  min_score: .inf",
+    ),
+    "waiver without a reason": (
+        SHOP + "    xfail: {until: 2027-01-01}\n",
+        "14:12",
+        "the key 'reason' is missing here",
+        "    xfail: {until: 2027-01-01}",
+    ),
+    "waiver until no day": (
+        SHOP + "    skip: {reason: slow, until: tomorrow}\n",
+        "14:33",
+        "found 'tomorrow', expected a date such as 2027-01-31",
+        "    skip: {reason: slow, until: tomorrow}",
+    ),
+    "marker that pytest cannot select": (
+        SHOP + "    markers: [not slow]\n",
+        "14:15",
+        "found 'not slow', expected the name of a pytest marker: letters, digits and _",
+        "    markers: [not slow]",
+    ),
+    "list as the suite": (
+        "- a\n",
+        "1:1",
+        "found a list, expected a suite: a mapping with suite, request, queries",
+        "- a",
+    ),
+    "merge key": (
+        changed("{index: products}", "{index: products, <<: {engine: x}}"),
+        "2:27",
+        "the merge key << is not read; write out what is shared, or use an alias for a value",
+        "target: {index: products, <<: {engine: x}}",
+    ),
+    "alias of nothing": (
+        changed("text: red shoes", "text: *shoes"),
+        "11:11",
+        "the alias *shoes names nothing that was marked before it; text that begins with * is put in quotes",
+        "    text: *shoes",
+    ),
+    "variable in a bracket without quotes": (
+        changed("{index: products}", "{index: ${INDEX}}"),
+        "2:18",
+        "expected ',' or '}' here, as the '{' of line 2, column 9 is not closed; "
+        'inside [ ] and { } a variable is put in quotes: "${NAME}"',
+        "target: {index: ${INDEX}}",
+    ),
+    "malformed variable": (
+        changed("red shoes", "red ${a b} shoes"),
+        "11:15",
+        "found '${a b}', expected ${NAME} or ${NAME:-default}; a plain ${ is written $${",
+        "    text: red ${a b} shoes",
+    ),
+    "variable in an id": (
+        changed("id: shoes", "id: shoes-${N:-1}"),
+        "10:9",
+        "found 'shoes-${N:-1}', expected a name without variables",
+        "  - id: shoes-${N:-1}",
+    ),
+    "@ without quotes": (
+        changed('["nDCG@10"]', "[@10]"),
+        "6:12",
+        "found a character that no value can begin with; text that begins with @ is put in quotes",
+        "measures: [@10]",
+    ),
+    "% without quotes": (
+        changed('"mean nDCG@10 >= 0.8"', "%95 nDCG@10"),
+        "8:5",
+        "found a character that no value can begin with; text that begins with % is put in quotes",
+        "  - %95 nDCG@10",
+    ),
+    ">= without quotes": (
+        changed('"mean nDCG@10 >= 0.8"', ">= 0.8"),
+        "8:6",
+        "found what cannot follow a > or | that begins a block of text; text that begins with > is put in quotes",
+        "  - >= 0.8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "place", "message", "line"), CASES.values(), ids=CASES.keys())
+def test_a_mistake_is_told_with_its_place_and_a_caret(shop, text, place, message, line):
+    number, column = map(int, place.split(":"))
+    assert refusal(shop(text)) == excerpt(place, message, number, line, column)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing but a comment\n", "---\n"])
+def test_an_empty_file_is_refused(shop, text):
+    refused = refusal(shop(text))
+    assert refused.startswith(("shop.relevance.yaml: the file is empty", "shop.relevance.yaml:2:1: found nothing"))
+
+
+def test_a_measure_with_a_comma_wants_quotes_in_a_list(shop):
+    refused = refusal(shop(changed('["nDCG@10"]', "[nDCG(gain=linear, log=e)@10]")))
+    assert refused.count("inside [ ] a measure with a comma is put in quotes") == 2
+    assert refused.startswith("shop.relevance.yaml:6:16: ")
+
+
+def test_bytes_that_are_not_utf_8_are_told_with_their_place(shop):
+    refused = refusal(shop(SHOP.encode().replace(b"red shoes", b"red sh\xf6es")))
+    message = "byte 0xf6 is not UTF-8; expected a file in UTF-8"
+    assert refused == excerpt("11:17", message, 11, "    text: red sh", 17)
+
+
+def test_utf_16_is_told_as_such(shop):
+    assert refusal(shop(SHOP.encode("utf-16"))) == "shop.relevance.yaml:1:1: the file is UTF-16; expected UTF-8"
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_a_nesting_bomb_is_refused_before_anything_is_built(shop, opening):
+    refused = refusal(shop(SHOP + "title_field:\n  " + opening * 30_000))
+    assert "the nesting is deeper than 64 levels" in refused
+    assert len(refused) < 400
+
+
+def test_an_alias_bomb_is_refused_before_anything_is_built(shop):
+    levels = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 12)]
+    refused = refusal(shop("l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(levels)))
+    assert "the file holds more than 1,000,000 values, aliases put in" in refused
+
+
+def test_an_alias_chain_cannot_nest_deeper_than_the_limit(shop):
+    levels = [f"l{n}: &l{n} [*l{n - 1}]" for n in range(1, 100)]
+    refused = refusal(shop("l0: &l0 [x]\n" + "\n".join(levels)))
+    assert "with the alias *l62 the nesting is deeper than 64 levels" in refused
+
+
+def test_an_alias_of_what_it_stands_in_is_refused(shop):
+    assert "the alias *a stands inside what it names" in refusal(shop(SHOP + "title_field: &a [*a]\n"))
+
+
+def test_a_file_beyond_the_size_limit_is_refused(shop, monkeypatch):
+    monkeypatch.setattr("harness.suites.reading.MOST_BYTES", 2**20)
+    refused = refusal(shop(SHOP + "#" * 2**20))
+    assert refused == "shop.relevance.yaml: the file is larger than 1 MiB, the most that is read"
+
+
+def test_a_suite_that_is_not_there_is_told(tmp_path):
+    path = tmp_path / "none.relevance.yaml"
+    assert refusal(path) == f"{path}: there is no such file"
+    assert refusal(tmp_path) == f"{tmp_path}: this is not a file"
+
+
+@pytest.mark.parametrize(
+    "way", ["../outside.qrels", "folder/../../outside.qrels", "link.qrels", "linked/outside.qrels"]
+)
+def test_no_path_leads_outside_of_the_root(tmp_path, way):
+    root = tmp_path / "root"
+    (root / "folder").mkdir(parents=True)
+    (tmp_path / "outside.qrels").write_text("shoes 0 sku-3 1\n")
+    (root / "link.qrels").symlink_to(tmp_path / "outside.qrels")
+    (root / "linked").symlink_to(tmp_path)
+    path = root / "shop.relevance.yaml"
+    path.write_text(SHOP + f"judgments: {way}\n")
+    assert f"the file '{way}' is outside of the suite's root, the folder {root}" in refusal(path)
+
+
+def test_an_unset_variable_is_told_when_the_suite_runs_and_not_before(shop):
+    path = shop(changed("{index: products}", '{index: "a-${SHOP_INDEX}"}'))
+    message = "the environment variable SHOP_INDEX is not set; set it, or give a default with ${SHOP_INDEX:-default}"
+    assert refusal(path, {}) == excerpt("2:20", message, 2, 'target: {index: "a-${SHOP_INDEX}"}', 20)
+    assert load_suite(path, None).target.index == "a-${SHOP_INDEX}"
+
+
+def test_a_message_never_holds_the_value_of_a_variable(shop):
+    path = shop(changed('"mean nDCG@10 >= 0.8"', '"${STATISTIC} nDCG@10 >= 0.8"'))
+    assert "s3cret" not in refusal(path, {"STATISTIC": "s3cret"})
+
+
+@pytest.mark.parametrize("cluster", ["https://user:s3cret@search.example.org", "user:s3cret@search.example.org"])
+def test_a_url_with_a_login_is_refused_and_not_repeated(shop, cluster):
+    refused = refusal(shop(changed("{index: products}", f'{{index: products, cluster: "{cluster}"}}')))
+    assert refused.startswith("shop.relevance.yaml:2:36: ")
+    assert "username_env and password_env, or api_key_env" in refused
+    assert "s3cret" not in refused
+
+
+def test_a_url_of_another_scheme_is_refused(shop):
+    refused = refusal(shop(changed("{index: products}", '{index: products, cluster: "ftp://example.org"}')))
+    assert refused == "shop.relevance.yaml:2:36: found a URL that begins with 'ftp', expected http:// or https://"
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_in_their_order(shop):
+    text = (
+        changed("0.8", "8")
+        .replace("tags: [head]", "tags: head")
+        .replace("measures:", "mesures:")
+        .replace("sku-2: bad", "sku-2: worse")
+        .replace("{index: products}", "{index: products, engine: solr}")
+    )
+    refused = refusal(shop(text + "  - id: boots\n    text: boots\n    judgments: {sku-1: gold}\n"))
+    places = [line.split(": ")[0] for line in refused.splitlines() if line.startswith("shop")]
+    assert places == [f"shop.relevance.yaml:{place}" for place in ("2:35", "6:1", "8:5", "12:11", "16:24")]
+
+
+def test_the_mistakes_of_several_suites_are_told_together(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.relevance.yaml").write_text(SHOP.replace("0.8", "8"))
+    with pytest.raises(SuiteError) as caught:
+        load_suites([tmp_path / "b.relevance.yaml", tmp_path / "a.relevance.yaml"], None)
+    assert [problem.path for problem in caught.value.problems] == [
+        str(tmp_path / "a.relevance.yaml"),
+        str(tmp_path / "b.relevance.yaml"),
+    ]
+
+
+def test_a_wrong_line_of_a_judgment_file_is_told_in_that_file(shop):
+    path = shop(SHOP + "judgments: [shop.csv]\n", shop_csv="query,document,grade\nshoes,sku-3,good\nshoes,sku-4,god\n")
+    assert refusal(path) == (
+        "shop.csv:3:1: found 'god' as the grade of document 'sku-4' for query 'shoes', "
+        "expected a number or the name of a grade; did you mean 'good'?\n    3 | shoes,sku-4,god\n      | ^"
+    )
+
+
+def test_a_document_judged_in_the_suite_and_in_a_file_is_told_with_both_places(shop):
+    path = shop(SHOP + "judgments: shop.csv\n", shop_csv="query,document,grade\nshoes,sku-1,good\n")
+    assert refusal(path) == (
+        "shop.csv:2:1: document 'sku-1' is judged twice for query 'shoes', first at shop.relevance.yaml:13:17\n"
+        "    2 | shoes,sku-1,good\n      | ^"
+    )
+
+
+def test_a_document_judged_in_two_files_is_told_with_both_places(shop):
+    files = {"a_qrels": "shoes 0 sku-3 1\nshoes 0 sku-5 1\n", "b_qrels": "\nshoes 0 sku-5 1\n"}
+    path = shop(SHOP + "judgments: [a.qrels, b.qrels]\n", **files)
+    assert refusal(path).startswith(
+        "b.qrels:2:1: document 'sku-5' is judged twice for query 'shoes', first at a.qrels:2:1"
+    )
+
+
+def test_judgments_for_a_query_that_the_suite_does_not_have_are_told(shop):
+    path = shop(SHOP + "judgments: a.qrels\n", a_qrels="shoes 0 sku-3 1\nshoos 0 sku-3 1\nhats 0 sku-4 1\n")
+    assert refusal(path) == (
+        "a.qrels:2:1: the suite has no query 'shoos', 'hats'; did you mean 'shoes'?; "
+        "'judgments: {files: …, other_queries: ignore}' leaves them out\n    2 | shoos 0 sku-3 1\n      | ^"
+    )
+
+
+def test_a_query_that_cannot_fill_the_request_is_told(shop):
+    text = (
+        changed("{{text}}", "{{brand}} {{text}}")
+        + "    params: {brand: [a, b]}\n  - {id: hats, text: hats, judgments: {a: 1}}\n"
+    )
+    refused = refusal(shop(text))
+    assert "shop.relevance.yaml:10:9: query 'shoes' cannot fill the request: {{brand}} is a list" in refused
+    assert "shop.relevance.yaml:15:10: query 'hats' has no param 'brand', which the request asks for" in refused
