@@ -22,7 +22,7 @@ def read_ranking(answer: Mapping[str, Any], title_field: str | None) -> Ranking:
         MalformedAnswer: Something in it is not as an engine gives it.
     """
     outer = answer.get("hits")
-    if not isinstance(outer, Mapping):
+    if not isinstance(outer, dict):
         raise MalformedAnswer(f"the answer should have an object `hits`, found {kind_of(outer)}")
     inner = outer.get("hits")
     if not isinstance(inner, list):
@@ -40,7 +40,7 @@ def read_ranking(answer: Mapping[str, Any], title_field: str | None) -> Ranking:
 
 
 def _hit(hit: Json, place: int, title_field: str | None) -> Hit:
-    if not isinstance(hit, Mapping):
+    if not isinstance(hit, dict):
         raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
     identity = hit.get("_id")
     if not isinstance(identity, str):
@@ -51,7 +51,7 @@ def _hit(hit: Json, place: int, title_field: str | None) -> Hit:
     return Hit(identity, None if score is None else float(score), _title(hit, title_field))
 
 
-def _title(hit: Mapping[str, Any], field: str | None) -> str | None:
+def _title(hit: dict[str, Any], field: str | None) -> str | None:
     if field is None:
         return None
     found = _lookup(hit.get("_source"), field)
@@ -59,12 +59,12 @@ def _title(hit: Mapping[str, Any], field: str | None) -> str | None:
         found = _lookup(hit.get("fields"), field)
     if isinstance(found, list):
         found = found[0] if found else None
-    return found if isinstance(found, str) else None if found is None or isinstance(found, Mapping) else str(found)
+    return str(found) if isinstance(found, (str, int, float)) else None
 
 
 def _lookup(document: Json, path: str) -> Json:
     """The value at *path*, whose dots may be objects or part of a name, as engines take both for the same field."""
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         return None
     if path in document:
         return document[path]

@@ -18,6 +18,8 @@ __all__ = ["PREFERENCE", "Entry", "body_of", "entry_of", "path_of"]
 PREFERENCE = "relevance-harness"
 """One name for all runs keeps them on one copy of each shard, and with it their statistics and their order of ties."""
 
+COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 CONTENT_KEYS = frozenset({"_source", "stored_fields"})
 """The keys by which a body says itself what of a document comes back."""
 
@@ -86,7 +88,7 @@ def _lines(header: Json, body: Json) -> bytes:
 
 
 def _dump(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return COMPACT.encode(value).encode()
 
 
 def body_of(entries: Iterable[Entry]) -> bytes:
