@@ -87,7 +87,7 @@ def test_every_hit_is_judged_but_for_the_queries_judged_in_part(engine_url):
 def test_the_lessons_are_the_worked_numbers(engine_url):
     [report] = harness_run("suites/lessons.relevance.yaml", "--url", engine_url).suites
     observed = {(verdict.query, verdict.threshold): verdict.observed for verdict in report.verdicts}
-    negative = "nDCG(gain={-1: -1, 0: 0, 1: 1, 2: 2, 3: 3})@4"
+    negative = "nDCG(gain={-1: -1, 0: 0, 1: 1})@4"
     worked = {
         ("graded", "CG(gain=linear)@6 = 11"): 11,
         ("swapped", "CG(gain=linear)@6 = 11"): 11,
