@@ -53,7 +53,8 @@ class RunOptions:
     suite's request templates. *tags* select queries. *allow_write* lets fixtures build their index, which on the
     embedded node they always may. *locate* allows deeper searches for missing documents. *today*
     decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
-    *client* is the user's own client object.
+    *budget* is how many seconds the searches of one suite may take; queries that are left then did not run. *client* is
+    the user's own client object.
     """
 
     url: str | None = None
@@ -65,6 +66,7 @@ class RunOptions:
     locate: bool = True
     today: date | None = None
     strict_xfail: bool = False
+    budget: float | None = None
     client: Any = field(default=None, compare=False, repr=False)
 
     def day(self) -> date:
@@ -148,7 +150,10 @@ class SuiteExecution:
             index = self._build_index(active.fixture, search)
             active = replace(active, target=replace(active.target, index=index))
         on_done = None if self.progress is None else self.progress.queries_done
-        return execute(active, search, request=self.options.request, progress=on_done, today=self.options.day())
+        day = self.options.day()
+        return execute(
+            active, search, request=self.options.request, progress=on_done, today=day, budget=self.options.budget
+        )
 
     def _build_index(self, fixture: Fixture, search: Search) -> str:
         from harness.search.fixtures import ensure_index

@@ -81,6 +81,7 @@ class Options(TypedDict, total=False):
     locate: bool
     today: date | None
     strict_xfail: bool
+    budget: float | None
     client: Any
 
 

@@ -272,3 +272,11 @@ def test_secrets_are_masked_in_the_report():
     report = execute(suite, FakeSearch({"q": failure}), masker=Masker({"PASSWORD": "hunter2"})).report
     assert "hunter2" not in repr(report)
     assert "${PASSWORD}" in report.verdicts[0].reason
+
+
+def test_queries_that_the_budget_leaves_no_time_for_did_not_run_and_pass_nothing():
+    suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
+    report = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(budget=0)).report
+    assert report.queries[0].outcome is Outcome.NOT_RUN
+    assert report.verdicts[0].status is Status.ERROR
+    assert exit_status([report]) == 3
