@@ -117,10 +117,9 @@ class _Keeper:
         recipe = self._recipe
         marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
         mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
-        if not self._indexes.create(self._index, recipe.settings, mappings):
-            return
         try:
-            self._fill(marker)
+            if self._indexes.create(self._index, recipe.settings, mappings):
+                self._fill(marker)
         except _TakenOver:
             return
         except BaseException:

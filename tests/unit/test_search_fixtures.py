@@ -1,0 +1,318 @@
+"""Building a suite's own index when something comes in between; the server is a small one in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from harness.errors import EngineUnreachable, FixtureError, LoginRefused
+from harness.model import Engine, Fixture
+from harness.search.connection import Answer
+from harness.search.engine import EngineSearch
+from harness.search.fixtures import Times, ensure_index
+from harness.search.marker import KEY, Marker, read_marker
+from harness.search.recipe import read_recipe
+from harness.search.retries import Clock, Retries
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Server:
+    """Indexes in memory; *before* may answer a call, change something or raise before the call is served."""
+
+    nodes = 1
+
+    def __init__(self) -> None:
+        self.indexes: dict[str, dict[str, Any]] = {}
+        self.calls: list[str] = []
+        self.slept: list[float] = []
+        self.before: Callable[[str, bytes], Answer | None] = lambda call, body: None
+
+    def perform(
+        self, method: str, path: str, *, body: bytes | None = None, mime: str = "", timeout: float | None = None
+    ) -> Answer:
+        call = f"{method} {unquote(path)}"
+        self.calls.append(call)
+        early = self.before(call, body or b"")
+        if early is not None:
+            return early
+        place, _, _ = path.partition("?")
+        index, _, action = unquote(place).strip("/").partition("/")
+        return getattr(self, f"_{method.lower()}_{action.strip('_') or 'index'}")(index, body or b"")
+
+    def _get_mapping(self, pattern: str, body: bytes) -> Answer:
+        found = {
+            name: {"mappings": {"_meta": held["meta"]}} for name, held in self.indexes.items() if fnmatch(name, pattern)
+        }
+        return reply(found) if found or "*" in pattern else reply({}, 404)
+
+    def _put_index(self, index: str, body: bytes) -> Answer:
+        if index in self.indexes:
+            error = {"type": "resource_already_exists_exception", "reason": f"index [{index}] already exists"}
+            return reply({"error": error, "status": 400}, 400)
+        self.indexes[index] = {"meta": json.loads(body)["mappings"]["_meta"], "documents": {}}
+        return reply({"acknowledged": True, "shards_acknowledged": True})
+
+    def _put_mapping(self, index: str, body: bytes) -> Answer:
+        self.indexes[index]["meta"] = json.loads(body)["_meta"]
+        return reply({})
+
+    def _delete_index(self, index: str, body: bytes) -> Answer:
+        return reply({}) if self.indexes.pop(index, None) else reply({}, 404)
+
+    def _post_bulk(self, index: str, body: bytes) -> Answer:
+        lines = [json.loads(line) for line in body.splitlines()]
+        pairs = [(header["index"]["_id"], document) for header, document in zip(lines[::2], lines[1::2], strict=True)]
+        self.indexes[index]["documents"].update(pairs)
+        return reply({"items": [{"index": {"status": 201}} for _ in pairs]})
+
+    def _post_refresh(self, index: str, body: bytes) -> Answer:
+        return reply({})
+
+    def _get_count(self, index: str, body: bytes) -> Answer:
+        return reply({"count": len(self.indexes[index]["documents"])})
+
+    def is_alive(self, timeout: float) -> bool:
+        return True
+
+    def mask(self, text: str) -> str:
+        return text.replace("hunter2", "${PASSWORD}")
+
+    def close(self) -> None:
+        return
+
+
+def reply(content: Any, status: int = 200, **headers: str) -> Answer:
+    return Answer(status, json.dumps(content).encode(), headers)
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = [json.dumps({"id": f"d{n}", "n": n}) for n in range(1100)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def index(folder: Path) -> str:
+    return read_recipe(Fixture("d.jsonl"), folder, "products").index
+
+
+def ensure(server: Server, folder: Path, *, allow_write: bool = True) -> str:
+    time = iter(range(10_000))
+    clock = Clock(now=lambda: float(next(time)), sleep=server.slept.append, chance=lambda: 0.5)
+    search = EngineSearch(server, Engine("opensearch"), retries=Retries(attempts=3, clock=clock))
+    times = Times(clock=clock, today=lambda: NOW)
+    return ensure_index(search, Fixture("d.jsonl"), folder, "products", allow_write=allow_write, times=times)
+
+
+def marker(server: Server, index: str) -> Marker:
+    found = read_marker(server.indexes[index]["meta"])
+    assert found is not None
+    return found
+
+
+def test_is_built_in_chunks_and_marked_after_each(server: Server, folder: Path, index: str) -> None:
+    steps: list[tuple[int, bool]] = []
+
+    def watch(call: str, body: bytes) -> None:
+        if call == f"PUT /{index}/_mapping":
+            held = json.loads(body)["_meta"][KEY]
+            steps.append((held["indexed"], held["complete"]))
+
+    server.before = watch
+
+    assert ensure(server, folder) == index
+    assert steps == [(500, False), (1000, False), (1100, False), (1100, True)]
+    assert len(server.indexes[index]["documents"]) == 1100
+    assert marker(server, index).used == NOW.isoformat()
+
+
+def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
+    server: Server, folder: Path, index: str
+) -> None:
+    sent: list[int] = []
+
+    def turn_away(call: str, body: bytes) -> Answer | None:
+        if not call.endswith("/_bulk"):
+            return None
+        ids = [json.loads(line)["index"]["_id"] for line in body.splitlines()[::2]]
+        sent.append(len(ids))
+        if len(sent) > 1:
+            return None
+        server._post_bulk(index, b"\n".join(body.splitlines()[:-4]))
+        busy = {"status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "full"}}
+        return reply({"items": [{"index": busy if n >= len(ids) - 2 else {"status": 201}} for n in range(len(ids))]})
+
+    server.before = turn_away
+
+    ensure(server, folder)
+
+    assert sent == [500, 2, 500, 100]
+    assert len(server.indexes[index]["documents"]) == 1100
+
+
+def test_an_engine_that_stays_too_busy_leaves_no_half_of_an_index(server: Server, folder: Path) -> None:
+    def busy(call: str, body: bytes) -> Answer | None:
+        count = len(body.splitlines()) // 2
+        return reply({"items": [{"index": {"status": 429}}] * count}) if call.endswith("/_bulk") else None
+
+    server.before = busy
+
+    with pytest.raises(FixtureError, match="too busy to index 500 documents"):
+        ensure(server, folder)
+    assert server.indexes == {}
+
+
+def test_a_busy_call_is_made_again_when_the_server_says(server: Server, folder: Path, index: str) -> None:
+    answers = iter([reply({}, 503, **{"retry-after": "4"})])
+    server.before = lambda call, body: next(answers, None) if call == f"PUT /{index}" else None
+
+    assert ensure(server, folder) == index
+    assert server.slept == [4.25]
+
+
+@pytest.mark.parametrize("error", [EngineUnreachable("gone"), KeyboardInterrupt()])
+def test_an_end_in_the_middle_leaves_no_half_of_an_index(
+    server: Server, folder: Path, index: str, error: BaseException
+) -> None:
+    def end(call: str, body: bytes) -> None:
+        if call.endswith("/_bulk") and b"d700" in body:
+            raise error
+
+    server.before = end
+
+    with pytest.raises(type(error)):
+        ensure(server, folder)
+    assert server.indexes == {}
+
+
+def test_that_the_rest_cannot_be_removed_hides_nothing(server: Server, folder: Path) -> None:
+    def fail(call: str, body: bytes) -> None:
+        if call.endswith("/_bulk"):
+            raise EngineUnreachable("the first reason")
+        if call.startswith("DELETE"):
+            raise EngineUnreachable("the second reason")
+
+    server.before = fail
+
+    with pytest.raises(EngineUnreachable, match="the first reason"):
+        ensure(server, folder)
+
+
+def test_a_builder_that_was_taken_for_gone_lets_the_other_finish(server: Server, folder: Path, index: str) -> None:
+    """Another process finds our marker still, removes the index, and builds it: we wait for it and keep off."""
+    takeovers = iter([True])
+
+    def take_over(call: str, body: bytes) -> None:
+        if call == f"GET /{index}/_mapping?filter_path=*.mappings._meta" and index in server.indexes:
+            ours = read_marker(server.indexes[index]["meta"])
+            assert ours is not None
+            if ours.indexed == 500 and next(takeovers, False):
+                documents = {f"d{n}": {} for n in range(1100)}
+                theirs = replace(ours, build="theirs", indexed=1100, complete=True)
+                server.indexes[index] = {"meta": {KEY: asdict(theirs)}, "documents": documents}
+
+    server.before = take_over
+
+    assert ensure(server, folder) == index
+    assert marker(server, index).build == "theirs"
+    assert not any(call.startswith("DELETE") for call in server.calls)
+
+
+def test_who_creates_it_first_builds_it_and_the_other_waits(server: Server, folder: Path, index: str) -> None:
+    recipe = read_recipe(Fixture("d.jsonl"), folder, "products")
+    theirs = Marker("products", recipe.fingerprint, "theirs", 0, False, NOW.isoformat())
+    race = iter([True])
+
+    def create_first(call: str, body: bytes) -> None:
+        if call == f"PUT /{index}" and next(race, False):
+            server.indexes[index] = {"meta": {KEY: asdict(theirs)}, "documents": {}}
+        elif len(server.slept) == 3 and not marker(server, index).complete:
+            server.indexes[index]["meta"] = {KEY: asdict(replace(theirs, complete=True))}
+
+    server.before = create_first
+
+    assert ensure(server, folder) == index
+    assert not any(call.endswith("/_bulk") for call in server.calls)
+    assert set(server.slept) == {0.5}
+
+
+def test_an_index_whose_shards_no_node_takes_is_removed(server: Server, folder: Path, index: str) -> None:
+    def create_only(call: str, body: bytes) -> Answer | None:
+        if call != f"PUT /{index}":
+            return None
+        server._put_index(index, body)
+        return reply({"acknowledged": True, "shards_acknowledged": False})
+
+    server.before = create_only
+
+    with pytest.raises(FixtureError, match="no node took its shards"):
+        ensure(server, folder)
+    assert server.indexes == {}
+
+
+def test_an_index_of_other_files_by_the_same_name_is_refused(server: Server, folder: Path, index: str) -> None:
+    other = Marker("products", "0" * 64, "b", 1, True, NOW.isoformat())
+    server.indexes[index] = {"meta": {KEY: asdict(other)}, "documents": {}}
+
+    with pytest.raises(FixtureError, match="other files"):
+        ensure(server, folder)
+
+
+def test_documents_that_went_missing_are_noticed(server: Server, folder: Path) -> None:
+    server.before = lambda call, body: reply({"count": 1099}) if call.endswith("/_count") else None
+
+    with pytest.raises(FixtureError, match="should have 1100 documents, and has 1099"):
+        ensure(server, folder)
+    assert server.indexes == {}
+
+
+def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, index: str) -> None:
+    ensure(server, folder)
+    refused = reply({"error": {"type": "security_exception", "reason": "no"}}, 403)
+    server.before = lambda call, body: refused if "products-*" in call or call.startswith("PUT") else None
+
+    assert ensure(server, folder) == index
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "error", "words"),
+    [
+        ("PUT /products", reply({"error": "no"}, 403), LoginRefused, "create_index"),
+        ("GET /products", reply({"error": "no"}, 401), LoginRefused, "privileges"),
+        ("PUT /products", reply({"error": {"type": "x", "reason": "hunter2"}}, 400), FixtureError, "PASSWORD"),
+        (
+            "PUT /products",
+            reply({"error": {"type": "invalid_index_name_exception", "reason": "bad"}}, 400),
+            FixtureError,
+            "bad",
+        ),
+        ("PUT /products", reply({"shards_acknowledged": False}), FixtureError, "no node took its shards"),
+        ("PUT /products", reply({"error": "oh"}, 500), FixtureError, "refuses PUT"),
+        ("GET /products", Answer(200, b"<html>"), FixtureError, "not JSON"),
+        ("POST /products", reply({"items": []}), FixtureError, "what became of each document"),
+        ("POST /products", reply({}), FixtureError, "what became of each document"),
+    ],
+)
+def test_answers_that_are_none(
+    server: Server, folder: Path, call: str, answer: Answer, error: type[Exception], words: str
+) -> None:
+    server.before = lambda made, body: answer if made.startswith(call) else None
+
+    with pytest.raises(error, match=words) as caught:
+        ensure(server, folder)
+    assert "hunter2" not in str(caught.value)
