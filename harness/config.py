@@ -126,7 +126,7 @@ def _unknown_cluster(name: str, config: Config | None) -> str:
     if config is None:
         where = f"as there is no {CONFIG_NAME} in the suite's folder or above"
         return f"the cluster {name!r} is not defined, {where}; {remedy}"
-    known = f"; it has {', '.join(config.clusters)}" if config.clusters else ""
+    known = f", which has {', '.join(config.clusters)}" if config.clusters else ""
     guess = did_you_mean(name, config.clusters)
     return f"the cluster {name!r} is not defined in {config.path}{known}{guess or ';'} {remedy}"
 

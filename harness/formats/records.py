@@ -21,6 +21,7 @@ from harness.sources import Source
 MOST_PROBLEMS = 20
 """Problems of one file that are told; the number of the others is."""
 
+_BLANKS = " \t\r\n\v\f"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
@@ -131,7 +132,7 @@ def read_number(value: str | float) -> float | None:
 def check_ids(record: Record, findings: Findings) -> bool:
     """Whether both ids say something."""
     for column, text in (("query", record.query), ("document", record.document)):
-        if not text.strip():
+        if not text.strip(_BLANKS):
             findings.add(record.line, f"the {column} is empty; expected an id")
             return False
     return True
@@ -166,8 +167,6 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
 
 def split_blanks(text: str) -> list[str]:
     """The columns of a TREC line: what ASCII blanks part, so that an id may hold any other character."""
-    if text.isascii():
-        return text.split()
     return [column.decode() for column in text.encode().split()]
 
 

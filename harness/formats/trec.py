@@ -18,6 +18,7 @@ from harness.formats.opening import open_bytes
 _BLOCK = 1 << 21
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
+_BLANK_TO_STR_ONLY = b"\x1c\x1d\x1e\x1f"
 _NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
 
 
@@ -116,11 +117,18 @@ def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:
     count = len(skeleton) // width
     if skeleton != (b" " * (width - 1) + b"\n") * count:
         return None
+    fields = _split_blanks(block)
+    return [fields[column::width] for column in range(width)] if len(fields) == width * count else None
+
+
+def _split_blanks(block: bytes) -> list[str]:
+    """What ASCII blanks part; `str.split` is fast, and parts at more than those only where there is more than ASCII."""
+    if block.isascii() and block == block.translate(None, _BLANK_TO_STR_ONLY):
+        return block.decode("ascii").split()
     try:
-        fields = block.decode().split()
+        return [field.decode() for field in block.split()]
     except UnicodeDecodeError:
         raise Irregular from None
-    return [fields[column::width] for column in range(width)] if len(fields) == width * count else None
 
 
 def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None:

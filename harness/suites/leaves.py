@@ -161,5 +161,10 @@ Day = Annotated[
 ]
 JsonValue = Annotated[Any, PlainValidator(read_json), WithJsonSchema({})]
 JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJsonSchema({"type": "object"})]
+RequestBody = Annotated[
+    dict[str, Any],
+    PlainValidator(read_json_object),
+    WithJsonSchema({"type": "object", "not": {"anyOf": [{"required": [key]} for key in ("index", "body", "http")]}}),
+]
 Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
 Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]

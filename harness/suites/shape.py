@@ -24,6 +24,7 @@ from harness.suites.leaves import (
     Name,
     Number,
     Positive,
+    RequestBody,
     Text,
     expect_scalar,
     refuse,
@@ -194,7 +195,7 @@ def _request_kind(node: Node) -> str:
 
 
 Request = Annotated[
-    Annotated[JsonObject, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_request_kind)
+    Annotated[RequestBody, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_request_kind)
 ]
 
 

@@ -48,6 +48,12 @@ def test_every_form_gives_the_same_judgments(write, name, content, packing):
     assert read_judgments(write(name + packing, pack(content.encode()))) == EXPECTED
 
 
+def test_several_frames_of_zstandard_are_all_read(write):
+    frames = [zstandard.compress("".join(f"q{n} 0 d{m} 1\n" for m in range(50_000)).encode()) for n in range(3)]
+    judgments = read_judgments(write("j.qrels.zst", b"".join(frames)))
+    assert [len(judged) for judged in judgments.values()] == [50_000] * 3
+
+
 def test_parquet_gives_the_same_judgments(write):
     import pyarrow
     import pyarrow.parquet
@@ -226,6 +232,9 @@ def test_a_file_that_is_not_there_or_damaged_is_told(write):
     whole = gzip.compress(TREC.encode() * 1000)
     assert refusal(write("k.qrels.gz", whole[: len(whole) // 2])).startswith("k.qrels.gz: the file cannot be read: ")
     assert refusal(write("j.qrels.zst", b"no zstandard")).startswith("j.qrels.zst: the file cannot be read: ")
+    whole = zstandard.compress(TREC.encode() * 1000)
+    refused = refusal(write("k.qrels.zst", whole[: len(whole) // 2]))
+    assert refused == "k.qrels.zst: the file cannot be read: the file ends inside a zstd frame"
     assert refusal(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
 
 

@@ -1,0 +1,330 @@
+"""harness.toml: what it gives, and each mistake in it with its place and without any secret."""
+
+import pytest
+
+from harness.config import Config, config_path, find_config, read_config, resolve_cluster
+from harness.errors import ConfigError, UsageError
+from harness.model import Cluster, Mark, Target
+
+FULL = """\
+# clusters of the shop
+[clusters.default]
+url = "http://localhost:9200"
+
+[clusters.staging]
+url = "https://search.example.org:9243/es"
+engine = "elasticsearch 9.4.3"
+username_env = "STAGING_USER"
+password_env = "STAGING_PASSWORD"
+ca_certs = "certs/ca.pem"
+fingerprint = "AA:bb:00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff:00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd"
+timeout = 5
+
+[clusters."the cloud"]
+cloud_id = "shop:abc"
+api_key_env = "CLOUD_KEY"
+
+[clusters.api]
+url = "http://localhost:8080"
+service = "http"
+headers_env = {Authorization = "API_TOKEN"}
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write_config(text):
+        path = tmp_path / "harness.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write_config
+
+
+def refusal(path):
+    with pytest.raises(ConfigError) as caught:
+        read_config(path)
+    assert caught.value.exit_status == 2
+    return str(caught.value).replace(str(path), "harness.toml")
+
+
+def test_every_key_of_a_cluster_is_read(write):
+    path = write(FULL)
+    clusters = read_config(path).clusters
+    assert list(clusters) == ["default", "staging", "the cloud", "api"]
+    assert clusters["default"] == Cluster("default", url="http://localhost:9200", mark=Mark(str(path), 2, 1))
+    staging = clusters["staging"]
+    assert (staging.url, staging.engine, staging.timeout) == (
+        "https://search.example.org:9243/es",
+        "elasticsearch 9.4.3",
+        5.0,
+    )
+    assert (staging.username_env, staging.password_env) == ("STAGING_USER", "STAGING_PASSWORD")
+    assert staging.ca_certs == "certs/ca.pem"
+    assert staging.fingerprint is not None
+    assert (clusters["the cloud"].cloud_id, clusters["the cloud"].api_key_env) == ("shop:abc", "CLOUD_KEY")
+    assert clusters["the cloud"].mark.line == 14
+    assert (clusters["api"].service, clusters["api"].headers_env) == ("http", {"Authorization": "API_TOKEN"})
+
+
+def test_the_nearest_harness_toml_upwards_holds(write, tmp_path):
+    path = write(FULL)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert config_path(inner) == path
+    (tmp_path / "a" / "harness.toml").write_text("")
+    config = find_config(inner)
+    assert config is not None
+    assert (config.path, config.clusters) == (tmp_path / "a" / "harness.toml", {})
+
+
+DEFAULT = '[clusters.default]\nurl = "http://localhost:9200"\n'
+CASES = {
+    "unknown table": (
+        '[cluster.default]\nurl = "x"\n',
+        "1:1",
+        "unknown key 'cluster', expected clusters; did you mean 'clusters'?",
+        "[cluster.default]",
+        1,
+    ),
+    "unknown key": (
+        DEFAULT + "  time_out = 5\n",
+        "3:3",
+        "unknown key 'time_out', expected url, cloud_id, engine, service, api_key_env, username_env, password_env, "
+        "ca_certs, fingerprint, timeout, headers_env; did you mean 'timeout'?",
+        "  time_out ",
+        3,
+    ),
+    "password": (
+        DEFAULT + 'password = "s3cret"\n',
+        "3:1",
+        "'password' is not kept here; expected password_env, the name of the environment variable that holds it",
+        "password ",
+        1,
+    ),
+    "secret where its variable belongs": (
+        DEFAULT + 'api_key_env = "s3cret=="\n',
+        "3:1",
+        "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself",
+        "api_key_env ",
+        1,
+    ),
+    "password in the URL": (
+        '[clusters.default]\nurl = "https://kim:s3cret@example.org"\n',
+        "2:1",
+        "a URL must not hold a login; name the environment variables that do under [clusters.NAME] in harness.toml: "
+        "username_env and password_env, or api_key_env",
+        "url ",
+        1,
+    ),
+    "scheme": (
+        '[clusters.default]\nurl = "ftp://example.org"\n',
+        "2:1",
+        "found a URL that begins with 'ftp', expected http:// or https://",
+        "url ",
+        1,
+    ),
+    "no URL": (
+        '[clusters.default]\nurl = "http://"\n',
+        "2:1",
+        "found 'http://', expected a URL such as http://localhost:9200",
+        "url ",
+        1,
+    ),
+    "wrong type": (DEFAULT + 'timeout = "5"\n', "3:1", "found text, expected a number", "timeout ", 1),
+    "wrong type of text": (
+        "[clusters.default]\nurl = 9200\n",
+        "2:1",
+        "found a whole number, expected text in quotes",
+        "url ",
+        1,
+    ),
+    "no table": ("[clusters]\ndefault = 1\n", "2:1", "found a whole number, expected a table", "default ", 1),
+    "no tables": (
+        "clusters = 1\n",
+        "1:1",
+        "found a whole number, expected tables such as [clusters.default]",
+        "clusters ",
+        1,
+    ),
+    "no address": (
+        "[clusters.default]\n",
+        "1:1",
+        "found neither url and cloud_id, expected one of them",
+        "[clusters.default]",
+        1,
+    ),
+    "two addresses": (
+        DEFAULT + 'cloud_id = "a:b"\n',
+        "1:1",
+        "found both url and cloud_id, expected one of them",
+        "[clusters.default]",
+        1,
+    ),
+    "half a login": (
+        DEFAULT + 'username_env = "U"\n',
+        "1:1",
+        "expected username_env and password_env together",
+        "[clusters.default]",
+        1,
+    ),
+    "two logins": (
+        DEFAULT + 'username_env = "U"\npassword_env = "P"\napi_key_env = "K"\n',
+        "1:1",
+        "found two logins, expected api_key_env, or username_env and password_env",
+        "[clusters.default]",
+        1,
+    ),
+    "timeout 0": (DEFAULT + "timeout = 0\n", "3:1", "found 0, expected seconds, more than 0", "timeout ", 1),
+    "infinite timeout": (DEFAULT + "timeout = inf\n", "3:1", "found inf, expected seconds, more than 0", "timeout ", 1),
+    "fingerprint": (
+        DEFAULT.replace("http:", "https:") + 'fingerprint = "abc"\n',
+        "3:1",
+        "expected the certificate's SHA-256: 64 hexadecimal digits",
+        "fingerprint ",
+        1,
+    ),
+    "certificate without https": (
+        DEFAULT + 'ca_certs = "ca.pem"\n',
+        "1:1",
+        "ca_certs and fingerprint are for https only, and the url begins with http://",
+        "[clusters.default]",
+        1,
+    ),
+    "engine": (
+        DEFAULT + 'engine = "elastic"\n',
+        "3:1",
+        "found 'elastic', expected an engine and its version such as 'elasticsearch 9.4.3' or 'opensearch 2.19'; "
+        "did you mean 'elasticsearch'?",
+        "engine ",
+        1,
+    ),
+    "service": (
+        DEFAULT + 'service = "https"\n',
+        "3:1",
+        "found 'https', expected engine or http; did you mean 'http'?",
+        "service ",
+        1,
+    ),
+    "variable of a header": (
+        DEFAULT + 'headers_env = {X = "A",\n Authorization = "Bearer s3cret"}\n'.replace("\n ", " "),
+        "3:1",
+        "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself",
+        "headers_env ",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "place", "message", "shown", "column"), CASES.values(), ids=CASES.keys())
+def test_a_mistake_is_told_with_its_place_and_no_value(write, text, place, message, shown, column):
+    line = place.split(":")[0]
+    expected = f"harness.toml:{place}: {message}\n{line:>5} | {shown}\n      | {' ' * (column - 1)}^"
+    refused = refusal(write(text))
+    assert refused == expected
+    assert "s3cret" not in refused
+
+
+def test_all_mistakes_are_told_at_once(write):
+    refused = refusal(write('[clusters.a]\nurl = 1\n[clusters.b]\nurll = "x"\ntimeout = -1\n'))
+    places = [line.split(": ")[0] for line in refused.splitlines() if line.startswith("harness")]
+    assert places == ["harness.toml:2:1", "harness.toml:4:1", "harness.toml:5:1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[clusters.default\n", "harness.toml:1:18: this is not TOML: expected ']' at the end of a table declaration"),
+        ('[clusters.a]\nurl = "s3cret\n', "harness.toml:2:14: this is not TOML: illegal character '\\n'"),
+        ("a = [1,\n", "harness.toml:2:1: this is not TOML: invalid value"),
+        ("a = 1\na = 2\n", "harness.toml:2:6: this is not TOML: cannot overwrite a value"),
+        (b"a = '\xff'\n", "harness.toml:1:6: byte 0xff is not UTF-8; expected a file in UTF-8"),
+    ],
+)
+def test_what_is_no_toml_is_told_without_its_content(write, text, message):
+    assert refusal(write(text)) == message
+
+
+def test_places_are_found_whatever_stands_between(write):
+    text = '''\
+a = """
+[clusters.fake]
+url = 1
+"""
+b = [
+  "x", # url = 2
+  { clusters = "]" },
+]
+[ clusters . "the \\"default\\"" ]   # a comment
+"url" = 3
+clusters.x = 4
+'''
+    refused = refusal(write(text))
+    assert "harness.toml:10:1: found a whole number, expected text in quotes" in refused
+    assert "harness.toml:11:1: unknown key 'clusters'" in refused
+    assert "harness.toml:1:1: unknown key 'a'" in refused
+    assert "harness.toml:5:1: unknown key 'b'" in refused
+
+
+def config_of(*clusters, folder):
+    return Config(folder / "harness.toml", {cluster.name: cluster for cluster in clusters})
+
+
+LOCAL = Cluster("default", url="http://localhost:9200")
+SECURE = Cluster("secure", url="https://example.org:9200/", api_key_env="KEY")
+
+
+def test_a_cluster_is_found_by_its_name(tmp_path):
+    config = config_of(LOCAL, SECURE, folder=tmp_path)
+    assert resolve_cluster(Target(), config, url=None) is LOCAL
+    assert resolve_cluster(Target("secure"), config, url=None) is SECURE
+
+
+def test_a_url_takes_the_place_of_the_suites_cluster(tmp_path):
+    url = "http://other.example.org:9200"
+    config = config_of(LOCAL, folder=tmp_path)
+    assert resolve_cluster(Target(), config, url=url) == Cluster(url, url=url)
+    assert resolve_cluster(Target(url), None, url=None) == Cluster(url, url=url)
+
+
+def test_a_url_that_harness_toml_has_brings_its_login_and_no_other_does(tmp_path):
+    config = config_of(LOCAL, SECURE, folder=tmp_path)
+    assert resolve_cluster(Target(), config, url="https://example.org:9200") is SECURE
+    assert resolve_cluster(Target("secure"), config, url="https://example.com:9200").api_key_env is None
+
+
+@pytest.mark.parametrize(
+    "url", ["https://kim:s3cret@example.org", "kim:s3cret@example.org", "ftp://example.org", "localhost"]
+)
+def test_a_url_that_cannot_be_used_is_refused_without_its_login(url):
+    with pytest.raises(UsageError) as caught:
+        resolve_cluster(Target(), None, url=url)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        resolve_cluster(Target(), None, url=None)
+    assert str(caught.value) == (
+        "the cluster 'default' is not defined, as there is no harness.toml in the suite's folder or above; "
+        "give --url or --embedded, or define it in harness.toml: "
+        '[clusters.default] with url = "http://localhost:9200"'
+    )
+    with pytest.raises(UsageError) as caught:
+        resolve_cluster(Target("secur"), config_of(LOCAL, SECURE, folder=tmp_path), url=None)
+    assert f"is not defined in {tmp_path / 'harness.toml'}, which has default, secure; did you mean 'secure'? " in str(
+        caught.value
+    )
+
+
+def test_a_certificate_is_found_beside_harness_toml(tmp_path):
+    cluster = Cluster("default", url="https://localhost:9200", ca_certs="ca.pem", mark=Mark("harness.toml", 3, 1))
+    config = config_of(cluster, folder=tmp_path)
+    with pytest.raises(
+        UsageError, match=r"^harness.toml:3:1: ca_certs of the cluster 'default': there is no file .*ca\.pem"
+    ):
+        resolve_cluster(Target(), config, url=None)
+    (tmp_path / "ca.pem").write_text("")
+    assert resolve_cluster(Target(), config, url=None).ca_certs == str(tmp_path / "ca.pem")

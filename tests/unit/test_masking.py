@@ -1,0 +1,47 @@
+"""No value from the environment is left in a text, in whatever form it stands there."""
+
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from harness.masking import Masker
+
+
+def test_each_value_becomes_the_name_of_its_variable():
+    masker = Masker({"TOKEN": "s3cret", "USER": "kim"})
+    assert masker.mask("kim:s3cret, s3cret") == "${USER}:${TOKEN}, ${TOKEN}"
+
+
+def test_a_value_that_holds_another_goes_first():
+    masker = Masker({"SHORT": "abc", "LONG": "abcdef"})
+    assert masker.mask("abcdef abc") == "${LONG} ${SHORT}"
+
+
+def test_what_was_put_in_is_not_masked_again():
+    assert Masker({"A": "B", "B": "A"}).mask("A B") == "${B} ${A}"
+
+
+@pytest.mark.parametrize("values", [{}, {"EMPTY": ""}])
+def test_nothing_to_hide_changes_nothing(values):
+    assert Masker(values).mask("as it was") == "as it was"
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr, quote, quote_plus, lambda value: quote(value, safe="")])
+@pytest.mark.parametrize("value", ['pa"ss\\word', "pass word/ü", "line\nbreak", "a'b\"c", "p@ss:w%rd"])
+def test_a_value_is_found_in_the_forms_that_it_takes_when_it_is_written(write, value):
+    masked = Masker({"SECRET": value}).mask(f"<{write(value)}>")
+    assert masked.strip("<>\"'") == "${SECRET}"
+
+
+def test_characters_of_regular_expressions_are_just_characters():
+    assert Masker({"DOT": "a.c"}).mask("abc a.c") == "abc ${DOT}"
+
+
+def test_json_is_masked_in_texts_and_keys_and_numbers_stay():
+    masker = Masker({"TOKEN": "123"})
+    value = {"k-123": ["x 123", 123, 1.5, None, True], "inner": {"deep": ("123",)}}
+    assert masker.mask_json(value) == {
+        "k-${TOKEN}": ["x ${TOKEN}", 123, 1.5, None, True],
+        "inner": {"deep": ["${TOKEN}"]},
+    }

@@ -1,0 +1,68 @@
+"""Places in a text file, and the excerpts that errors show."""
+
+import pytest
+
+from harness.errors import InputError
+from harness.sources import Source, decode, read_source
+
+
+def test_a_place_counts_lines_and_columns_from_1():
+    source = Source("a", "ab\ncd\r\nef\rgh")
+    assert [source.place(offset) for offset in (0, 2, 3, 7, 10)] == [(1, 1), (1, 3), (2, 1), (3, 1), (4, 1)]
+
+
+def test_the_line_separators_of_yaml_part_lines():
+    assert Source("a", "1\x852\u20283\u20294").lines == ["1", "2", "3", "4"]
+
+
+def test_an_excerpt_shows_the_line_with_a_caret_below():
+    assert Source("a", "x\nab cd\n").excerpt(2, 4) == "    2 | ab cd\n      |    ^"
+
+
+def test_the_caret_stands_right_below_wide_and_combining_characters():
+    assert Source("a", "漢字e\u0301x").excerpt(1, 5) == "    1 | 漢字e\u0301x\n      |      ^"
+
+
+def test_a_long_line_is_shown_around_its_place():
+    line, caret = Source("a", "a" * 300 + "X" + "b" * 300).excerpt(1, 301).splitlines()
+    assert len(line) == len("    1 | ") + 100
+    assert line[caret.index("^")] == "X"
+
+
+def test_characters_that_would_steer_a_terminal_are_blanks():
+    assert Source("a", "a\x9b31mb").excerpt(1, 1) == "    1 | a 31mb\n      | ^"
+
+
+@pytest.mark.parametrize("place", [(0, 0), (9, 1), (2, 1)])
+def test_where_there_is_no_line_there_is_no_excerpt(place):
+    assert Source("a", "x\n \ny").excerpt(*place) == ""
+
+
+def test_a_byte_order_mark_is_left_out():
+    assert decode(b"\xef\xbb\xbfsuite: x", "a").text == "suite: x"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"ok\nb\xc3(", "a:2:2: byte 0xc3 is not UTF-8; expected a file in UTF-8"),
+        (b"\xff", "a:1:1: byte 0xff is not UTF-8; expected a file in UTF-8"),
+        (b"a\0b", "a:1:2: found a NUL byte; a text file cannot hold one"),
+        (b"a\n\x1b[31m", "a:2:1: found the character U+001B, which a text file cannot hold"),
+        ("a\ufeffb".encode(), "a:1:2: found the character U+FEFF, which a text file cannot hold"),
+        (b"\xfe\xffa", "a:1:1: the file is UTF-16; expected UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_told_with_its_place(content, message):
+    with pytest.raises(InputError) as caught:
+        decode(content, "a")
+    assert str(caught.value).splitlines()[0] == message
+
+
+def test_a_file_is_read_up_to_its_limit(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 2**20)
+    assert len(read_source(path, "a", limit=2**20).text) == 2**20
+    path.write_bytes(b"x" * (2**20 + 1))
+    with pytest.raises(InputError, match="a: the file is larger than 1 MiB"):
+        read_source(path, "a", limit=2**20)

@@ -1,0 +1,119 @@
+"""The JSON Schema for editors takes what the loader takes, and refuses what it refuses in shape."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from harness.suites import find_suites, load_suite
+from harness.suites.schema import suite_schema
+
+SCHEMA = suite_schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+SUITES = Path(__file__).parents[2] / "suites"
+
+SHOP = """\
+suite: shop
+target: {index: products, cluster: "${CLUSTER:-default}"}
+grades: {good: 2, bad: 0}
+gain: {good: 1.5, 0: -1}
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+  candidate: {index: other, body: {query: {term: {brand: "{{brand}}"}}}}
+measures: ["nDCG@10"]
+thresholds:
+  - mean nDCG@10 >= 0.8
+  - {threshold: "every P@5 >= 0.2", xfail: {reason: later, until: "2027-01-01"}, markers: [slow]}
+queries:
+  - id: 7
+    text: red shoes
+    tags: [head, 2024]
+    params: {brand: [a, {b: 1}]}
+    judgments: {sku-1: good, 12: 1.5}
+    expect: ["sku-1 in top 3", {expect: "hits >= 1", skip: {reason: broken}}]
+depth: ${DEPTH:-20}
+judgments: {files: [a.qrels], other_queries: ignore}
+fixture: {documents: d.jsonl, mappings: {}, settings: {}, id: sku}
+undefined: skip
+profile: trec
+"""
+
+
+def plain(node):
+    """What an editor's YAML reader hands to the schema: mappings with text for keys."""
+    if isinstance(node, dict):
+        return {str(key): plain(value) for key, value in node.items()}
+    return [plain(item) for item in node] if isinstance(node, list) else node
+
+
+def tree_of(text):
+    return plain(yaml.safe_load(text))
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("path", find_suites(SUITES), ids=lambda path: path.name)
+def test_the_example_suites_fit_the_schema_and_load(path):
+    text = path.read_text(encoding="utf-8")
+    dates_as_text = yaml.load(text, Loader=DatesAsText)
+    VALIDATOR.validate(plain(dates_as_text))
+    assert load_suite(path, None).queries
+
+
+class DatesAsText(yaml.SafeLoader):
+    """YAML 1.2 has no dates, and editors' readers give text."""
+
+
+DatesAsText.yaml_implicit_resolvers = {
+    first: [entry for entry in resolvers if entry[0] != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def test_a_suite_with_every_key_fits_the_schema():
+    VALIDATOR.validate(tree_of(SHOP))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("suite: shop\n", ""),
+        ("thresholds:", "tresholds:"),
+        ("index: products,", "indices: products,"),
+        ("good: 2", "good: two"),
+        ("gain: {good: 1.5, 0: -1}", "gain: cubic"),
+        ("requests:", "request: {query: {}}\nrequests:"),
+        ('measures: ["nDCG@10"]', "measures: nDCG@10"),
+        ("    text: red shoes", "    txt: red shoes"),
+        ("  - id: 7", "  - ident: 7"),
+        ("reason: later, ", ""),
+        ('until: "2027-01-01"', "until: soon"),
+        ("good, 12: 1.5", "good, 12: [1]"),
+        ("${DEPTH:-20}", "0"),
+        ("${DEPTH:-20}", "many"),
+        ("files: [a.qrels], ", ""),
+        ("other_queries: ignore", "other_queries: drop"),
+        ("documents: d.jsonl, ", ""),
+        ("undefined: skip", "undefined: pass"),
+        ("profile: trec", "profile: trek"),
+        ("profile: trec", "profile: null"),
+        ("    tags: [head, 2024]", "    tags: null"),
+        ("index: other, body:", "index: other, query:"),
+    ],
+)
+def test_a_suite_of_another_shape_does_not_fit(old, new):
+    assert old in SHOP
+    assert not VALIDATOR.is_valid(tree_of(SHOP.replace(old, new, 1)))
+
+
+def test_every_key_is_described():
+    def undescribed(node, path):
+        for key, value in node.get("properties", {}).items():
+            if not value.get("description"):
+                yield f"{path}.{key}"
+
+    shapes = {"suite": SCHEMA, **SCHEMA["$defs"]}
+    assert [name for key, shape in shapes.items() for name in undescribed(shape, key)] == []
