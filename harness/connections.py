@@ -112,12 +112,9 @@ class Connections:
         return doors
 
     def _open(self, suite: Suite) -> Door:
-        from harness.config import find_config, resolve_cluster
-
         if self._embedded and self._url is None:
             self._url = self._start_node()
-        config = find_config(Path(suite.path).resolve().parent)
-        cluster = resolve_cluster(suite.target, config, url=self._url)
+        cluster = self._cluster_of(suite)
         stated = None if self._url else suite.target.engine
         for engine, door in self._doors:
             if door.cluster == cluster and engine == stated:
@@ -125,6 +122,14 @@ class Connections:
         door = self._connect(cluster, stated)
         self._doors.append((stated, door))
         return door
+
+    def _cluster_of(self, suite: Suite) -> Cluster:
+        """A client object knows its server itself, so harness.toml need not."""
+        from harness.config import find_config, resolve_cluster
+
+        if self._client is not None:
+            return Cluster("client")
+        return resolve_cluster(suite.target, find_config(Path(suite.path).resolve().parent), url=self._url)
 
     def _connect(self, cluster: Cluster, stated: str | None) -> Door:
         from harness.search import open_search

@@ -109,8 +109,10 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
     Raises:
         UsageError: they contradict each other.
     """
-    if options.embedded and options.url is not None:
-        raise UsageError(f"found both the URL {options.url} and the embedded engine, expected one of them")
+    given = {f"the URL {options.url}": options.url, "the embedded engine": options.embedded, "a client": options.client}
+    servers = [name for name, value in given.items() if value]
+    if len(servers) > 1:
+        raise UsageError(f"found {' and '.join(servers)}, expected one of them")
     if options.engine_version is not None and not options.embedded:
         raise UsageError("an engine version was given, which only the embedded engine can choose; ask for that too")
     return Connections(

@@ -119,7 +119,7 @@ class Relevance:
 
         Args:
             suite: The path of its file.
-            options: What this run asks for otherwise. A *url* takes the place of the embedded node, and the other way.
+            options: What this run asks for otherwise. *url*, *embedded* and *client* each take the place of the others.
 
         Raises:
             InputError: the suite or harness.toml is wrong.
@@ -182,4 +182,6 @@ def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
         defaults = replace(defaults, embedded=False, engine_version=None)
     if given.get("embedded"):
         defaults = replace(defaults, url=None)
+    if given.get("client") is not None:
+        defaults = replace(defaults, url=None, embedded=False, engine_version=None)
     return replace(defaults, **given)

@@ -243,6 +243,10 @@ def test_a_url_takes_the_place_of_the_embedded_node_and_the_other_way():
     relevance = Recorder(options=RunOptions(url="http://127.0.0.1:9200"))
     relevance.run("a.yaml", embedded=True)
     assert relevance.asked[1] == RunOptions(embedded=True)
+    client = object()
+    relevance.run("a.yaml", client=client)
+    assert relevance.asked[1] == RunOptions()
+    assert relevance.asked[1].client is client
 
 
 def test_an_unknown_option_is_an_error_with_the_nearest():
@@ -253,7 +257,8 @@ def test_an_unknown_option_is_an_error_with_the_nearest():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"url": "http://a", "embedded": True}, "found both the URL http://a and the embedded engine"),
+        ({"url": "http://a", "embedded": True}, "found the URL http://a and the embedded engine, expected one of them"),
+        ({"url": "http://a", "client": object()}, "found the URL http://a and a client, expected one of them"),
         ({"engine_version": "2.19"}, "an engine version was given"),
     ],
 )
@@ -292,7 +297,7 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
         relevance.run("small.relevance.yaml", url="http://two:9200")
         relevance.run("small.relevance.yaml", client=client)
         relevance.run("small.relevance.yaml", client=object())
-        assert [url for url, _, _ in opened] == ["http://one:9200", "http://two:9200"] + ["http://one:9200"] * 2
+        assert [url for url, _, _ in opened] == ["http://one:9200", "http://two:9200", None, None]
         assert [given is client for _, given, _ in opened] == [False, False, True, False]
         assert not any(search.closed for _, _, search in opened)
     assert all(search.closed for _, _, search in opened)

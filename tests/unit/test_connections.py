@@ -73,11 +73,19 @@ def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, 
 
 
 def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, folder):
-    client = object()
-    with Connections({}, url="http://three:9200", client=client) as connections:
+    with Connections({}, url="http://three:9200") as connections:
         first, second = connections.open_all([suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")])
         assert first is second
-    assert openings.opened == [("http://three:9200", None, client)]
+    assert openings.opened == [("http://three:9200", None, None)]
+
+
+def test_a_client_object_needs_no_cluster(openings, tmp_path):
+    client = object()
+    with Connections({}, client=client) as connections:
+        first, second = connections.open_all([suite_at(tmp_path, "nowhere"), suite_at(tmp_path)])
+        assert first is second
+        assert first.name == "client"
+    assert openings.opened == [(None, None, client)]
 
 
 def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, folder):
