@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness.addresses import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Engine
 from harness.search.answers import failure_of, json_of
@@ -13,7 +14,6 @@ from harness.search.reasons import excerpt
 
 __all__ = ["ask_who", "login_refused", "stated_engine"]
 
-KINDS = ("elasticsearch", "opensearch")
 STATE_IT = 'say what it is in the target, for example `engine: "elasticsearch 9.4.3"`'
 
 
@@ -27,14 +27,11 @@ def stated_engine(text: str) -> Engine:
     >>> str(stated_engine("opensearch 2.19"))
     'opensearch 2.19'
     """
+    sentence = engine_problem(text)
+    if sentence:
+        raise UsageError(f"the engine cannot be what it is stated to be: {sentence}")
     kind, _, version = text.strip().partition(" ")
-    if kind.lower() not in KINDS:
-        from harness.spelling import nearest
-
-        meant = nearest(kind.lower(), KINDS)
-        hint = f'; did you mean "{meant}"?' if meant else ""
-        raise UsageError(f'the engine "{text}" is not known: expected elasticsearch or opensearch and a version{hint}')
-    return Engine(kind.lower(), version.strip(), stated=True)
+    return Engine(kind, version.strip(), stated=True)
 
 
 def ask_who(connection: Connection) -> Engine:

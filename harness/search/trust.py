@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from harness.addresses import url_problem
 from harness.model import Cluster
 
 __all__ = ["ca_file_of", "checked_url", "fingerprint_of"]
@@ -18,11 +18,9 @@ def checked_url(url: str) -> str:
     Raises:
         ValueError: It is not; the text says what to do, and does not show a login.
     """
-    place = urlsplit(url)
-    if place.username or place.password:
-        raise ValueError("its URL holds a login; name the variables that hold it as `username_env` and `password_env`")
-    if place.scheme not in ("http", "https") or not place.hostname:
-        raise ValueError(f'"{url}" is no URL such as https://search.example:9200')
+    sentence = url_problem(url)
+    if sentence:
+        raise ValueError(sentence)
     return url
 
 
