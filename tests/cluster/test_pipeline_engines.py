@@ -110,3 +110,31 @@ def test_the_python_api_asks_for_measures_of_its_own(engine_url, index, write):
         assert again.scores("nDCG@5") == ran.scores("nDCG@5")
         with pytest.raises(AssertionError, match="mean nDCG@5"):
             ran.assert_thresholds()
+
+
+@pytest.mark.cluster
+def test_a_client_of_the_user_s_own_needs_no_cluster_and_stays_open(elasticsearch_urls, tmp_path):
+    from elasticsearch import Elasticsearch
+
+    path = tmp_path / "own.relevance.yaml"
+    path.write_text(
+        """\
+suite: own
+target: {index: relevance-test-own}
+request: {query: {match: {title: "{{text}}"}}}
+measures: ["P@1"]
+thresholds: ["mean P@1 = 1"]
+queries: [{id: shoe, text: shoe, judgments: {a: 1}}]
+""",
+        encoding="utf-8",
+    )
+    with Elasticsearch(elasticsearch_urls[0]) as client, Relevance(tmp_path, environ={}) as relevance:
+        client.index(index="relevance-test-own", id="a", document={"title": "shoe"}, refresh=True)
+        try:
+            run = relevance.run("own.relevance.yaml", client=client)
+        finally:
+            client.indices.delete(index="relevance-test-own")
+        run.assert_thresholds()
+        assert run.report.cluster == "client"
+        relevance.close()
+        assert client.ping()
