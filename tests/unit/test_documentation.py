@@ -1,0 +1,109 @@
+"""README and walkthrough: links lead somewhere, suites load, commands and options exist, sessions fit the suites."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.cli.root import COMMANDS
+from harness.suites import load_suite
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+WALKTHROUGH = ROOT / "docs" / "walkthrough.md"
+PAGES = [README, WALKTHROUGH]
+PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks in *language*; one may be indented, in a list."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """What stands behind a prompt, comments left out."""
+    lines = [line.strip() for block in blocks(page, "console") for line in block.splitlines()]
+    return [line[2:].split("  #")[0] for line in lines if line.startswith("$ ")]
+
+
+@PAGE
+def test_links_lead_somewhere(page):
+    for text, target in re.findall(r"\[([^\]]+)\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{text}: {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in slugs, target
+
+
+def test_every_page_of_the_documentation_is_linked_from_the_readme():
+    linked = set(re.findall(r"\(docs/([^)#]+)", README.read_text(encoding="utf-8")))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= linked
+
+
+@PAGE
+def test_commands_and_their_options_exist(page, pytestconfig):
+    assert commands(page)
+    for line in commands(page):
+        program, *words = line.split()
+        options = {word for word in words if word.startswith("--")}
+        if program == "harness":
+            command = importlib.import_module(COMMANDS[words[0]].module).command
+            assert options <= {option for parameter in command.params for option in parameter.opts}, line
+        elif program == "pytest":
+            for option in options:
+                pytestconfig.getoption(option.removeprefix("--").replace("-", "_"))  # an error where there is none
+        elif program == "python3":
+            assert (ROOT / words[0]).is_file(), line
+
+
+def test_the_readmes_suite_loads(tmp_path):
+    [text] = [block for block in blocks(README, "yaml") if block.startswith("suite:")]
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(text, encoding="utf-8")
+    suite = load_suite(path, {})
+    assert [query.id for query in suite.queries] == ["red-shoes", "head-torch"]
+    assert len(suite.thresholds) == 5
+
+
+def test_the_walkthroughs_suite_loads_with_its_files(tmp_path):
+    [text] = [block for block in blocks(WALKTHROUGH, "yaml") if block.startswith("suite:")]
+    session = "\n".join(block for block in blocks(WALKTHROUGH, "console") if "ratings.csv" in block)
+    (tmp_path / "queries.csv").write_text(session.split("$ cat queries.csv\n")[1], encoding="utf-8")
+    ratings = session.split("$ cat ratings.csv\n")[1].split("$ sed")[0].splitlines()
+    (tmp_path / "judgments.csv").write_text("\n".join(["query,document,grade", *ratings[1:]]), encoding="utf-8")
+    path = tmp_path / "quepid.relevance.yaml"
+    path.write_text(text, encoding="utf-8")
+    suite = load_suite(path, {})
+    assert {query.id: len(query.judgments) for query in suite.queries} == {"tent": 3, "red running shoes": 3}
+
+
+def test_thresholds_of_the_session_are_those_of_the_product_suite():
+    suite = load_suite(ROOT / "suites" / "products.relevance.yaml", None)
+    session = blocks(README, "console")[0]
+    for threshold in suite.thresholds:
+        assert f"  {threshold.text} " in session, threshold.text
+    assert f"queries  {len(suite.queries)} in " in session
+
+
+def test_the_failing_session_is_that_of_the_failing_suite():
+    suite = load_suite(ROOT / "suites" / "failing" / "products.failing.yaml", None)
+    session = "\n".join(blocks(WALKTHROUGH, "console"))
+    for threshold in suite.thresholds:
+        assert f"  {threshold.text} " in session, threshold.text
+    [expected] = [query.thresholds[0] for query in suite.queries if query.id == "waterproof-jacket"]
+    assert f"products.failing.yaml:{expected.mark.line}:{expected.mark.column}" in session
+
+
+def test_the_workflow_to_copy_is_the_one_in_the_readme():
+    text = (ROOT / "docs" / "relevance-gate.yml").read_text(encoding="utf-8")
+    assert text in blocks(README, "yaml")
+    steps = yaml.safe_load(text)["jobs"]["relevance"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    assert runs[1] == "docker compose up --wait"
+    assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-allow-write ")
