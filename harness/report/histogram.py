@@ -32,18 +32,24 @@ def histogram(scores: Iterable[float | None], bins: int = BINS) -> tuple[Bin, ..
     if not finite:
         return ()
     low, high = _interval(finite)
-    width = (high - low) / bins
+    width = high / bins - low / bins
     counts = [0] * bins
     for score in finite:
-        counts[min(int((score - low) / (high - low) * bins), bins - 1)] += 1
+        counts[min(int(share_of(score, low, high) * bins), bins - 1)] += 1
     edges = [*(low + index * width for index in range(bins)), high]
     return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(bins))
+
+
+def share_of(value: float, low: float, high: float) -> float:
+    """Where *value* stands between *low* (0) and *high* (1); halved, for the span of two floats may be none."""
+    return (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def _interval(scores: list[float]) -> tuple[float, float]:
     low, high = min(scores), max(scores)
     if low >= 0 and high <= 1:
         return 0.0, 1.0
-    if low == high:
-        return low - 0.5, high + 0.5
+    if high / 2 == low / 2:
+        margin = max(0.5, abs(low) / 1000)
+        return low - margin, high + margin
     return low, high

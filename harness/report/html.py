@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from harness.model import Report, Status, Verdict
 from harness.report.figures import counted_text, observed_text, plain_text, score_text, tally_text
+from harness.report.histogram import share_of
 from harness.report.page import Limits, MeasureView, suite_views
 from harness.report.printable import printable
 from harness.report.ranking_text import grade_text, missing_place
@@ -84,6 +85,7 @@ def _environment() -> Environment:
         "counted": counted_text,
         "tally": tally_text,
         "grade_text": grade_text,
+        "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
         "meter_marks": _meter_marks,
         "missing_place": missing_place,
         "number": lambda count: "–" if count is None else f"{count:,}",
@@ -102,7 +104,7 @@ def _source(name: str) -> str:
 
 def _readable(value: Any) -> Any:
     """What is put in a page is neutralised as on a terminal before it is escaped; markup of ours is left alone."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return value if isinstance(value, Markup | int | float) else printable(str(value))
 
 
 def _digest(text: str) -> str:
@@ -153,6 +155,7 @@ def _plotted(view: MeasureView) -> Plot:
             place = (round(index * step + 1, 1), round(PLOT_BASE - height, 1), round(step - 2, 1), height)
             bars.append(Bar(*place, one.count, plain_text(round(one.low, 4)), plain_text(round(one.high, 4))))
     mean = view.summary.mean
-    inside = mean is not None and low <= mean <= high
-    position = round((mean - low) / (high - low) * PLOT_WIDTH, 1) if inside and mean is not None else None
+    position = None
+    if mean is not None and low <= mean <= high:
+        position = round(share_of(mean, low, high) * PLOT_WIDTH, 1)
     return Plot(tuple(bars), plain_text(round(low, 4)), plain_text(round(high, 4)), most, position)

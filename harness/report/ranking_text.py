@@ -61,7 +61,7 @@ def _heading(query: QueryReport, measure: str | None) -> Text:
     if query.text and query.text != query.id:
         text.append(f"  {printable(query.text)}")
     scores = query.scores if measure is None else {measure: query.scores.get(measure)}
-    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
+    shown = ", ".join(f"{printable(name)} {score_text(value)}" for name, value in scores.items())
     known = [shown] if shown else []
     known.append(str(query.outcome))
     if query.total is not None:

@@ -107,7 +107,7 @@ def _measures(suite: SuiteReport) -> Table:
     for summary in suite.summaries:
         figures = (summary.mean, summary.median, summary.least, summary.greatest)
         row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
-        table.add_row(Text(summary.measure), *row, *([Text(summary.gain)] if gains else []))
+        table.add_row(Text(printable(summary.measure)), *row, *([Text(printable(summary.gain))] if gains else []))
     return table
 
 

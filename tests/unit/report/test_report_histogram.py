@@ -38,6 +38,11 @@ def test_equal_scores_beyond_1_still_have_an_interval():
     assert max(one.count for one in bins) == 2
 
 
+@pytest.mark.parametrize("scores", [[1e17, 1e17], [-1.7e308, 1.7e308], [5e-324, 2.0], [-5e-324, 5e-324]])
+def test_extreme_scores_are_counted_too(scores):
+    assert sum(one.count for one in histogram(scores)) == len(scores)
+
+
 @pytest.mark.parametrize("scores", [[-1.0, 0.5], [0.0, 12.5]])
 def test_other_scores_are_shown_over_their_span(scores):
     bins = histogram(scores)

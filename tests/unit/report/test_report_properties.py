@@ -1,0 +1,122 @@
+"""Whatever a report holds, it can be printed, and what is printed cannot command a terminal or a browser."""
+
+import unicodedata
+from html.parser import HTMLParser
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from harness.model import (
+    Engine,
+    MeasureSummary,
+    MissingDocument,
+    Outcome,
+    Profile,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    Verdict,
+)
+from harness.report.html import render
+from harness.report.terminal import failure_text, plain_report
+
+texts = st.text(st.characters(), max_size=12) | st.sampled_from(
+    ["<script>", "[bold]", "\x1b[2J", "{{ x }}", "</style>", "'\"&"]
+)
+numbers = st.none() | st.floats()
+grades = st.none() | st.floats(-5, 5)
+documents = st.builds(
+    RankedDocument, st.integers(1, 99), texts, grades, grades, numbers, st.none() | texts, st.booleans()
+)
+missing = st.builds(MissingDocument, texts, st.floats(-5, 5), st.none() | st.integers(1, 9999), st.integers(0, 9999))
+queries = st.builds(
+    QueryReport,
+    texts,
+    texts,
+    st.sampled_from(Outcome),
+    texts,
+    st.lists(texts, max_size=2).map(tuple),
+    st.dictionaries(st.sampled_from(["nDCG@10", "P@5"]), numbers),
+    st.lists(documents, max_size=3).map(tuple),
+    st.lists(documents, max_size=3).map(tuple),
+    st.lists(missing, max_size=2).map(tuple),
+    st.none() | st.integers(0, 10**9),
+    st.none() | st.floats(0, 1e6),
+)
+verdicts = st.builds(
+    Verdict,
+    st.just("id"),
+    texts,
+    st.sampled_from(Status),
+    texts,
+    numbers,
+    numbers,
+    st.none() | st.just("nDCG@10"),
+    st.none() | texts,
+    st.none() | texts,
+    st.lists(texts, max_size=3).map(tuple),
+)
+summaries = st.builds(
+    MeasureSummary, st.just("nDCG@10"), texts, numbers, numbers, numbers, numbers, st.just(1), st.just(0)
+)
+suites = st.builds(
+    SuiteReport,
+    texts,
+    texts,
+    texts,
+    texts,
+    st.none() | texts,
+    st.builds(Engine, texts, texts),
+    st.sampled_from(Profile),
+    texts,
+    st.integers(1, 100),
+    st.lists(summaries, max_size=2).map(tuple),
+    st.lists(verdicts, max_size=3).map(tuple),
+    st.lists(queries, max_size=3).map(tuple),
+    notes=st.lists(texts, max_size=2).map(tuple),
+)
+reports = st.builds(Report, texts, texts, st.lists(suites, max_size=2).map(tuple), st.sampled_from([0, 1, 3]))
+thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def commands(text):
+    return {character for character in text if unicodedata.category(character) in ("Cc", "Cs")} - {"\n"}
+
+
+@thorough
+@given(reports, st.integers(40, 200))
+def test_any_report_is_plain_lines_of_the_width_asked_for(report, width):
+    text = plain_report(report, width=width)
+    assert commands(text) == set()
+    assert all(cell_len(line) <= width for line in text.split("\n"))
+
+
+@thorough
+@given(suites)
+def test_any_verdict_can_be_explained(suite):
+    for verdict in suite.verdicts:
+        assert commands(failure_text(suite, verdict)) == set()
+
+
+class Tags(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        assert not any(name.startswith("on") for name, _ in attributes)
+
+
+@thorough
+@given(reports)
+def test_any_report_is_a_page_with_one_script_and_one_style(report):
+    text = render(report)
+    text.encode("utf-8")
+    assert commands(text) == set()
+    tags = Tags(text).tags
+    assert (tags.count("script"), tags.count("style"), tags.count("img"), tags.count("bold")) == (1, 1, 0, 0)
