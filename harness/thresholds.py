@@ -16,22 +16,16 @@ A tag is the rest of the line after ``for``, so it may hold blanks.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
-from typing import NoReturn
 
-from harness.errors import GrammarError, MeasureError
-from harness.measures import measure_range, parse_measure
+from harness.cursor import NUMBER, WORD, Cursor
 from harness.model import (
     Before,
     Condition,
     DropCondition,
-    Gain,
     HitCount,
     InTop,
     LatencyCondition,
-    Measure,
     Operator,
     ScoreCondition,
     StatisticKind,
@@ -44,12 +38,8 @@ TOLERANCE = 1e-9
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 _NAMED_STATISTICS = {kind.value: kind for kind in (StatisticKind.MEAN, StatisticKind.MEDIAN, StatisticKind.EVERY)}
 _STATISTICS = "mean, median, every, or a share such as 95%"
-_OPERATORS = ">=, >, <=, < or ="
 
-_WORD = re.compile(r"\S+")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_COMPARISON = re.compile(r"[<>=!≤≥]+")
-_SHARE = re.compile(rf"({_NUMBER.pattern})\s*%", re.ASCII)
+_SHARE = re.compile(rf"({NUMBER.pattern})\s*%", re.ASCII)
 _DOCUMENT = re.compile(r"\"([^\"]*)\"(?!\S)|'([^']*)'(?!\S)|([^\s\"']\S*)")
 
 
@@ -72,7 +62,7 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     >>> condition.required, tag
     (0.8, 'head')
     """
-    cursor = _Cursor(text)
+    cursor = Cursor(text)
     first, second = [*text.split(maxsplit=2), "", ""][:2]
     condition: Condition
     if first == "drop":
@@ -99,7 +89,7 @@ def parse_expectation(text: str) -> Condition:
     >>> parse_expectation("sku-17 not in top 3")
     InTop(document='sku-17', k=3, negated=True)
     """
-    cursor = _Cursor(text)
+    cursor = Cursor(text)
     hits = re.match(r"\s*hits\s*(?=[<>=!≤≥])", text)
     if hits:
         cursor.position = hits.end()
@@ -110,90 +100,9 @@ def parse_expectation(text: str) -> Condition:
     return condition
 
 
-def check_reach(condition: Condition, gain: Gain) -> str | None:
-    """
-    Whether a condition can be met and can fail at all, as far as its measure's range tells.
-
-    Args:
-        condition: What `parse_threshold` or `parse_expectation` gave.
-        gain: The gain in force where the measure names none.
-
-    Returns:
-        A sentence that says what is out of reach, or None.
-    """
-    if isinstance(condition, ScoreCondition):
-        return _score_reach(condition, gain)
-    if isinstance(condition, DropCondition):
-        return _drop_reach(condition, gain)
-    if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
-        return "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
-    return None
-
-
-class _Cursor:
-    """A place in the text that is read from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.position = 0
-        self.skip_blanks()
-
-    def skip_blanks(self) -> None:
-        while self.position < len(self.text) and self.text[self.position].isspace():
-            self.position += 1
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What *pattern* matches here, and go past it and the blanks behind it."""
-        match = pattern.match(self.text, self.position)
-        if match:
-            self.position = match.end()
-            self.skip_blanks()
-        return match
-
-    def found(self) -> str:
-        """What stands here, for an error."""
-        word = _WORD.match(self.text, self.position)
-        return f"found {word.group()!r}" if word else "found the end"
-
-    def fail(self, message: str, offset: int | None = None) -> NoReturn:
-        raise GrammarError(message, self.position if offset is None else offset)
-
-    def expect_end(self, expected: str) -> None:
-        if self.position < len(self.text):
-            self.fail(f"{self.found()}, expected {expected}")
-
-    def operator(self) -> Operator:
-        start = self.position
-        match = self.take(_COMPARISON)
-        if match is None:
-            self.fail(f"{self.found()}, expected a comparison: {_OPERATORS}")
-        try:
-            return Operator(match.group())
-        except ValueError:
-            self.fail(f"found {match.group()!r}, expected a comparison: {_OPERATORS}", start)
-
-    def number(self, expected: str) -> float:
-        start = self.position
-        match = self.take(_NUMBER)
-        if match is None:
-            self.fail(f"{self.found()}, expected {expected}")
-        value = float(match.group())
-        if not math.isfinite(value):
-            self.fail(f"{match.group()} is too large a number", start)
-        return value
-
-    def whole_number(self, expected: str, *, least: int) -> int:
-        start = self.position
-        match = self.take(_WORD)
-        if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
-            found = f"found {match.group()!r}" if match else "found the end"
-            self.fail(f"{found}, expected {expected}, at least {least}", start)
-        return int(match.group())
-
-
-def _score(cursor: _Cursor, *, of_query: bool) -> ScoreCondition:
+def _score(cursor: Cursor, *, of_query: bool) -> ScoreCondition:
     statistic, share = _statistic(cursor, of_query=of_query)
-    measure = _parse_measure(*_measure_text(cursor))
+    measure = cursor.measure()
     operator = cursor.operator()
     required = cursor.number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
@@ -201,10 +110,10 @@ def _score(cursor: _Cursor, *, of_query: bool) -> ScoreCondition:
     return ScoreCondition(statistic, measure, operator, required, share)
 
 
-def _statistic(cursor: _Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
+def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
     start = cursor.position
     share = cursor.take(_SHARE)
-    word = _WORD.match(cursor.text, start)
+    word = WORD.match(cursor.text, start)
     found = share.group() if share else word.group() if word else ""
     if not found:
         cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
@@ -217,55 +126,24 @@ def _statistic(cursor: _Cursor, *, of_query: bool) -> tuple[StatisticKind, float
     if found not in _NAMED_STATISTICS:
         guess = did_you_mean(found, _NAMED_STATISTICS)
         cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
-    cursor.take(_WORD)
+    cursor.take(WORD)
     return _NAMED_STATISTICS[found], None
 
 
-def _fraction(cursor: _Cursor, share: re.Match[str], start: int) -> float:
+def _fraction(cursor: Cursor, share: re.Match[str], start: int) -> float:
     per_cent = float(share[1])
     if not 0 < per_cent <= 100:
         cursor.fail(f"found {share.group()!r}, expected a share of the queries above 0% and up to 100%", start)
     return per_cent / 100
 
 
-def _measure_text(cursor: _Cursor) -> tuple[str, int]:
-    """The measure's text up to the comparison (its own parameters hold = too, in brackets), and where it begins."""
-    start = cursor.position
-    end = _first_outside_brackets(cursor.text, start, lambda character: character in "<>=!≤≥")
-    if end == len(cursor.text):
-        end = _first_outside_brackets(cursor.text, start, str.isspace)
-    measure = cursor.text[start:end].rstrip()
-    if not measure:
-        cursor.fail(f"{cursor.found()}, expected a measure such as nDCG@10")
-    cursor.position = end
-    cursor.skip_blanks()
-    return measure, start
-
-
-def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:
-    """Where the first *wanted* character stands, brackets skipped; the length of *text* where there is none."""
-    depth = 0
-    for position in range(start, len(text)):
-        depth += (text[position] in "([{") - (text[position] in ")]}")
-        if depth <= 0 and wanted(text[position]):
-            return position
-    return len(text)
-
-
-def _parse_measure(text: str, start: int) -> Measure:
-    try:
-        return parse_measure(text)
-    except MeasureError as error:
-        raise MeasureError(str(error), start + error.offset) from None
-
-
-def _drop(cursor: _Cursor, *, of_query: bool) -> DropCondition:
-    cursor.take(_WORD)
+def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition:
+    cursor.take(WORD)
     start = cursor.position
     every = cursor.take(re.compile(r"every(?!\S)")) is not None
     if every and of_query:
         cursor.fail("found 'every', but a query's own threshold has no statistic; leave it out", start)
-    measure = _parse_measure(*_measure_text(cursor))
+    measure = cursor.measure()
     _expect_at_most(cursor, "a drop")
     start = cursor.position
     allowed = cursor.number("a number such as 0.02 or 2%")
@@ -275,13 +153,13 @@ def _drop(cursor: _Cursor, *, of_query: bool) -> DropCondition:
     return DropCondition(measure, allowed / 100 if relative else allowed, every, relative)
 
 
-def _latency(cursor: _Cursor) -> LatencyCondition:
+def _latency(cursor: Cursor) -> LatencyCondition:
     start = cursor.position
-    match = cursor.take(_WORD)
+    match = cursor.take(WORD)
     name = match.group() if match else ""
     if name not in _PERCENTILES:
         cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
-    cursor.take(_WORD)
+    cursor.take(WORD)
     _expect_at_most(cursor, "a latency")
     start = cursor.position
     milliseconds = cursor.number("a number of milliseconds such as 200 ms")
@@ -292,14 +170,14 @@ def _latency(cursor: _Cursor) -> LatencyCondition:
     return LatencyCondition(_PERCENTILES[name], milliseconds)
 
 
-def _expect_at_most(cursor: _Cursor, what: str) -> None:
+def _expect_at_most(cursor: Cursor, what: str) -> None:
     start = cursor.position
     operator = cursor.operator()
     if operator is not Operator.AT_MOST:
         cursor.fail(f"found {operator.value!r}, but {what} is only limited with '<='", start)
 
 
-def _tag(cursor: _Cursor, *, of_query: bool) -> str | None:
+def _tag(cursor: Cursor, *, of_query: bool) -> str | None:
     if cursor.position == len(cursor.text):
         return None
     start = cursor.position
@@ -313,7 +191,7 @@ def _tag(cursor: _Cursor, *, of_query: bool) -> str | None:
     return tag
 
 
-def _ranks(cursor: _Cursor) -> Condition:
+def _ranks(cursor: Cursor) -> Condition:
     document = _document(cursor)
     if cursor.take(re.compile(r"before(?!\S)")):
         return _before(cursor, document)
@@ -325,7 +203,7 @@ def _ranks(cursor: _Cursor) -> Condition:
     return InTop(document, cursor.whole_number("a rank such as 10", least=1), negated)
 
 
-def _before(cursor: _Cursor, document: str) -> Before:
+def _before(cursor: Cursor, document: str) -> Before:
     start = cursor.position
     other = _document(cursor)
     if other == document:
@@ -333,7 +211,7 @@ def _before(cursor: _Cursor, document: str) -> Before:
     return Before(document, other)
 
 
-def _document(cursor: _Cursor) -> str:
+def _document(cursor: Cursor) -> str:
     start = cursor.position
     match = cursor.take(_DOCUMENT)
     if match is None:
@@ -343,34 +221,3 @@ def _document(cursor: _Cursor) -> str:
     if not document:
         cursor.fail("found an empty document id", start)
     return document
-
-
-def _score_reach(condition: ScoreCondition, gain: Gain) -> str | None:
-    least, greatest = measure_range(condition.measure, gain)
-    required, operator = condition.required, condition.operator
-    reach = f"{condition.measure} reaches {_bounds(least, greatest)}"
-    if greatest is not None and required > greatest + TOLERANCE:
-        return f"{required:g} is out of reach: {reach}"
-    if least is not None and required < least - TOLERANCE:
-        return f"{required:g} is out of reach: {reach}"
-    if greatest is not None and operator is Operator.ABOVE and required >= greatest - TOLERANCE:
-        return f"'> {required:g}' can never be met: {reach}"
-    if least is not None and operator is Operator.BELOW and required <= least + TOLERANCE:
-        return f"'< {required:g}' can never be met: {reach}"
-    return None
-
-
-def _drop_reach(condition: DropCondition, gain: Gain) -> str | None:
-    least, greatest = measure_range(condition.measure, gain)
-    if condition.relative and least is not None and least >= 0 and condition.allowed > 1:
-        per_cent = f"{condition.allowed * 100:g}%"
-        return f"{per_cent} is out of reach: {condition.measure} cannot fall by more than 100%"
-    if condition.relative or least is None or greatest is None or condition.allowed <= greatest - least:
-        return None
-    return f"{condition.allowed:g} is out of reach: {condition.measure} reaches {_bounds(least, greatest)}"
-
-
-def _bounds(least: float | None, greatest: float | None) -> str:
-    if least is None:
-        return "any value" if greatest is None else f"at most {greatest:g}"
-    return f"{least:g} and more" if greatest is None else f"{least:g} to {greatest:g}"

@@ -8,11 +8,12 @@ from typing import TypeAlias
 from harness.errors import GrammarError
 from harness.measures import parse_measure
 from harness.model import Condition, DropCondition, Gain, Measure, Query, Threshold, Unresolved, Waiver
+from harness.reach import check_reach
 from harness.spelling import did_you_mean
 from harness.suites.nodes import Written
 from harness.suites.problems import Problems
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
-from harness.thresholds import check_reach, parse_expectation, parse_threshold
+from harness.thresholds import parse_expectation, parse_threshold
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
 """As the shape has it: the text alone, or with what pytest is to do with it."""

@@ -11,11 +11,10 @@ from typing import Any
 from harness.config import config_path
 from harness.errors import SuiteError
 from harness.masking import Masker
-from harness.measures import deepest_cutoff, parse_measure
+from harness.measures import parse_measure
 from harness.model import (
     Fixture,
     Gain,
-    InTop,
     Measure,
     Profile,
     Query,
@@ -25,6 +24,7 @@ from harness.model import (
     Threshold,
 )
 from harness.suites.conditions import check_tags, read_measures, read_thresholds
+from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
 from harness.suites.files import SuiteFiles
 from harness.suites.filling import check_placeholders
@@ -34,10 +34,8 @@ from harness.suites.nodes import Written
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.targets import check_indexes, read_target
-from harness.suites.templates import read_templates, size_of
+from harness.suites.templates import read_templates
 
-LEAST_DEPTH = 10
-"""Hits asked for where nothing looks deeper: what a page of results shows."""
 DEFAULT_MEASURE = "nDCG@10"
 
 
@@ -187,50 +185,19 @@ class _Assembly:
         mark = self.reading.key_mark("fixture")
         return Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
 
+    def _depth(self) -> int:
+        thresholds = [
+            *self._thresholds,
+            *(threshold for query in self._queries or () for threshold in query.thresholds),
+        ]
+        return choose_depth(self.reading, self._templates.values(), self._measures, thresholds)
+
     # ------------------------------------------------------------------------------------------------ checks
 
     def _scored(self) -> list[Threshold]:
         """Every threshold on a score, the suite's and the queries' own."""
         own = [threshold for query in self._queries or () for threshold in query.thresholds]
         return [threshold for threshold in [*self._thresholds, *own] if isinstance(threshold.condition, ScoreCondition)]
-
-    def _needed_depth(self) -> tuple[int, str]:
-        """The deepest rank that is looked at, and by what."""
-        needs = [(measure.cutoff, measure.text) for measure in self._measures if measure.cutoff]
-        for threshold in self._scored():
-            cutoff = deepest_cutoff([threshold.condition.measure])  # type: ignore[union-attr]
-            needs.append((cutoff or 0, threshold.text))
-        for query in self._queries or ():
-            expected = (threshold for threshold in query.thresholds if isinstance(threshold.condition, InTop))
-            needs.extend((threshold.condition.k, threshold.text) for threshold in expected)  # type: ignore[union-attr]
-        return max(needs, default=(0, ""))
-
-    def _depth(self) -> int:
-        """The hits asked for; an own size of a body may be deeper than the suite needs, and never shallower."""
-        needed, by_what = self._needed_depth()
-        given = self.reading.shape.depth
-        if given is not None and given < needed:
-            self.reading.problems.at(
-                self.reading.key_mark("depth"),
-                f"depth {given} is too shallow for '{by_what}', which needs {needed} hits",
-            )
-        depth: int = given or max(
-            LEAST_DEPTH, needed, *(size_of(template) or 0 for template in self._templates.values()), 0
-        )
-        for template in self._templates.values():
-            self._check_size(template, given, needed, by_what)
-        return depth
-
-    def _check_size(self, template: RequestTemplate, given: int | None, needed: int, by_what: str) -> None:
-        size = size_of(template)
-        if size is None:
-            return
-        if given is not None and size != given:
-            message = f"the request {template.name!r} has size {size}, but depth is {given}; leave one of them out"
-            self.reading.problems.at(template.mark, message)
-        elif size < needed:
-            message = f"the request {template.name!r} has size {size}, but '{by_what}' needs {needed} hits"
-            self.reading.problems.at(template.mark, message)
 
     def _check_judgments(self) -> None:
         """A suite that scores has judgments; one that only expects documents or counts hits needs none."""

@@ -15,7 +15,8 @@ from harness.sources import read_source
 from harness.suites.composing import compose
 from harness.suites.nodes import ListNode, MappingNode, Node, describe
 from harness.suites.problems import Problems
-from harness.suites.shape import SuiteShape, UnknownKey
+from harness.suites.shape import SuiteShape
+from harness.suites.strict import UnknownKey
 from harness.suites.variables import Variables
 
 MOST_BYTES = 16 * 2**20

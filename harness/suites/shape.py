@@ -7,13 +7,11 @@ place of a suite to tell (grade names, tags, placeholders) is checked after them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import Discriminator, Field, Tag
 
-from harness.model import GainKind, Mark, Profile
-from harness.spelling import did_you_mean, nearest
+from harness.model import GainKind, Profile
 from harness.suites.leaves import (
     Day,
     Grade,
@@ -26,79 +24,9 @@ from harness.suites.leaves import (
     Positive,
     RequestBody,
     Text,
-    expect_scalar,
-    refuse,
 )
-from harness.suites.nodes import ListNode, MappingNode, Node, describe
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownKey:
-    """A key that its mapping does not have."""
-
-    mark: Mark
-    key: str
-    known: tuple[str, ...]
-
-    @property
-    def meant(self) -> str | None:
-        """The key that was probably meant."""
-        return nearest(self.key, self.known)
-
-    def __str__(self) -> str:
-        return f"unknown key {self.key!r}, expected {', '.join(self.known)}{did_you_mean(self.key, self.known)}"
-
-
-class Shape(BaseModel):
-    """A mapping with known keys only; unknown ones go to the list that is the context of the validation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @classmethod
-    def known_keys(cls) -> list[str]:
-        """The keys as a user writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
-        known = cls.known_keys()
-        if not isinstance(node, MappingNode):
-            refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
-        kept = MappingNode(node.mark)
-        unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
-        for key, value in node.items():
-            if key in known:
-                kept[key] = value
-            else:
-                unknown.append(UnknownKey(key.mark, str(key), tuple(known)))
-        return kept
-
-
-def _kind(node: Node) -> str:
-    if isinstance(node, MappingNode):
-        return "<mapping>"
-    return "<list>" if isinstance(node, ListNode) else "<text>"
-
-
-def _word_of(known: list[str]) -> BeforeValidator:
-    """One of the *known* words, with the nearest for any other."""
-
-    def read(node: Node) -> str | None:
-        expected = ", ".join(known[:-1]) + " or " + known[-1]
-        word = expect_scalar(node, expected)
-        if word.unset:
-            return known[0]
-        if word not in known:
-            refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, known)}", word.mark)
-        return str(word)
-
-    return BeforeValidator(read)
-
-
-def _either(expected: str) -> Discriminator:
-    return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)
-
+from harness.suites.nodes import MappingNode, Node
+from harness.suites.strict import Shape, either, word_of
 
 Markers: TypeAlias = list[Marker]
 
@@ -140,11 +68,11 @@ class ExpectationShape(Shape):
 
 ThresholdLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
-    _either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers"),
+    either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers"),
 ]
 ExpectationLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
-    _either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers"),
+    either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers"),
 ]
 
 
@@ -166,7 +94,7 @@ class QueryShape(Shape):
 class HttpShape(Shape):
     """A request to a search service that is no engine, and where its answer holds the hits."""
 
-    method: Annotated[Literal["GET", "POST", "PUT"], _word_of(["GET", "POST", "PUT"])] = Field(
+    method: Annotated[Literal["GET", "POST", "PUT"], word_of(["GET", "POST", "PUT"])] = Field(
         "GET", description="The HTTP method."
     )
     path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
@@ -213,9 +141,9 @@ class JudgmentFilesShape(Shape):
 
     files: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
-        _either("the path of a judgment file, or a list of paths"),
+        either("the path of a judgment file, or a list of paths"),
     ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines.")
-    other_queries: Annotated[Literal["refuse", "ignore"], _word_of(["refuse", "ignore"])] = Field(
+    other_queries: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
         "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
     )
 
@@ -223,11 +151,11 @@ class JudgmentFilesShape(Shape):
 GainValue = Annotated[
     Annotated[
         Literal["exponential", "linear"],
-        _word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
+        word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
         Tag("<text>"),
     ]
     | Annotated[dict[Key, Number], Tag("<mapping>")],
-    _either("exponential, linear, or a mapping of grade to gain"),
+    either("exponential, linear, or a mapping of grade to gain"),
 ]
 
 
@@ -238,7 +166,7 @@ class SuiteShape(Shape):
     target: TargetShape | None = Field(None, description="Where it runs.")
     grades: dict[Key, Number] = Field({}, description="Names for grades.")
     gain: GainValue | None = Field(None, description="What a grade is worth.")
-    profile: Annotated[str, _word_of([profile.value for profile in Profile])] = Field(
+    profile: Annotated[str, word_of([profile.value for profile in Profile])] = Field(
         Profile.STANDARD.value,
         description="Whose numbers are reproduced.",
         json_schema_extra={"enum": [profile.value for profile in Profile]},
@@ -251,15 +179,15 @@ class SuiteShape(Shape):
     thresholds: list[ThresholdLine] = Field([], description="What the suite is held to.")
     queries: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[QueryShape], Tag("<list>")],
-        _either("a list of queries, or the path of a file of queries"),
+        either("a list of queries, or the path of a file of queries"),
     ] = Field(None, description="The queries, or a file of them: .tsv, .csv or .jsonl.")
     judgments: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[Text], Tag("<list>")]
         | Annotated[JudgmentFilesShape, Tag("<mapping>")],
-        _either("the path of a judgment file, a list of paths, or a mapping with files and other_queries"),
+        either("the path of a judgment file, a list of paths, or a mapping with files and other_queries"),
     ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines.")
-    undefined: Annotated[Literal["fail", "skip"], _word_of(["fail", "skip"])] = Field(
+    undefined: Annotated[Literal["fail", "skip"], word_of(["fail", "skip"])] = Field(
         "fail", description="What becomes of a query that a measure is not defined for. Default: fail."
     )
     depth: Positive = Field(None, description="Hits asked for. Default: the deepest cutoff in use, at least 10.")

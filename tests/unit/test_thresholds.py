@@ -16,7 +16,8 @@ from harness.model import (
     ScoreCondition,
     StatisticKind,
 )
-from harness.thresholds import check_reach, parse_expectation, parse_threshold
+from harness.reach import check_reach
+from harness.thresholds import parse_expectation, parse_threshold
 
 NDCG = parse_measure("nDCG@10")
 

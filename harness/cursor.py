@@ -1,0 +1,110 @@
+"""Reads a threshold or an expectation from left to right, and knows the place of everything it does not understand."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from harness.errors import GrammarError, MeasureError
+from harness.measures import parse_measure
+from harness.model import Measure, Operator
+
+WORD = re.compile(r"\S+")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_COMPARISON = re.compile(r"[<>=!≤≥]+")
+_OPERATORS = ">=, >, <=, < or ="
+
+
+class Cursor:
+    """A place in the text that is read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.skip_blanks()
+
+    def skip_blanks(self) -> None:
+        """Go to what stands behind blanks."""
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What *pattern* matches here, and go past it and the blanks behind it."""
+        match = pattern.match(self.text, self.position)
+        if match:
+            self.position = match.end()
+            self.skip_blanks()
+        return match
+
+    def found(self) -> str:
+        """What stands here, for an error."""
+        word = WORD.match(self.text, self.position)
+        return f"found {word.group()!r}" if word else "found the end"
+
+    def fail(self, message: str, offset: int | None = None) -> NoReturn:
+        """Refuse the text, at *offset* or here."""
+        raise GrammarError(message, self.position if offset is None else offset)
+
+    def expect_end(self, expected: str) -> None:
+        """Refuse whatever stands behind this place."""
+        if self.position < len(self.text):
+            self.fail(f"{self.found()}, expected {expected}")
+
+    def operator(self) -> Operator:
+        """The comparison that stands here."""
+        start = self.position
+        match = self.take(_COMPARISON)
+        if match is None:
+            self.fail(f"{self.found()}, expected a comparison: {_OPERATORS}")
+        try:
+            return Operator(match.group())
+        except ValueError:
+            self.fail(f"found {match.group()!r}, expected a comparison: {_OPERATORS}", start)
+
+    def number(self, expected: str) -> float:
+        """The finite number that stands here."""
+        start = self.position
+        match = self.take(NUMBER)
+        if match is None:
+            self.fail(f"{self.found()}, expected {expected}")
+        value = float(match.group())
+        if not math.isfinite(value):
+            self.fail(f"{match.group()} is too large a number", start)
+        return value
+
+    def whole_number(self, expected: str, *, least: int) -> int:
+        """The word that stands here, as a whole number of at least *least*."""
+        start = self.position
+        match = self.take(WORD)
+        if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
+            found = f"found {match.group()!r}" if match else "found the end"
+            self.fail(f"{found}, expected {expected}, at least {least}", start)
+        return int(match.group())
+
+    def measure(self) -> Measure:
+        """The measure up to the comparison. Its own parameters hold = too, in brackets."""
+        start = self.position
+        end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
+        if end == len(self.text):
+            end = _first_outside_brackets(self.text, start, str.isspace)
+        text = self.text[start:end].rstrip()
+        if not text:
+            self.fail(f"{self.found()}, expected a measure such as nDCG@10")
+        self.position = end
+        self.skip_blanks()
+        try:
+            return parse_measure(text)
+        except MeasureError as error:
+            raise MeasureError(str(error), start + error.offset) from None
+
+
+def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:
+    """Where the first *wanted* character stands, brackets skipped; the length of *text* where there is none."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] in "([{") - (text[position] in ")]}")
+        if depth <= 0 and wanted(text[position]):
+            return position
+    return len(text)
