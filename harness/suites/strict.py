@@ -1,4 +1,4 @@
-"""What the models of a suite have in common: known keys only, known words only, and one branch for each kind of node."""
+"""What the models of a suite share: known keys only, known words only, and one branch for each kind of node."""
 
 from __future__ import annotations
 

@@ -1,0 +1,70 @@
+"""What docs/suites.md shows is true: its suites load, its harness.toml is read, and its tables name every key."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.config import read_config
+from harness.config_shape import _ClusterShape
+from harness.errors import SuiteError
+from harness.suites import load_suite
+from harness.suites.shape import QueryShape, SuiteShape
+
+DOCS = Path(__file__).parents[2] / "docs" / "suites.md"
+TEXT = DOCS.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+SUITES = [block for block in BLOCKS if block.startswith("suite:")]
+PARTS = [block for block in BLOCKS if not block.startswith("suite:")]
+
+
+def load(text, folder):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_suite(path, {})
+
+
+@pytest.mark.parametrize("text", SUITES, ids=lambda text: text.split("\n")[0].removeprefix("suite: "))
+def test_a_suite_of_the_reference_loads(tmp_path, text):
+    assert load(text, tmp_path).queries
+
+
+def test_the_parts_of_suites_in_the_reference_load(tmp_path):
+    (tmp_path / "judgments").mkdir()
+    (tmp_path / "judgments" / "head.qrels").write_text("red-shoes 0 sku-1 1\nother 0 sku-1 1\n")
+    (tmp_path / "judgments" / "tail.csv").write_text("query,document,grade\nred-shoes,sku-2,good\n")
+    (tmp_path / "products.jsonl").write_text("{}\n")
+    without_thresholds = re.sub(r"^thresholds:\n(  - .*\n)+", "", SUITES[0], flags=re.MULTILINE)
+    suite = load(without_thresholds + "".join(PARTS), tmp_path)
+    assert len(PARTS) == 3
+    assert suite.queries[0].judgments["sku-2"] == 2.0
+    assert suite.thresholds[0].xfail is not None
+    assert suite.fixture is not None
+
+
+def test_the_error_of_the_reference_is_the_loaders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(SUITES[0].replace("- mean", "- maen"), encoding="utf-8")
+    with pytest.raises(SuiteError) as caught:
+        load_suite(Path("shop.relevance.yaml"), {})
+    assert f"```\n{caught.value}\n```" in TEXT
+
+
+def test_the_harness_toml_of_the_reference_is_read(tmp_path):
+    (block,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    (tmp_path / "harness.toml").write_text(block, encoding="utf-8")
+    assert list(read_config(tmp_path / "harness.toml").clusters) == ["default", "staging", "cloud", "api"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "keys"),
+    [
+        ("Keys of a suite", SuiteShape.known_keys()),
+        ("Queries", QueryShape.known_keys()),
+        ("harness.toml", list(_ClusterShape.model_fields)),
+    ],
+)
+def test_a_table_of_the_reference_names_every_key(heading, keys):
+    section = re.split(r"^#+ ", TEXT.split(f"# {heading}\n")[1], flags=re.MULTILINE)[0]
+    named = {key for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    assert named == set(keys)
