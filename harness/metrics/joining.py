@@ -140,6 +140,9 @@ def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> No
         query, document = columns[:2]
         if len(query) and not (query.min() >= 0 and query.max() < queries and document.min() >= 0):
             raise UsageError(f"a code in the {name} is below 0, or a query's is not below the {queries} queries")
+    documents = max(int(columns.document.max(initial=0)) for columns in (run, judgments))
+    if (queries + 1) * (documents + 1) * (len(judgments.grade) + 1) >= 2**63:
+        raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents}")
     if (run.query[1:] < run.query[:-1]).any():
         raise UsageError("the run must be grouped by query, in the order of the codes")
 

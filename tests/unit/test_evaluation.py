@@ -1,0 +1,249 @@
+"""Many queries: which of them are in a mean, and by which door they come in."""
+
+from math import inf, isnan, nan
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from harness import evaluation
+from harness.errors import MeasureError, UsageError
+from harness.evaluation import evaluate
+from harness.evaluation.arrays import CodedJudgments, CodedRun, evaluate_codes, evaluate_grades
+from harness.evaluation.frames import Columns, evaluate_frames
+from harness.measures import parse_measure
+from harness.model import Gain, GainKind, Profile
+
+NDCG, AP, JUDGED, COUNT = (parse_measure(text) for text in ("nDCG@10", "AP", "Judged@10", "NumRel"))
+TREC = Profile.TREC
+
+SOME_JUDGMENTS = {"both": {"a": 1}, "missing": {"a": 1, "b": 1}, "nothing relevant": {"a": 0}}
+SOME_RANKINGS = {"both": ["a"], "nothing relevant": ["a"], "unjudged": ["a"]}
+
+ARRAY_MEASURES = [parse_measure(text) for text in ("nDCG@2", "AP", "RR", "Judged@2", "NumRet", "infAP")]
+CODED_RANKINGS = {"q0": ["a", "x", "b"], "q1": [], "q2": ["x", "y"], "q3": ["c", "a"]}
+CODED_JUDGMENTS = {"q0": {"a": 1, "b": 3, "c": 2}, "q1": {"a": 1}, "q2": {}, "q3": {"a": 2, "c": -1}}
+
+FRAME_JUDGMENTS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [3, 1, 1]}
+FRAME_RUN = {"query": ["q1", "q2", "q1"], "document": ["b", "x", "a"], "score": [1.0, 5.0, 2.0]}
+
+
+@pytest.fixture(params=[0, 10**9], ids=["at once", "one by one"], autouse=True)
+def path(request, monkeypatch):
+    """Every test takes both paths."""
+    monkeypatch.setattr(evaluation, "WORTH_NUMPY", request.param)
+
+
+class TestWhichQueriesCount:
+    def test_trec_scores_the_queries_of_both_files(self):
+        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT], profile=TREC)
+        assert result.scores["AP"] == {"both": 1, "nothing relevant": 0}
+        assert result.mean("AP") == 0.5
+        assert (result.missing, result.unjudged) == (("missing",), ("unjudged",))
+
+    def test_complete_counts_a_missing_query_as_0(self):
+        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT], profile=TREC, complete=True)
+        assert result.scores["AP"] == {"both": 1, "nothing relevant": 0, "missing": 0}
+        assert result.mean("AP") == pytest.approx(1 / 3)
+        assert result.sum("NumRel") == 3
+
+    def test_standard_keeps_undefined_apart_from_0(self):
+        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, JUDGED])
+        assert result.scores["AP"] == {"both": 1, "nothing relevant": None, "unjudged": None}
+        assert result.scores["Judged@10"] == {"both": 1, "nothing relevant": 1, "unjudged": 0}
+        assert result.mean("AP") == 1
+
+    def test_a_mean_over_no_query_is_none(self):
+        assert evaluate({"q": {"a": 1}}, {"other": ["a"]}, [AP], profile=TREC).mean("AP") is None
+        assert evaluate({}, {}, [AP]).mean("AP") is None
+        assert evaluate({"q": {"a": 0}}, {"q": ["a"]}, [AP]).mean("AP") is None
+
+    def test_counts_are_summed(self):
+        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT, parse_measure("NumRet")])
+        assert result.summed == {"NumRel", "NumRet"}
+        assert result.sum("NumRet") == 3
+
+    def test_zero_hits_is_0(self):
+        assert evaluate({"q": {"a": 1}}, {"q": []}, [NDCG]).scores["nDCG@10"] == {"q": 0}
+
+    def test_a_query_with_no_judgments_of_its_own_is_unjudged(self):
+        assert evaluate({"q": {}}, {"q": ["a"]}, [AP], profile=TREC, complete=True).scores["AP"] == {}
+
+
+class TestOrder:
+    def test_trec_orders_by_score(self):
+        result = evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], profile=TREC, scores={"q": [1.0, inf]})
+        assert result.scores["AP"] == {"q": 1}
+
+    def test_standard_does_not(self):
+        result = evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], scores={"q": [1.0, inf]})
+        assert result.scores["AP"] == {"q": 0.5}
+
+    def test_a_wrong_score_names_its_query(self):
+        with pytest.raises(UsageError, match="query 'q': the score of document 'b' is not a number"):
+            evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], profile=TREC, scores={"q": [1.0, nan]})
+
+
+def test_a_grade_that_is_no_number_names_its_document():
+    with pytest.raises(UsageError, match="the grade of document 'b' is inf, and must be a finite number"):
+        evaluate({"q": {"a": 1, "b": inf}}, {"q": ["a"]}, [AP])
+
+
+@pytest.mark.parametrize("text", ["nDCG@1", "DCG@1", "CG@1"])
+def test_a_map_must_hold_every_grade_in_use(text):
+    gain = Gain(GainKind.MAP, ((0, 0), (1, 1)))
+    with pytest.raises(MeasureError, match="grade 2 has no gain"):
+        evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a"]}, [parse_measure(text)], gain=gain)
+    assert evaluate({"q": {"a": 1, "b": 0}}, {"q": ["a"]}, [parse_measure(text)], gain=gain).mean(text) == 1
+
+
+def test_a_map_need_not_hold_grades_between_those_in_use():
+    gain = Gain(GainKind.MAP, ((0, 0), (3, 1)))
+    assert evaluate({"q": {"a": 3, "b": 0}}, {"q": ["a"]}, [NDCG], gain=gain).mean("nDCG@10") == 1
+
+
+def test_very_many_grades():
+    judgments = {"q": {f"d{number}": number / 7 for number in range(2000)}}
+    ranking = sorted(judgments["q"])
+    for text in ("nDCG(gain=linear)@50", "nDCG@3", "DCG(gain=linear)"):
+        measure = parse_measure(text)
+        one = evaluation._one_by_one([ranking], [judgments["q"]], measure, None, Profile.STANDARD)
+        assert list(evaluate(judgments, {"q": ranking}, [measure]).scores[text].values()) == pytest.approx(
+            one, rel=1e-12
+        )
+
+
+class TestArrays:
+    def expected(self):
+        scores = evaluate(CODED_JUDGMENTS, CODED_RANKINGS, ARRAY_MEASURES).scores
+        return {text: [nan if value is None else value for value in values.values()] for text, values in scores.items()}
+
+    def assert_expected(self, scores):
+        assert {text: values.tolist() for text, values in scores.items()} == {
+            text: pytest.approx(values, nan_ok=True) for text, values in self.expected().items()
+        }
+
+    def csr(self, unjudged, dtype):
+        rows = [[CODED_JUDGMENTS[query].get(each, unjudged) for each in ids] for query, ids in CODED_RANKINGS.items()]
+        judged = [list(CODED_JUDGMENTS[query].values()) for query in CODED_RANKINGS]
+        return (*self.flat(rows, dtype), *self.flat(judged, np.int8))
+
+    @staticmethod
+    def flat(rows, dtype):
+        offsets = np.cumsum([0, *map(len, rows)])
+        return offsets, np.array([value for row in rows for value in row], dtype)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_grades_with_nan_for_unjudged(self, dtype):
+        self.assert_expected(evaluate_grades(*self.csr(nan, dtype), ARRAY_MEASURES))
+
+    def test_small_integers_with_a_mask(self):
+        arrays = self.csr(-128, np.int8)
+        self.assert_expected(evaluate_grades(*arrays, ARRAY_MEASURES, judged=arrays[1] != -128))
+
+    @pytest.mark.parametrize("shuffled", [False, True])
+    @pytest.mark.parametrize("at_once", [1, 2, 100])
+    def test_codes(self, shuffled, at_once, monkeypatch):
+        monkeypatch.setattr("harness.metrics.joining.QUERIES_AT_ONCE", at_once)
+        code = {document: number for number, document in enumerate("abcxy")}
+        hits = [(number, code[each]) for number, ids in enumerate(CODED_RANKINGS.values()) for each in ids]
+        judged = [
+            (number, code[document], grade)
+            for number, judgments in enumerate(CODED_JUDGMENTS.values())
+            for document, grade in judgments.items()
+        ]
+        judged = judged[::-1] if shuffled else judged
+        run = CodedRun(*np.array(hits, np.int32).T)
+        judgments = CodedJudgments(*np.array(judged, np.int32).T)
+        self.assert_expected(evaluate_codes(run, judgments, 4, ARRAY_MEASURES))
+
+    def test_nothing_at_all(self):
+        empty = np.zeros(0, np.int32)
+        assert evaluate_codes(CodedRun(empty, empty), CodedJudgments(empty, empty, empty), 0, [AP])["AP"].tolist() == []
+        scores = evaluate_codes(CodedRun(empty, empty), CodedJudgments(empty, empty, empty), 2, [AP])["AP"]
+        assert np.isnan(scores).tolist() == [True, True]
+
+    @pytest.mark.parametrize(
+        ("run", "judgments", "message"),
+        [
+            (([1, 0], [0, 1]), ([0], [0], [1]), "the run must be grouped by query"),
+            (([0, 0], [1, 1]), ([0], [0], [1]), "a document has more than one hit in the same query"),
+            (([0], [1]), ([0, 0], [1, 1], [1, 2]), "a document has more than one judgment in the same query"),
+            (
+                ([0], [1]),
+                ([2], [1], [1]),
+                "a code in the judgments is below 0, or a query's is not below the 2 queries",
+            ),
+            (([-1], [1]), ([0], [1], [1]), "a code in the run is below 0"),
+            (([0], [1, 2]), ([0], [1], [1]), "the columns of the run differ in length: 1, 2"),
+        ],
+    )
+    def test_codes_that_do_not_fit(self, run, judgments, message):
+        with pytest.raises(UsageError, match=message):
+            evaluate_codes(CodedRun(*map(np.array, run)), CodedJudgments(*map(np.array, judgments)), 2, [AP])
+
+    @pytest.mark.parametrize(
+        ("offsets", "judged_offsets", "message"),
+        [
+            ([0, 1], [0, 1], r"the offsets of the hits must rise from 0 to 2"),
+            ([0, 2, 1, 2], [0, 1], "the offsets of the hits must rise"),
+            ([], [0, 1], "the offsets of the hits must rise"),
+            ([0, 2], [0, 0, 1], "there are hits of 1 queries and judgments of 2"),
+        ],
+    )
+    def test_offsets_that_do_not_fit(self, offsets, judged_offsets, message):
+        arrays = np.array(offsets), np.array([1.0, nan]), np.array(judged_offsets), np.array([1])
+        with pytest.raises(UsageError, match=message):
+            evaluate_grades(*arrays, [AP])
+
+    def test_a_mask_that_does_not_fit(self):
+        with pytest.raises(UsageError, match="there are 1 grades and 2 marks of which are judged"):
+            evaluate_grades(
+                np.array([0, 1]), np.array([1]), np.array([0, 0]), np.array([]), [AP], judged=np.array([True, False])
+            )
+
+    def test_a_judgment_that_is_not_finite(self):
+        with pytest.raises(UsageError, match="a grade is not a finite number"):
+            evaluate_grades(np.array([0, 1]), np.array([1.0]), np.array([0, 1]), np.array([inf]), [AP])
+
+    def test_a_measure_that_needs_ids(self):
+        with pytest.raises(MeasureError, match="Compat is computed from ids, query by query"):
+            evaluate_grades(np.array([0]), np.array([]), np.array([0]), np.array([]), [parse_measure("Compat")])
+
+    def test_codes_too_large_for_one_integer(self):
+        run = CodedRun(np.array([0]), np.array([2**62]))
+        with pytest.raises(UsageError, match="too many queries and documents"):
+            evaluate_codes(run, CodedJudgments(np.array([0]), np.array([0]), np.array([1])), 100, [AP])
+
+
+@pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
+class TestFrames:
+    def test_scores_are_those_of_dicts(self, library):
+        result = evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), library.DataFrame(FRAME_RUN), [NDCG, AP])
+        assert result.scores["nDCG@10"] == {"q1": 1, "q2": 0}
+        assert isnan(result.mean("AP")) is False
+
+    def test_without_scores_the_rows_are_the_ranking(self, library):
+        run = library.DataFrame({name: FRAME_RUN[name] for name in ("query", "document")})
+        assert evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), run, [NDCG]).scores["nDCG@10"]["q1"] < 1
+
+    def test_columns_of_other_names(self, library):
+        names = Columns("qid", "docno", "label", "sim")
+        judgments = library.DataFrame(dict(zip(("qid", "docno", "label"), FRAME_JUDGMENTS.values(), strict=True)))
+        run = library.DataFrame(dict(zip(("qid", "docno", "sim"), FRAME_RUN.values(), strict=True)))
+        assert evaluate_frames(judgments, run, [NDCG], columns=names).scores["nDCG@10"]["q1"] == 1
+
+    def test_a_column_that_is_not_there(self, library):
+        with pytest.raises(UsageError, match="the frame of the run has no column 'document'; it has 'query'"):
+            evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), library.DataFrame({"query": ["q1"]}), [NDCG])
+
+    def test_a_value_that_is_not_there(self, library):
+        run = library.DataFrame({**FRAME_RUN, "score": [1.0, None, 2.0]})
+        with pytest.raises(UsageError, match="the column 'score' of the run has empty values"):
+            evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), run, [NDCG])
+
+    def test_a_document_judged_twice(self, library):
+        judgments = library.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [1, 2]})
+        with pytest.raises(UsageError, match="document 'a' is judged twice for query 'q'"):
+            evaluate_frames(judgments, library.DataFrame(FRAME_RUN), [NDCG])

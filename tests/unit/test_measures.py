@@ -1,0 +1,307 @@
+"""The text of a measure: read, made canonical, refused with a sentence that says where and what."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from math import e, inf
+
+import pytest
+
+from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.measures import (
+    Definition,
+    Needs,
+    deepest_cutoff,
+    gain_in_force,
+    measure_range,
+    parse_measure,
+    profile_gain,
+    register_measure,
+    score_query,
+)
+from harness.measures import builtin as builtin_measures
+from harness.measures.builtin import DEFINITIONS
+from harness.measures.parameters import Number
+from harness.measures.registry import ENTRY_POINTS, Registry
+from harness.model import Gain, GainKind, Profile
+
+LINEAR = Gain(GainKind.LINEAR)
+EXPONENTIAL = Gain(GainKind.EXPONENTIAL)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("nDCG@10", "nDCG@10"),
+        ("  nDCG @ 10 ", "nDCG@10"),
+        ("nDCG@010", "nDCG@10"),
+        ("nDCG(gain=linear)@10", "nDCG(gain=linear)@10"),
+        ("DCG( gain = exponential )@5", "DCG(gain=exponential)@5"),
+        ("nDCG(log=e)@10", "nDCG(log=e)@10"),
+        ("nDCG(log=10.0)@10", "nDCG(log=10)@10"),
+        ("nDCG(missing=-1)@5", "nDCG(missing=-1)@5"),
+        ("nDCG(missing=-1,gain=linear)@5", "nDCG(gain=linear,missing=-1)@5"),
+        ("nDCG(gain={3:7,0:-1, 1 : 0.5})@5", "nDCG(gain={0: -1, 1: 0.5, 3: 7})@5"),
+        ("DCG(discount=jarvelin)@6", "DCG(discount=jarvelin)@6"),
+        ("P(rel=2)@5", "P(rel=2)@5"),
+        ("P(rel=2.50)@5", "P(rel=2.5)@5"),
+        ("P(rel=1)@5", "P(rel=1)@5"),
+        ("F(beta=2)@5", "F(beta=2)@5"),
+        ("RBP(p=0.8)", "RBP(p=0.8)"),
+        ("RBP(p=.80,rel=2)@100", "RBP(p=0.8,rel=2)@100"),
+        ("ERR(max=4)@20", "ERR(max=4)@20"),
+        ("AP(judged_only=True)", "AP(judged_only=true)"),
+        ("alpha_nDCG(alpha=0.5)@10", "alpha_nDCG(alpha=0.5)@10"),
+        ("P(rel=1e0)@5", "P(rel=1)@5"),
+    ],
+)
+def test_text_becomes_canonical_and_stays_so(text, canonical):
+    assert parse_measure(text).text == canonical
+    assert parse_measure(canonical) == parse_measure(text)
+    assert str(parse_measure(text)) == canonical
+
+
+def test_the_parts_of_a_measure():
+    measure = parse_measure("nDCG(log=e, gain={0: 0, 2: 3})@7")
+    assert measure.name == "nDCG"
+    assert measure.cutoff == 7
+    assert measure.parameters == (("gain", Gain(GainKind.MAP, ((0, 0), (2, 3)))), ("log", e))
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "message"),
+    [
+        ("", 0, "expected the name of a measure, such as nDCG@10, found nothing"),
+        ("@10", 0, "expected the name of a measure, such as nDCG@10, found '@10'"),
+        ("ndcg@10", 0, "unknown measure ndcg; did you mean nDCG?"),
+        ("  nDGC@10", 2, "unknown measure nDGC; did you mean nDCG?"),
+        ("MAP@10", 0, "unknown measure MAP; did you mean AP?"),
+        ("MRR", 0, "unknown measure MRR; did you mean RR?"),
+        ("Precision@3", 0, "unknown measure Precision; did you mean P?"),
+        ("recall@3", 0, "unknown measure recall; did you mean R?"),
+        ("nDCG@0", 5, "the cutoff must be at least 1, found 0"),
+        ("P@000", 2, "the cutoff must be at least 1, found 000"),
+        ("nDCG@", 5, "expected a cutoff after @, a whole number of at least 1, found nothing"),
+        ("nDCG@-1", 5, "expected a cutoff after @, a whole number of at least 1, found '-1'"),
+        ("nDCG@1.5", 5, "expected a cutoff after @, a whole number of at least 1, found '1.5'"),
+        ("nDCG@ten", 5, "expected a cutoff after @, a whole number of at least 1, found 'ten'"),
+        ("nDCG@10@20", 5, "expected a cutoff after @, a whole number of at least 1, found '10@20'"),
+        ("nDCG@99999999999", 5, "the cutoff 99999999999 is larger than any ranking"),
+        ("nDCG 10", 5, "expected @ and a cutoff, or the end, after nDCG, found '10'"),
+        ("nDCG(gain=linear", 4, "the parenthesis of nDCG( is never closed"),
+        ("nDCG()@10", 5, "expected a parameter such as rel=2 in the parentheses, found none"),
+        ("P(2)@5", 2, "expected a parameter such as rel=2, found 2"),
+        ("P(rel=2,)@5", 8, "expected a parameter such as rel=2, found nothing"),
+        ("P(rel= )@5", 7, "expected a value for rel, found nothing"),
+        ("P(rl=2)@5", 2, "P has no parameter rl; did you mean rel?"),
+        ("P(zebra=2)@5", 2, "P has no parameter zebra; it has rel, over, judged_only"),
+        ("Judged(rel=1)@5", 7, "Judged has no parameters, found rel"),
+        ("P(rel=1,rel=2)@5", 8, "rel is given twice"),
+        ("P(rel=two)@5", 6, "P's rel: expected a number, found two"),
+        ("P(rel=nan)@5", 6, "P's rel: expected a number, found nan"),
+        ("P(rel=1e999)@5", 6, "P's rel: expected a number, found 1e999"),
+        ("P(rel=-1)@5", 6, "P's rel: expected a number of at least 0, found -1"),
+        ("RBP(p=1)", 6, "RBP's p: expected a number from 0 to 1, ends left out, found 1"),
+        ("ERR(max=0)@5", 8, "ERR's max: expected a number above 0, found 0"),
+        ("alpha_nDCG(alpha=2)@5", 17, "alpha_nDCG's alpha: expected a number from 0 to 1, found 2"),
+        ("nDCG(missing=1)@5", 13, "nDCG's missing: expected a number of at most 0, found 1"),
+        ("nDCG(missing=-1)", 0,
+         "nDCG(missing=-1): missing= fills the ranking up to the cutoff, so it needs one, such as @10"),
+        ("nDCG(log=1)@5", 9, "nDCG's log: expected the base of a logarithm, a number above 1 or e, found 1"),
+        ("nDCG(gain=linaer)@5", 10,
+         "nDCG's gain: expected exponential or linear or a map such as {0: 0, 1: 1}, found linaer; "
+         "did you mean linear?"),
+        ("nDCG(gain={1})@5", 11, "nDCG's gain: expected grade: gain in the map, found 1"),
+        ("nDCG(gain={1: 2, x: 3})@5", 17, "nDCG's gain: in the map, expected a number, found x"),
+        ("nDCG(gain={1: 2, 1.0: 3})@5", 17, "nDCG's gain: grade 1 stands twice in the map"),
+        ("nDCG(gain={1: 2)@5", 15, "nDCG's gain: expected } at the end of the map {1: 2"),
+        ("nDCG(discount=rank)@5", 14, "nDCG's discount: expected log or jarvelin, found rank"),
+        ("AP(judged_only=yes)", 15, "AP's judged_only: expected true or false, found yes"),
+        ("Rprec@5", 6, "Rprec has no cutoff; leave out @5"),
+        ("RBP(rel=1,max=3)", 0, "RBP(rel=1,max=3): rel= makes it binary and max= graded: give one of them"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_and_where(text, offset, message):
+    with pytest.raises(MeasureError) as caught:
+        parse_measure(text)
+    assert str(caught.value) == message
+    assert caught.value.offset == offset
+
+
+def test_a_name_like_no_other_gets_the_whole_list():
+    with pytest.raises(MeasureError) as caught:
+        parse_measure("xyzzyxyz@3")
+    assert all(definition.name in str(caught.value) for definition in DEFINITIONS)
+
+
+class TestRange:
+    @pytest.mark.parametrize(
+        ("text", "gain", "expected"),
+        [
+            ("nDCG@10", EXPONENTIAL, (0, 1)),
+            ("nDCG@10", Gain(GainKind.MAP, ((0, 0), (1, 2))), (0, 1)),
+            ("nDCG@1", Gain(GainKind.MAP, ((0, -1), (1, 2))), (-0.5, 1)),
+            ("nDCG", Gain(GainKind.MAP, ((0, -1), (1, 2))), (None, 1)),
+            ("nDCG(missing=-1)@1", LINEAR, (None, 1)),
+            ("nDCG(unjudged=2)@1", LINEAR, (0, None)),
+            ("DCG@10", LINEAR, (0, None)),
+            ("DCG@1", Gain(GainKind.MAP, ((0, -1), (1, 2))), (-1, 2)),
+            ("DCG", Gain(GainKind.MAP, ((0, -1), (1, 2))), (None, None)),
+            ("CG@3", Gain(GainKind.MAP, ((0, -1), (1, 2))), (-3, 6)),
+            ("CG(missing=-5)@3", Gain(GainKind.MAP, ((0, -1), (1, 2))), (-15, 6)),
+            ("CG@3", Gain(GainKind.MAP, ((0, -2), (1, -1))), (-6, 0)),
+            ("P@5", LINEAR, (0, 1)),
+            ("RBP(p=0.5)@2", LINEAR, (0, 0.75)),
+            ("RBP", LINEAR, (0, 1)),
+            ("RBPResidual(p=0.5)@2", LINEAR, (0.25, 1)),
+            ("ERR(max=1)@1", LINEAR, (0, 0.5)),
+            ("ERR(max=1)@2", LINEAR, (0, 0.625)),
+            ("NumRet@3", LINEAR, (0, 3)),
+            ("NumRel", LINEAR, (0, None)),
+        ],
+    )
+    def test_known_ranges(self, text, gain, expected):
+        assert measure_range(parse_measure(text), gain) == pytest.approx(expected)
+
+    def test_err_without_a_cutoff_comes_near_its_limit_and_no_nearer(self):
+        grades = {f"d{number}": 3 for number in range(400)}
+        reached = score_query(parse_measure("ERR(max=3)"), list(grades), grades)
+        assert reached == pytest.approx(measure_range(parse_measure("ERR(max=3)"))[1], abs=1e-12)
+
+    @pytest.mark.parametrize("text", ["nDCG@3", "DCG@3", "CG@3"])
+    def test_the_worst_and_the_best_ranking_reach_the_ends(self, text):
+        gain = Gain(GainKind.MAP, ((0, -2), (1, 1), (2, 4)))
+        least, greatest = measure_range(parse_measure(text), gain)
+        bad = score_query(parse_measure(text), ["a", "b", "c"], {"a": 0, "b": 0, "c": 0, "good": 1}, gain=gain)
+        best = score_query(parse_measure(text), ["a", "b", "c"], {"a": 2, "b": 2, "c": 2}, gain=gain)
+        assert (bad, best) == (pytest.approx(least), pytest.approx(greatest))
+
+
+class TestGainInForce:
+    def test_the_measure_then_the_suite_then_the_profile(self):
+        own, plain = parse_measure("nDCG(gain=linear)@5"), parse_measure("nDCG@5")
+        assert gain_in_force(own, EXPONENTIAL) == LINEAR
+        assert gain_in_force(plain, LINEAR, Profile.STANDARD) == LINEAR
+        assert gain_in_force(plain, EXPONENTIAL, Profile.TREC) == EXPONENTIAL
+        assert gain_in_force(plain, None, Profile.TREC) == LINEAR
+        assert gain_in_force(plain) == EXPONENTIAL
+
+    def test_each_profile_has_its_gain(self):
+        assert profile_gain(Profile.TREC) == LINEAR
+        others = set(Profile) - {Profile.TREC}
+        assert {profile_gain(profile) for profile in others} == {EXPONENTIAL}
+
+
+def test_deepest_cutoff():
+    measures = [parse_measure(text) for text in ("nDCG@10", "AP", "P@5", "Judged@20")]
+    assert deepest_cutoff(measures) == 20
+    assert deepest_cutoff([parse_measure("AP")]) is None
+    assert deepest_cutoff([]) is None
+
+
+class TestUndefined:
+    @pytest.mark.parametrize("definition", [each for each in DEFINITIONS if each.formula], ids=lambda each: each.name)
+    def test_only_measures_that_need_no_judgment_have_a_value_without_one(self, definition):
+        measure = parse_measure(definition.name)
+        for grades in ({}, {"a": 0}, {"a": -1, "b": 0}):
+            if definition.name in {"Judged", "NumRet", "NumRel", "NumRelRet", "RBPResidual"}:
+                assert score_query(measure, ["a"], grades) >= 0
+            else:
+                with pytest.raises(UndefinedScore):
+                    score_query(measure, ["a"], grades)
+
+    def test_the_relevance_level_decides(self):
+        assert score_query(parse_measure("P@1"), ["a"], {"a": 1}) == 1
+        with pytest.raises(UndefinedScore, match="no judged document has a grade of at least 2"):
+            score_query(parse_measure("P(rel=2)@1"), ["a"], {"a": 1})
+
+    def test_zero_hits_is_a_score(self):
+        assert score_query(parse_measure("nDCG@5"), [], {"a": 1}) == 0
+        assert score_query(parse_measure("nDCG(missing=-1)@1"), [], {"a": 1}) == -1
+
+
+class TestGrades:
+    def test_fractional_grades_are_not_cut(self):
+        assert score_query(parse_measure("DCG(gain=linear)@1"), ["a"], {"a": 0.4}) == 0.4
+        assert score_query(parse_measure("DCG@1"), ["a"], {"a": 0.5}) == pytest.approx(2**0.5 - 1)
+
+    @pytest.mark.parametrize("gain", [LINEAR, EXPONENTIAL])
+    def test_a_grade_below_0_gains_nothing(self, gain):
+        assert score_query(parse_measure("DCG@2"), ["bad", "a"], {"bad": -3, "a": 1}, gain=gain) == pytest.approx(
+            0.6309, abs=1e-4
+        )
+
+    def test_a_document_returned_twice_counts_once(self):
+        grades = {"a": 1, "b": 1}
+        for text in ("nDCG@2", "P@2", "AP", "R@2"):
+            twice = score_query(parse_measure(text), ["a", "a", "b"], grades)
+            assert twice == score_query(parse_measure(text), ["a", "b"], grades) == 1
+
+    @pytest.mark.parametrize("grade", [inf, -inf, float("nan")])
+    def test_a_grade_must_be_finite(self, grade):
+        with pytest.raises(UsageError, match=f"the grade of document 'a' is {grade}, and must be a finite number"):
+            score_query(parse_measure("nDCG@1"), ["a"], {"a": grade})
+
+    def test_a_grade_too_large_for_the_exponential_gain(self):
+        with pytest.raises(MeasureError, match="the exponential gain of grade 5000 is too large for a number"):
+            score_query(parse_measure("nDCG@1"), ["a"], {"a": 5000})
+
+    @pytest.mark.parametrize("text", ["ERR(max=2)@5", "RBP(max=2)@5"])
+    def test_a_grade_above_the_scale(self, text):
+        with pytest.raises(MeasureError, match="grade 3 is above the top grade 2"):
+            score_query(parse_measure(text), ["x"], {"a": 3})
+
+
+class TestOfYourOwn:
+    @pytest.fixture(autouse=True)
+    def _own_registry(self, monkeypatch):
+        monkeypatch.setattr(builtin_measures, "_REGISTRY", Registry(DEFINITIONS))
+
+    @staticmethod
+    def bad_on_top(name="BadOnTop"):
+        def formula(ranking, settings):
+            top = ranking.grades[: settings.cutoff]
+            return float(sum(grade is not None and grade <= settings.number("worst") for grade in top))
+
+        return Definition(name, formula, {"worst": Number(0.0)}, needs=Needs.NOTHING)
+
+    def test_registered_it_is_a_measure_like_any_other(self):
+        register_measure(self.bad_on_top())
+        measure = parse_measure("BadOnTop(worst=1)@2")
+        assert score_query(measure, ["a", "b", "c"], {"a": 0, "b": 1, "c": 0}) == 2
+        assert score_query(parse_measure("BadOnTop@2"), ["a", "b", "c"], {"a": 0, "b": 1, "c": 0}) == 1
+
+    def test_it_is_found_by_entry_point(self, monkeypatch):
+        offered = EntryPoint("BadOnTop", "somewhere:BAD", ENTRY_POINTS)
+        monkeypatch.setattr(EntryPoint, "load", lambda _: self.bad_on_top())
+        monkeypatch.setattr(
+            "importlib.metadata.entry_points", lambda group: EntryPoints([offered]) if group == ENTRY_POINTS else ()
+        )
+        assert parse_measure("BadOnTop@2").name == "BadOnTop"
+
+    def test_an_entry_point_that_is_no_definition(self, monkeypatch):
+        offered = EntryPoint("Odd", "somewhere:odd", ENTRY_POINTS)
+        monkeypatch.setattr(EntryPoint, "load", lambda _: print)
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([offered]))
+        with pytest.raises(
+            UsageError, match=r"entry point Odd of relevance_harness.measures \(somewhere:odd\) is no measure"
+        ):
+            parse_measure("Odd@2")
+
+    def test_a_name_can_be_taken_only_once(self):
+        with pytest.raises(UsageError, match="a measure named nDCG is registered already"):
+            register_measure(self.bad_on_top("nDCG"))
+
+    def test_a_name_must_fit_into_the_text_of_a_measure(self):
+        with pytest.raises(UsageError, match="'bad on top' cannot name a measure"):
+            register_measure(self.bad_on_top("bad on top"))
+
+
+def test_one_query_needs_no_numpy():
+    code = (
+        "import sys; from harness.measures import parse_measure, score_query, tie_band, unjudged_bounds\n"
+        "from harness.evaluation import evaluate\n"
+        "evaluate({'q': {'a': 1}}, {'q': ['a']}, [parse_measure('nDCG@10')])\n"
+        "assert 'numpy' not in sys.modules and 'pydantic' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,231 @@
+"""Each profile gives its system's numbers: the quirks as read and run in the peers' own code."""
+
+from math import inf, log2, nan
+
+import pytest
+
+from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.measures import parse_measure, score_query
+from harness.measures.profiles import by_score
+from harness.metrics.cumulative import dcg
+from harness.model import Gain, GainKind, Profile
+
+OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]
+
+
+def score(text, returned, *, not_returned=(), profile=Profile.STANDARD, gain=None):
+    """The score of hits with these grades, None for unjudged, beside others that are judged and not returned."""
+    ranking = [f"d{rank}" for rank, _ in enumerate(returned)]
+    judgments = {document: grade for document, grade in zip(ranking, returned, strict=True) if grade is not None}
+    judgments |= {f"missing{number}": grade for number, grade in enumerate(not_returned)}
+    return score_query(parse_measure(text), ranking, judgments, profile=profile, gain=gain)
+
+
+class TestSixHitsAndOneMissing:
+    RETURNED, MISSING = (3, 2, 3, 0, 1, 2), (3,)
+
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.OPENSEARCH_SRW, Profile.QUEPID])
+    def test_dcg_and_ndcg(self, profile):
+        assert score("DCG@10", self.RETURNED, not_returned=self.MISSING, profile=profile) == pytest.approx(
+            13.8483, abs=5e-5
+        )
+        assert score("nDCG@10", self.RETURNED, not_returned=self.MISSING, profile=profile) == pytest.approx(
+            0.7813, abs=5e-5
+        )
+
+    def test_the_ideal(self):
+        assert dcg([7, 7, 7, 3, 3, 1]) == pytest.approx(17.7253, abs=5e-5)
+
+    def test_linear_gain(self):
+        assert score("nDCG(gain=linear)@10", self.RETURNED, not_returned=self.MISSING) == pytest.approx(
+            0.8184, abs=5e-5
+        )
+        assert score("nDCG@10", self.RETURNED, not_returned=self.MISSING, profile=Profile.TREC) == pytest.approx(
+            0.8184, abs=5e-5
+        )
+
+    def test_an_ideal_of_the_returned_only_would_be_wrong(self):
+        assert score("nDCG@10", self.RETURNED) == pytest.approx(0.9488, abs=5e-5)
+
+
+class TestOneOfFiveGoodDocuments:
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+    def test_the_ideal_holds_all_five(self, profile):
+        assert score("nDCG@10", [3], not_returned=[3] * 4, profile=profile) == pytest.approx(0.339, abs=5e-4)
+
+    def test_rank_eval_cuts_the_ideal_at_the_hits(self):
+        assert score("nDCG@10", [3], not_returned=[3] * 4, profile=Profile.RANK_EVAL) == 1
+        assert score("nDCG(ideal=returned)@10", [3], not_returned=[3] * 4) == 1
+        assert score("nDCG(ideal=cut)@10", [3], not_returned=[3] * 4, profile=Profile.RANK_EVAL) == pytest.approx(
+            0.339, abs=5e-4
+        )
+
+
+class TestFifteenGoodDocuments:
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.TREC])
+    def test_ten_of_them_are_ideal(self, profile):
+        assert score("nDCG@10", [3] * 10, not_returned=[3] * 5, profile=profile) == 1
+
+    def test_quepids_ideal_has_no_cut_and_its_ndcg_cut_has(self):
+        assert score("nDCG@10", [3] * 10, not_returned=[3] * 5, profile=Profile.QUEPID) == pytest.approx(
+            0.775, abs=5e-4
+        )
+        assert score("nDCG(ideal=cut)@10", [3] * 10, not_returned=[3] * 5, profile=Profile.QUEPID) == 1
+
+
+class TestUnknownDocRating:
+    @pytest.mark.parametrize(("unjudged", "expected"), [(None, 0.896), (2, 1.038), (3, 1.227)])
+    def test_the_ideal_ignores_it(self, unjudged, expected):
+        text = "nDCG@10" if unjudged is None else f"nDCG(unjudged={unjudged})@10"
+        value = score(text, [3, None, 3, 0, 1, 2], profile=Profile.RANK_EVAL)
+        assert value == pytest.approx(expected, abs=5e-4)
+
+    @pytest.mark.parametrize(("unjudged", "unknown"), [(0, 0), (2, 3), (3, 7)])
+    def test_with_one_more_judged_and_not_returned(self, unjudged, unknown):
+        value = score(
+            f"nDCG(unjudged={unjudged})@10", [3, None, 3, 0, 1, 2], not_returned=[2], profile=Profile.RANK_EVAL
+        )
+        assert value == pytest.approx(dcg([7, unknown, 7, 0, 1, 3]) / dcg([7, 7, 3, 3, 1, 0]))
+
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.TREC, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+    def test_elsewhere_an_unjudged_document_has_no_grade(self, profile):
+        with pytest.raises(MeasureError, match=f"an unjudged document has no grade under the profile {profile}"):
+            score("nDCG(unjudged=2)@10", [3, None], profile=profile)
+
+
+class TestPrecisionOfOneHit:
+    @pytest.mark.parametrize("profile", [Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.RRE, Profile.QUEPID])
+    def test_divided_by_the_hits(self, profile):
+        assert score("P@10", [1], profile=profile) == 1
+
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.TREC])
+    def test_divided_by_the_cutoff(self, profile):
+        assert score("P@10", [1], profile=profile) == 0.1
+
+    def test_either_can_be_asked_for(self):
+        assert score("P(over=hits)@10", [1]) == 1
+        assert score("P(over=cutoff)@10", [1], profile=Profile.RANK_EVAL) == 0.1
+
+
+class TestRre:
+    def test_terms_and_result_are_cut_to_two_decimals(self):
+        terms = [7, 1.89, 3.5, 0, 0.38, 1.06]
+        ideal = [7, 4.41, 1.5, 1.29, 0.38, 0]
+        assert score("nDCG@10", [3, 2, 3, 0, 1, 2], profile=Profile.RRE) == int(sum(terms) / sum(ideal) * 100) / 100
+
+    @pytest.mark.parametrize("text", ["nDCG@10", "P@10", "P", "R@10", "RR@10", "AP", "ERR@10"])
+    def test_no_hits_and_no_judgments_score_1(self, text):
+        assert score(text, [], profile=Profile.RRE) == 1
+        assert score(text, [], not_returned=[3], profile=Profile.RRE) == (1 if text == "ERR@10" else 0)
+
+    def test_f_of_nothing_is_made_of_both(self):
+        assert score("F@10", [], profile=Profile.RRE) == 1
+
+    def test_an_unjudged_document_has_grade_2_in_err(self):
+        useful, unknown = 7 / 8, 3 / 8
+        expected = useful + (1 - useful) * unknown / 2
+        assert score("ERR@10", [3, None], profile=Profile.RRE) == pytest.approx(expected, abs=1e-8)
+        assert score("ERR(unjudged=0)@10", [3, None], profile=Profile.RRE) == pytest.approx(useful, abs=1e-8)
+        assert score("ERR@10", [None, None], not_returned=[3], profile=Profile.RRE) == 0
+
+    def test_every_judged_document_is_relevant(self):
+        assert score("P@4", [0, None, 1], profile=Profile.RRE) == 0.67
+        assert score("R@4", [0, None, 1], not_returned=[3], profile=Profile.RRE) == 0.6667
+        assert score("AP", [None, 0], profile=Profile.RRE) == 0.5
+
+    def test_rr_is_that_of_the_best_grade_returned(self):
+        assert score("RR@10", [1, 0, 3], profile=Profile.RRE) == 0.33
+        assert score("RR@10", [0, None], profile=Profile.RRE) == 0
+
+    def test_decimals_go_up_in_recall_and_precision_without_cutoff(self):
+        assert score("P", [1, None, None], profile=Profile.RRE) == 0.3334
+        assert score("R", [1], not_returned=[1, 1], profile=Profile.RRE) == 0.3334
+        precision, recall = 0.33, 0.5
+        expected = 2 * 0.1988  # 0.165 / 0.83, rounded up to four decimals
+        assert precision * recall / (precision + recall) < expected / 2
+        assert score("F@10", [1, None, None], not_returned=[1], profile=Profile.RRE) == pytest.approx(expected)
+
+
+class TestTrec:
+    def test_order_by_score_ties_by_id_descending_in_bytes(self):
+        ranking = ["a", "b", "é", "~", "Z"]
+        assert by_score(ranking, [1, 1, 1, 1, 1]) == ["é", "~", "b", "a", "Z"]
+        assert by_score(["d10", "d9", "d1"], [1, 1, 2]) == ["d1", "d9", "d10"]
+
+    def test_infinities_are_scores_and_minus_0_is_0(self):
+        assert by_score(["a", "b", "c", "d"], [-inf, inf, 0.0, -0.0]) == ["b", "d", "c", "a"]
+
+    def test_scores_are_float64(self):
+        assert by_score(["a", "b"], [16777216.0, 16777217.0]) == ["b", "a"]
+
+    def test_a_score_that_is_no_number(self):
+        with pytest.raises(UsageError, match="the score of document 'b' is not a number"):
+            by_score(["a", "b"], [1.0, nan])
+
+    def test_as_many_scores_as_documents(self):
+        with pytest.raises(UsageError, match="2 documents came with 1 scores"):
+            by_score(["a", "b"], [1.0])
+
+    def test_where_a_score_is_not_known_the_order_stands(self):
+        assert by_score(["a", "b"], [1.0, None]) == ["a", "b"]
+
+    def test_only_this_profile_reorders(self):
+        grades = {"b": 1}
+        for profile in Profile:
+            value = score_query(parse_measure("RR"), ["a", "b"], grades, profile=profile, scores=[1.0, 2.0])
+            assert value == (1 if profile is Profile.TREC else 0.5)
+
+    def test_a_negative_grade(self):
+        returned = [-1, 1, None]
+        assert score("nDCG@3", returned, profile=Profile.TREC) == pytest.approx(1 / log2(3))
+        assert score("Judged@3", returned, profile=Profile.TREC) == pytest.approx(2 / 3)
+        assert score("Bpref", returned, not_returned=[0], profile=Profile.TREC) == 1
+        assert score("Bpref", returned, not_returned=[0]) == 0
+        pooled = 1 / 2 + 1 / 2 * 1 * 0.5
+        assert score("infAP", returned, profile=Profile.TREC) == pytest.approx(pooled)
+        assert score("infAP", [None, 1], profile=Profile.TREC) == pytest.approx(1 / 2)
+
+    def test_judged_is_over_the_lesser_of_cutoff_and_hits(self):
+        assert score("Judged@10", [1, None], profile=Profile.TREC) == 0.5
+        assert score("Judged@1", [1, None], profile=Profile.TREC) == 1
+
+    def test_ap_is_over_all_relevant_documents(self):
+        assert score("AP@1", [1, 1], not_returned=[1, 1], profile=Profile.TREC) == 0.25
+
+    def test_fractional_grades_are_kept(self):
+        assert score("DCG@1", [0.5], profile=Profile.TREC) == 0.5
+        assert score("P@1", [0.5], not_returned=[1], profile=Profile.TREC) == 0
+        assert score("P(rel=0.5)@1", [0.5], profile=Profile.TREC) == 1
+
+    def test_the_suites_gain_is_used_where_it_gives_one(self):
+        gain = Gain(GainKind.MAP, ((1, 3.5), (2, 9)))
+        assert score("DCG@1", [2], profile=Profile.TREC, gain=gain) == 9
+        assert score("DCG(gain=exponential)@1", [3], profile=Profile.TREC) == 7
+
+
+@pytest.mark.parametrize("profile", OTHERS)
+@pytest.mark.parametrize("text", ["nDCG@10", "AP", "P@5", "RR", "R@5", "ERR(max=4)@5", "Success@5"])
+def test_nothing_relevant_is_0_in_every_other_system(profile, text):
+    with pytest.raises(UndefinedScore):
+        score(text, [None])
+    if profile is not Profile.RRE:
+        assert score(text, [0, None], profile=profile) == 0
+
+
+@pytest.mark.parametrize("profile", [Profile.QUEPID, Profile.OPENSEARCH_SRW])
+def test_any_positive_grade_is_relevant(profile):
+    assert score("P@1", [0.2], profile=profile) == 1
+    assert score("AP", [None, 0.2], profile=profile) == 0.5
+    assert score("P(rel=1)@1", [0.2], not_returned=[1], profile=profile) == 0
+
+
+def test_quepids_cg_is_of_grades():
+    assert score("CG@10", [3, 2], profile=Profile.QUEPID) == 5
+    assert score("CG@10", [3, 2]) == 10
+
+
+def test_rank_eval_cuts_before_it_leaves_out_unjudged_documents():
+    returned = [None, 1, 1]
+    assert score("P(judged_only=true)@2", returned, profile=Profile.RANK_EVAL) == 1
+    assert score("R(judged_only=true)@2", returned, profile=Profile.RANK_EVAL) == 0.5
+    assert score("R(judged_only=true)@2", returned) == 1
