@@ -6,7 +6,7 @@ Only says what the report says. Whoever prints it decides on colours and width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -34,6 +34,7 @@ STYLES: Mapping[Status, str] = {
     Status.XPASSED: "bold red",
     Status.SKIPPED: "dim",
 }
+UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
 BAD = (Status.FAILED, Status.ERROR, Status.XPASSED)
 
 
@@ -69,7 +70,7 @@ def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     if suite.summaries:
         yield _indented(_measures(suite))
         yield Text()
-    remarks = [*_outcomes(suite.queries), *(Text(printable(note), style="yellow") for note in suite.notes)]
+    remarks = [*_outcomes(suite.queries), *(Text(printable(note), style="dim") for note in suite.notes)]
     if remarks:
         yield from map(_indented, remarks)
         yield Text()
@@ -157,7 +158,8 @@ def _named(verdict: Verdict) -> Text:
 
 
 def _explanations(suite: SuiteReport) -> Iterator[RenderableType]:
-    bad = [verdict for verdict in suite.verdicts if verdict.status in BAD]
+    unanswered = {query.id for query in suite.queries if query.outcome in UNANSWERED}
+    bad = [verdict for verdict in suite.verdicts if verdict.status in BAD and not _is_told(verdict, unanswered)]
     for verdict in bad[:EXPLAINED]:
         yield from _failure(suite, verdict)
         yield Text()
@@ -166,6 +168,11 @@ def _explanations(suite: SuiteReport) -> Iterator[RenderableType]:
             f"{counted_text(len(bad) - EXPLAINED, 'more threshold')} did not hold; an HTML report explains each.",
             style="dim",
         )
+
+
+def _is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
+    """Whether all there is to say of *verdict* is that queries had no answer: the lines above have told that once."""
+    return verdict.status is Status.ERROR and bool(verdict.blamed) and unanswered >= set(verdict.blamed)
 
 
 def _failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:

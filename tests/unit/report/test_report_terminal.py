@@ -91,6 +91,23 @@ def test_markup_and_escapes_in_titles_are_shown_not_obeyed(report):
     assert "\x1b" not in text
 
 
+def test_what_had_no_answer_is_told_once_and_not_with_every_threshold(suite, report):
+    down = tuple(QueryReport(f"b{n}", "", Outcome.ERROR, "connection refused") for n in range(3))
+    blamed = tuple(query.id for query in down)
+    errors = tuple(
+        replace(suite.verdicts[1], id=f"e{n}", reason="3 of 3 queries have no score", blamed=blamed) for n in range(9)
+    )
+    text = plain_report(replace(report, suites=(replace(suite, queries=down, verdicts=errors),)))
+    assert text.count("connection refused") == 1
+    assert text.count("ERROR") == 9
+    assert "connection refused" in failure_text(replace(suite, queries=down), errors[0])
+
+
+def test_an_error_with_another_reason_is_explained(suite, report):
+    error = replace(suite.verdicts[1], reason="the engine tells no latency", blamed=())
+    assert "the engine tells no latency" in plain_report(replace(report, suites=(replace(suite, verdicts=(error,)),)))
+
+
 def test_colours_are_the_console_s_to_print(report):
     stream = io.StringIO()
     console = Console(file=stream, color_system="standard", force_terminal=True, width=120)
