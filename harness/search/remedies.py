@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
-__all__ = ["why_unreachable"]
+__all__ = ["REFUSED", "why_unreachable"]
 
+REFUSED = "the connection is refused; is it running?"
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
 
@@ -25,11 +26,9 @@ def why_unreachable(error: BaseException) -> str:
     if tls:
         return tls
     if any(isinstance(link, ConnectionRefusedError) for link in chain):
-        return (
-            "the connection is refused: is it running? `docker compose up --wait` starts one, `--embedded` needs none"
-        )
+        return REFUSED
     if any(isinstance(link, ConnectionResetError) for link in chain) or "Remote end closed" in text:
-        return "it closed the connection; a server with TLS does so where the URL does not begin with https://"
+        return "it closed the connection without an answer; a server with TLS does so to a URL that does not begin with https://"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
 
 

@@ -16,7 +16,7 @@ from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
 from harness.search.connection import PLAIN_JSON, Answer, NoAnswerInTime
 from harness.search.logins import Login
-from harness.search.remedies import why_unreachable
+from harness.search.remedies import REFUSED, why_unreachable
 from harness.search.trust import ca_file_of, checked_url, fingerprint_of
 
 __all__ = ["TransportConnection", "connect"]
@@ -54,7 +54,9 @@ class TransportConnection:
         except ConnectionTimeout as error:
             raise NoAnswerInTime(f"no answer from {self._urls} within {seconds:g} s") from error
         except TransportError as error:
-            raise EngineUnreachable(self.mask(f"cannot reach {self._urls}: {why_unreachable(error)}")) from error
+            why = why_unreachable(error)
+            start = " `docker compose up --wait` starts one, `--embedded` needs none" if why == REFUSED else ""
+            raise EngineUnreachable(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
         return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
 
     def is_alive(self, timeout: float) -> bool:

@@ -214,3 +214,14 @@ class TestLocateMissing:
         assert [one.id for one in missing["shoes"]] == ["a", "b", "c"]
         assert {one.rank for one in missing["shoes"]} == {None}
         assert len(search.requests) == asked
+
+
+@pytest.mark.parametrize("body", [{"template": "products"}, {"template": {"id": "products"}}])
+def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) -> None:
+    tested = suite(SHOES, body=body)
+    search = FakeSearch({"shoes": ["z"]})
+    run = execute(tested, search, today=DAY)
+
+    locate_missing(tested, run, search, ["shoes"])
+
+    assert search.requests[-1].body == {**body, "size": SEARCHED}

@@ -36,7 +36,7 @@ class Scripted:
         assert (method, mime) == ("POST", "application/x-ndjson")
         assert body is not None
         bodies = [json.loads(line) for line in body.splitlines()[1::2]]
-        self.asked.append([one["query"] for one in bodies])
+        self.asked.append([one.get("query", "template") for one in bodies])
         self.timeouts.append(timeout)
         try:
             return self._script(bodies)
@@ -399,3 +399,25 @@ def test_closing_the_search_closes_the_connection() -> None:
         pass
 
     assert connection.asked == [["closed"]]
+
+
+class TestTemplates:
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            (b'{"error": "no handler found for uri [/_msearch/template] and method [POST]"}', "lang-mustache"),
+            (
+                b'{"error": {"type": "x", "reason": "Validation Failed: 1: no requests added;"}}',
+                "no search template of",
+            ),
+        ],
+    )
+    def test_a_server_that_takes_none_is_asked_once_and_explained(self, body: bytes, words: str) -> None:
+        connection = Scripted(lambda bodies: Answer(400, body))
+        search = EngineSearch(connection, Engine("elasticsearch"))
+        template = {"template": {"id": "products", "params": {}}}
+
+        responses = search.search([SearchRequest(str(n), "products", template) for n in range(4)])
+
+        assert all(words in reason(response) for response in responses)
+        assert connection.asked == [["template"] * 4]

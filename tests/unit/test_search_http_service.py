@@ -254,3 +254,16 @@ def test_an_address_that_is_none_is_refused() -> None:
 def test_a_client_object_is_none_of_a_service(httpserver: HTTPServer) -> None:
     with pytest.raises(UsageError, match="HTTP service"):
         open_search(service(httpserver), {}, client=object())
+
+
+def test_an_interrupt_leaves_what_has_not_begun(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": []})
+
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    requests = [SearchRequest(str(n), None, None, SEARCH) for n in range(200)]
+    with open_search(service(httpserver), {}) as search, pytest.raises(KeyboardInterrupt):
+        search.search(requests, on_done=interrupt)
+
+    assert len(httpserver.log) < 200

@@ -8,6 +8,7 @@ import json
 import socket
 import ssl
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Cluster, Engine, Failure, Ranking, SearchRequest
+from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
 from harness.search import open_search
 
 ELASTICSEARCH = {
@@ -372,3 +373,39 @@ def test_opening_imports_the_client_library_only_when_it_is_used() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+class TestSilence:
+    """A server that takes requests and answers some of them only."""
+
+    def test_a_server_that_answers_nothing_is_given_up_after_one_look(self) -> None:
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            with (
+                open_search(cluster(url, timeout=0.2), {}, engine="opensearch 3.8") as search,
+                pytest.raises(EngineUnreachable, match=r"within 0\.2 s"),
+            ):
+                search.search([SearchRequest(str(n), "products", {}) for n in range(600)])
+
+    def test_a_search_that_hangs_times_out_alone(self) -> None:
+        held = threading.Event()
+
+        def hang_at_3(request: Request) -> Response:
+            bodies = [json.loads(line) for line in request.data.splitlines()][1::2]
+            if any(body["size"] == 3 for body in bodies):
+                held.wait(5)
+            return Response(json.dumps({"responses": [FOUND] * len(bodies)}), content_type="application/json")
+
+        with HTTPServer(port=0, threaded=True) as server:
+            server.expect_request("/").respond_with_json(OPENSEARCH)
+            server.expect_request("/_msearch").respond_with_handler(hang_at_3)
+            with open_search(cluster(server, timeout=0.5), {}) as search:
+                responses = search.search([SearchRequest(str(n), "products", {"size": n}) for n in range(6)])
+            held.set()
+
+        assert [isinstance(response, Ranking) for response in responses] == [True, True, True, False, True, True]
+        slow = responses[3]
+        assert isinstance(slow, Failure)
+        assert slow.kind is FailureKind.TIMEOUT

@@ -146,7 +146,8 @@ CASES = {
     "grade too great for an exponential gain": (
         changed("sku-1: good", "sku-1: 1024"),
         "1:1",
-        "an exponential gain cannot be computed for grade 1024, given to 'sku-1' for query 'shoes'; grades go up to 1000",
+        "an exponential gain cannot be computed for grade 1024, given to 'sku-1' for query 'shoes'; "
+        "grades go up to 1000",
         "suite: shop",
     ),
     "gain map without a grade in use": (

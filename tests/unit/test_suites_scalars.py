@@ -46,8 +46,10 @@ def test_not_a_number_is_a_number():
 
 @pytest.mark.parametrize(
     "text",
-    ["no", "yes", "on", "off", "y", "12:30", "1:2:3", "2027-01-01", "2027-01-01T00:00:00Z", "1_000", "0b11", "1e", "e1"]
-    + [".", "-", "+", "1.2.3", "0x", "0o8", "0xG", "nan", "inf", "tRue", "nULL", "١٢", " 1", "1\n"],
+    [
+        *("no", "yes", "on", "off", "y", "12:30", "1:2:3", "2027-01-01", "2027-01-01T00:00:00Z", "1_000", "0b11"),
+        *("1e", "e1", ".", "-", "+", "1.2.3", "0x", "0o8", "0xG", "nan", "inf", "tRue", "nULL", "١٢", " 1", "1\n"),
+    ],
 )
 def test_everything_else_is_text(text):
     assert resolve(text) == text

@@ -1,0 +1,119 @@
+"""Whatever a server answers, each search gets a response, and nothing else is raised."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model import Failure, HttpRequest, Ranking
+from harness.search.answers import read_answer
+from harness.search.connection import Answer
+from harness.search.hits import MalformedAnswer
+from harness.search.items import read_item
+from harness.search.jsonpaths import read_service_answer
+from harness.search.multisearch import Entry
+from harness.search.reasons import reason_of
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+)
+
+
+def shaped(**members: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with some of *members*, each as it should be or anything at all."""
+    optional = {name: strategy | JSON for name, strategy in members.items()}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+HIT = shaped(_id=st.text(max_size=3), _score=st.floats() | st.none(), _source=shaped(title=st.text()), fields=JSON)
+ERROR = shaped(
+    type=st.sampled_from(["parsing_exception", "search_phase_execution_exception", "search_timeout_exception"]),
+    reason=st.sampled_from(["Partial shards failure", "all shards failed", "Time exceeded"]),
+    root_cause=st.lists(shaped(type=st.text(), reason=st.text(), line=st.integers(), col=st.integers()), max_size=2),
+    failed_shards=st.lists(shaped(index=st.text(), shard=st.integers(), reason=shaped(caused_by=JSON)), max_size=2),
+    caused_by=shaped(reason=st.text(), caused_by=JSON),
+)
+ITEM = shaped(
+    took=st.integers(),
+    timed_out=st.booleans(),
+    status=st.sampled_from([200, 400, 403, 429, 503]),
+    error=ERROR,
+    hits=shaped(
+        total=shaped(value=st.integers(), relation=st.sampled_from(["eq", "gte"])), hits=st.lists(HIT, max_size=4)
+    ),
+    _shards=shaped(
+        total=st.integers(), successful=st.integers(), failed=st.integers(), failures=st.lists(JSON, max_size=1)
+    ),
+    _clusters=shaped(total=st.integers(), skipped=st.integers()),
+)
+
+
+@given(item=ITEM | JSON, title=st.none() | st.just("title") | st.text())
+def test_every_item_is_a_ranking_or_a_failure_with_a_reason(item: Any, title: str | None) -> None:
+    response = read_item(item, title)
+
+    if isinstance(response, Failure):
+        assert response.reason
+    else:
+        assert isinstance(response, Ranking)
+        ids = [hit.id for hit in response.hits]
+        assert len(set(ids)) == len(ids)
+        assert set(response.duplicates) <= set(ids)
+
+
+@given(item=ITEM)
+def test_what_is_an_error_or_incomplete_is_never_a_ranking(item: dict[str, Any]) -> None:
+    shards = item.get("_shards")
+    incomplete = isinstance(shards, dict) and isinstance(shards.get("failed"), int) and shards["failed"] > 0
+    if item.get("error") or item.get("timed_out") is True or incomplete:
+        assert isinstance(read_item(item), Failure)
+
+
+@given(
+    items=st.lists(ITEM | JSON, max_size=4) | JSON,
+    asked=st.integers(1, 4),
+    status=st.sampled_from([200, 201, 302, 400, 401, 429, 500, 503]),
+)
+def test_every_search_of_a_request_gets_one_reply(items: Any, asked: int, status: int) -> None:
+    answer = Answer(status, json.dumps({"responses": items}).encode())
+
+    replies = read_answer(answer, [Entry(place, b"") for place in range(asked)])
+
+    assert len(replies) == asked
+    if status != 200 and status != 201:
+        assert all(isinstance(reply.response, Failure) for reply in replies)
+
+
+@given(body=st.binary(max_size=60), status=st.integers(200, 599))
+def test_bytes_of_any_kind_are_read(body: bytes, status: int) -> None:
+    [reply] = read_answer(Answer(status, body), [Entry(0, b"")])
+
+    assert isinstance(reply.response, Failure)
+    assert reply.response.reason
+
+
+@given(error=ERROR | JSON)
+def test_every_error_has_a_sentence_on_one_line(error: Any) -> None:
+    sentence = reason_of(error)
+
+    assert sentence
+    assert "\n" not in sentence
+    assert len(sentence) <= 600
+
+
+@given(
+    content=JSON
+    | shaped(r=st.lists(shaped(id=st.text(max_size=3) | st.integers(), s=st.floats(), t=st.text()), max_size=4)),
+    ids=st.sampled_from(["$.r[*].id", "$.r", "$..id", "$.r[?@.s > 1].id", "$[*]", "$.r[0:2].id", "$.*.*"]),
+    scores=st.none() | st.sampled_from(["$.r[*].s", "$..s"]),
+)
+def test_every_answer_of_a_service_is_a_ranking_or_malformed(content: Any, ids: str, scores: str | None) -> None:
+    try:
+        ranking = read_service_answer(content, HttpRequest("GET", "/", ids, scores=scores, titles="$.r[*].t"))
+    except MalformedAnswer:
+        return
+    assert all(hit.id for hit in ranking.hits)
