@@ -46,7 +46,8 @@ class Server:
             return early
         place, _, _ = path.partition("?")
         index, _, action = unquote(place).strip("/").partition("/")
-        return getattr(self, f"_{method.lower()}_{action.strip('_') or 'index'}")(index, body or b"")
+        serve: Callable[[str, bytes], Answer] = getattr(self, f"_{method.lower()}_{action.strip('_') or 'index'}")
+        return serve(index, body or b"")
 
     def _get_mapping(self, pattern: str, body: bytes) -> Answer:
         found = {
@@ -222,7 +223,7 @@ def test_a_builder_that_was_taken_for_gone_lets_the_other_finish(server: Server,
             ours = read_marker(server.indexes[index]["meta"])
             assert ours is not None
             if ours.indexed == 500 and next(takeovers, False):
-                documents = {f"d{n}": {} for n in range(1100)}
+                documents: dict[str, Any] = {f"d{n}": {} for n in range(1100)}
                 theirs = replace(ours, build="theirs", indexed=1100, complete=True)
                 server.indexes[index] = {"meta": {KEY: asdict(theirs)}, "documents": documents}
 

@@ -122,7 +122,7 @@ def test_columns_stay_with_their_ids(rows: list[tuple[str, float, str | None]]) 
 
     found = read({"r": items}, "$.r[*].id", scores="$.r[*].s", titles="$.r[*].t")
 
-    first = {}
+    first: dict[str, Hit] = {}
     for identity, score, title in rows:
         first.setdefault(identity, Hit(identity, score, title))
     assert found.hits == tuple(first.values())
