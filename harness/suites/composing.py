@@ -75,6 +75,7 @@ class _Composer:
     root: Node | None = None
     problems: list[Problem] = field(default_factory=list)
     documents: int = 0
+    _values: int = 0
     _open: list[_Open] = field(default_factory=list)
     _anchors: dict[str, _Anchored] = field(default_factory=dict)
 
@@ -100,12 +101,14 @@ class _Composer:
         scalar = Written(event.value, self._mark(event), plain=not event.style)
         if event.anchor:
             self._anchors[event.anchor] = _Anchored(scalar, 1, 0)
-        self._add(scalar, size=1, height=0, event=event)
+        self._count(1, event)
+        self._add(scalar, size=1, height=0)
 
     def _start(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         self._refuse_tag(event)
         if len(self._open) >= MAX_DEPTH:
             self._stop(event, f"the nesting is deeper than {MAX_DEPTH} levels")
+        self._count(1, event)
         mark = self._mark(event)
         mapping = isinstance(event, yaml.MappingStartEvent)
         self._open.append(_Open(MappingNode(mark) if mapping else ListNode(mark), event.anchor))
@@ -114,7 +117,7 @@ class _Composer:
         done = self._open.pop()
         if done.anchor:
             self._anchors[done.anchor] = _Anchored(done.node, done.size, done.height)
-        self._add(done.node, size=done.size, height=done.height, event=None)
+        self._add(done.node, size=done.size, height=done.height)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         anchored = self._anchors.get(event.anchor or "")
@@ -124,17 +127,21 @@ class _Composer:
             self._stop(event, f"the alias *{event.anchor} {why}; text that begins with * is put in quotes")
         if len(self._open) + anchored.height > MAX_DEPTH:
             self._stop(event, f"with the alias *{event.anchor} the nesting is deeper than {MAX_DEPTH} levels")
-        self._add(anchored.node, size=anchored.size, height=anchored.height, event=event)
+        self._count(anchored.size, event)
+        self._add(anchored.node, size=anchored.size, height=anchored.height)
 
-    def _add(self, node: Node, *, size: int, height: int, event: yaml.Event | None) -> None:
+    def _count(self, values: int, event: yaml.Event) -> None:
+        self._values += values
+        if self._values > MAX_NODES:
+            self._stop(event, f"the file holds more than {MAX_NODES:,} values, aliases put in")
+
+    def _add(self, node: Node, *, size: int, height: int) -> None:
         if not self._open:
             self.root = node
             return
         parent = self._open[-1]
         parent.size += size
         parent.height = max(parent.height, height + 1)
-        if event is not None and sum(part.size for part in self._open) > MAX_NODES:
-            self._stop(event, f"the file holds more than {MAX_NODES:,} values, aliases put in")
         if isinstance(parent.node, ListNode):
             parent.node.append(node)
         elif parent.has_key:

@@ -36,10 +36,10 @@ SIX = st.builds(
 
 
 def outcome(read, path):
+    """What was read, or None where the file was refused."""
     try:
         return read(path)
-    except FormatError as error:
-        assert all(problem.message for problem in error.problems)
+    except FormatError:
         return None
 
 

@@ -1,4 +1,4 @@
-"""Whatever the bytes of a suite are, the loader gives a suite or says what is wrong, and ids stay as they are written."""
+"""Whatever the bytes of a suite are, the loader gives a suite or says what is wrong; ids stay as written."""
 
 import json
 from pathlib import Path
@@ -68,11 +68,18 @@ def load_bytes(content: bytes, environ):
 def check(content: bytes) -> None:
     """Either environment gives a suite or a `SuiteError` whose problems all have a sentence."""
     for environ in (None, {}):
-        try:
-            load_bytes(content, environ)
-        except SuiteError as error:
-            assert error.problems
-            assert all(problem.message.strip() and "\n" not in problem.message for problem in error.problems)
+        problems = problems_of(content, environ)
+        assert problems is None or len(problems) > 0
+        assert all(problem.message.strip() and "\n" not in problem.message for problem in problems or ())
+
+
+def problems_of(content: bytes, environ):
+    """What is wrong with a suite, None where nothing is."""
+    try:
+        load_bytes(content, environ)
+    except SuiteError as error:
+        return error.problems
+    return None
 
 
 @settings(deadline=None)
