@@ -14,11 +14,11 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "waivers"),
+    ("spelling", "sources", "masking", "cursor", "waivers"),
     ("metrics", "statistics"),
     ("measures",),
     ("thresholds", "formats"),
-    ("selection", "scoring", "evaluation", "comparison"),
+    ("reach", "selection", "scoring", "evaluation", "comparison"),
     ("gate",),
     ("assembly", "redaction", "report"),
     ("addresses", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
@@ -34,7 +34,7 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "metrics", "statistics", "measures", "thresholds", "selection", "scoring", "evaluation",
+PURE = ("errors", "model", "metrics", "statistics", "measures", "cursor", "thresholds", "reach", "selection", "scoring", "evaluation",
         "comparison", "gate", "assembly")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
