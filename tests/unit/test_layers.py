@@ -14,10 +14,10 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "cursor", "waivers"),
+    ("spelling", "sources", "masking", "waivers"),
     ("metrics", "statistics"),
     ("measures",),
-    ("thresholds", "formats"),
+    ("cursor", "thresholds", "formats"),
     ("reach", "selection", "scoring", "evaluation", "comparison"),
     ("gate",),
     ("assembly", "redaction", "report"),
@@ -34,8 +34,8 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "metrics", "statistics", "measures", "cursor", "thresholds", "reach", "selection", "scoring", "evaluation",
-        "comparison", "gate", "assembly")  # fmt: skip
+PURE = ("errors", "model", "metrics", "statistics", "measures", "cursor", "thresholds", "reach", "selection",
+        "scoring", "evaluation", "comparison", "gate", "assembly", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",
