@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.collecting.outcomes import Settlement
     from harness.collecting.plan import PlannedItem
     from harness.collecting.session import RelevanceSession
-    from harness.model import Suite, Waiver
+    from harness.model import Suite, SuiteReport, Waiver
 
 __all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "deselect_by_tag", "is_suite_file", "looks_like_suite"]
 
@@ -111,10 +111,7 @@ class SuiteItem(pytest.Item):
 
         if self.planned.skip is not None:
             return
-        try:
-            report = self._relevance().report_on(self.path)
-        except HarnessError as error:
-            pytest.fail(str(error), pytrace=False)
+        report = self._report()
         settled = self._settlement = settle(self.planned, report)
         self.user_properties.extend(settled.properties)
         reason = _reason(settled.waiver) if settled.waiver else settled.reason
@@ -150,9 +147,14 @@ class SuiteItem(pytest.Item):
         line = self.planned.mark.line
         return self.path, line - 1 if line else None, self.planned.headline
 
-    def _relevance(self) -> RelevanceSession:
+    def _report(self) -> SuiteReport:
         assert isinstance(self.parent, SuiteFile)
-        return self.parent.relevance
+        try:
+            return self.parent.relevance.report_on(self.path)
+        except HarnessError as error:
+            sentence = str(error)
+        # Outside of the handler, or pytest would show both as a chain.
+        pytest.fail(sentence, pytrace=False)
 
 
 def deselect_by_tag(config: pytest.Config, items: list[pytest.Item], session: RelevanceSession) -> None:

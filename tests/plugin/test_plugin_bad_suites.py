@@ -67,6 +67,7 @@ def test_a_variable_need_not_be_set_where_nothing_runs(suite: Suite, run: Run, m
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["ERROR *::mean-nDCG-10-ge-LEAST - *LEAST*", "ERROR *::query.shoes - *LEAST*"])
     assert "Traceback" not in result.stdout.str()
+    assert "another exception" not in result.stdout.str()
 
 
 def test_a_variable_is_read_when_the_suite_runs(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_an_engine_error_is_an_error_and_no_low_score(
 def test_an_engine_that_is_not_there_is_an_error_without_a_traceback(suite: Suite, pytester: pytest.Pytester) -> None:
     suite(MEAN, shoes='expect: ["a in top 1"]')
 
-    result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9", "-W", "error")
+    result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9")
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(errors=2)
