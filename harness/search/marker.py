@@ -36,11 +36,12 @@ class Marker:
         return {**(own if isinstance(own, Mapping) else {}), KEY: asdict(self)}
 
     def used_at(self) -> datetime | None:
-        """When it was last used, None where that cannot be read."""
+        """When it was last used, None where that cannot be read or has no time zone, as none that we wrote."""
         try:
-            return datetime.fromisoformat(self.used)
+            moment = datetime.fromisoformat(self.used)
         except ValueError:
             return None
+        return moment if moment.tzinfo is not None else None
 
 
 def read_marker(meta: Json) -> Marker | None:

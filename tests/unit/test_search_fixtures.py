@@ -317,3 +317,32 @@ def test_answers_that_are_none(
     with pytest.raises(error, match=words) as caught:
         ensure(server, folder)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("suite", "used", "stays"),
+    [
+        ("products", "2026-11-21T10:59:00+00:00", False),
+        ("products", "2026-11-21T11:01:00+00:00", True),
+        ("products", "long ago", False),
+        ("Products", "2020-01-01T00:00:00+00:00", True),
+    ],
+)
+def test_a_build_makes_room_if_it_is_this_suites_and_was_not_used_for_an_hour(
+    server: Server, folder: Path, suite: str, used: str, stays: bool
+) -> None:
+    old = "products-0123456789ab"
+    marked = Marker(suite, "0123456789ab" + "0" * 52, "b", 0, True, used)
+    server.indexes[old] = {"meta": {KEY: asdict(marked)}, "documents": {}}
+
+    ensure(server, folder)
+
+    assert (old in server.indexes) is stays
+
+
+def test_a_marker_whose_time_has_no_zone_is_read(server: Server, folder: Path, index: str) -> None:
+    ensure(server, folder)
+    server.indexes[index]["meta"] = {KEY: asdict(replace(marker(server, index), used="2026-11-21T11:00:00"))}
+
+    assert ensure(server, folder) == index
+    assert marker(server, index).used == NOW.isoformat()
