@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["examples"]  # run by tests, in folders of their own
+
 # pytester forgets the modules that an inner run was the first to import, and some cannot be loaded twice.
 for _name in (
     "harness.api",

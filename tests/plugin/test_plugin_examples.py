@@ -1,0 +1,50 @@
+"""The example of docs/pytest.md runs as it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+ITEMS = [
+    "shop.relevance.yaml::mean-nDCG-10-ge-0.8",
+    "shop.relevance.yaml::every-nDCG-10-ge-0.6-for-tail",
+    "shop.relevance.yaml::query.shoes",
+    "shop.relevance.yaml::query.boots",
+]
+
+
+def test_the_example_runs(pytester: pytest.Pytester, run: Callable[..., pytest.RunResult], engine: object) -> None:
+    pytester.copy_example("shop")
+
+    result = run()
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=5, xfailed=1)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_its_node_ids_are_those_of_the_page(
+    pytester: pytest.Pytester, run: Callable[..., pytest.RunResult], pytestconfig: pytest.Config
+) -> None:
+    pytester.copy_example("shop")
+    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+
+    collected = [line for line in run("--collect-only", "-q", "shop.relevance.yaml").outlines if "::" in line]
+
+    assert collected == ITEMS
+    assert "\n".join(ITEMS) in page
+
+
+def test_every_option_is_on_the_page(pytester: pytest.Pytester, pytestconfig: pytest.Config) -> None:
+    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+
+    shown = pytester.runpytest("--help").stdout.str().split()
+
+    options = {
+        word.partition("=")[0].rstrip(",") for word in shown if word.startswith(("--relevance-", "--no-relevance"))
+    }
+    lines = {word for word in shown if word.startswith("relevance_")}
+    missing = [name for name in options | {line.rstrip(":") for line in lines} if name not in page]
+    assert len(options) >= 9
+    assert missing == []
