@@ -32,7 +32,6 @@ def load_suite(path: Path, environ: Mapping[str, str] | None, *, root: Path | No
 
     Raises:
         SuiteError: With everything that is wrong in the suite and in the files that it names.
-        ConfigError: A harness.toml above it cannot be looked for.
     """
     from harness.suites.loading import load
 

@@ -7,7 +7,6 @@ is built from it: depth, aliases that multiply, tags, a second document. Nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -188,12 +187,3 @@ class _Composer:
     def _stop(self, event: yaml.Event, message: str) -> NoReturn:
         mark = self._mark(event)
         raise SuiteError([*self.problems, self.source.problem(mark.line, mark.column, message)])
-
-
-def scalars(node: Node) -> Iterator[Written]:
-    """All scalars below *node* but the keys of mappings, in their order."""
-    if isinstance(node, Written):
-        yield node
-        return
-    for child in node.values() if isinstance(node, MappingNode) else node:
-        yield from scalars(child)

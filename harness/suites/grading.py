@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.measures import score_query
 from harness.measures.profiles import profile_gain
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, ScoreCondition
 from harness.spelling import did_you_mean
@@ -89,6 +91,22 @@ def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]
             problems.at(mark, f"{measure}: {sentence}")
 
 
+def check_measures(
+    measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], gain: Gain, profile: Profile, problems: Problems
+) -> None:
+    """
+    Each measure can score the queries that it is for: no grade is above its scale, nothing is missing that it needs.
+
+    The measure itself is asked, with the best and the worst document of a query as its ranking.
+    """
+    for measure, mark, queries in measures:
+        for query in queries:
+            sentence = _refusal(measure, query, gain, profile)
+            if sentence:
+                problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
+                break
+
+
 def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     """Each measure that *thresholds* name, where, and the queries that it scores there."""
     return [
@@ -96,6 +114,20 @@ def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tup
         for threshold in thresholds
         if isinstance(threshold.condition, ScoreCondition)
     ]
+
+
+def _refusal(measure: Measure, query: Query, gain: Gain, profile: Profile) -> str | None:
+    grades = query.judgments
+    if not grades or any(map(math.isnan, grades.values())):
+        return None
+    ranking = [max(grades, key=grades.__getitem__), min(grades, key=grades.__getitem__)]
+    try:
+        score_query(measure, ranking, grades, gain=gain, profile=profile)
+    except UndefinedScore:
+        return None
+    except (MeasureError, UsageError) as error:
+        return str(error)
+    return None
 
 
 def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from harness.errors import InputError, Problem
 from harness.formats.judgments import judgment_lines, query_line, read_judgments
@@ -11,7 +12,9 @@ from harness.formats.records import with_excerpts
 from harness.model import Mark, Query
 from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile
+from harness.suites.nodes import Written
 from harness.suites.problems import Problems
+from harness.suites.shape import JudgmentFilesShape
 
 _MOST_TOLD = 20
 
@@ -100,3 +103,13 @@ class Judgments:
 
     def _tell(self, file: NamedFile, problems: list[Problem]) -> None:
         self.problems.extend(with_excerpts(file.path, problems))
+
+
+def judgment_files(shape: Any) -> tuple[Sequence[Written], bool]:
+    """The paths under `judgments`, and whether judgments for other queries are refused."""
+    if shape is None:
+        return (), True
+    if isinstance(shape, JudgmentFilesShape):
+        paths, _ = judgment_files(shape.files)
+        return paths, shape.other_queries == "refuse"
+    return (shape,) if isinstance(shape, Written) else shape, True

@@ -135,7 +135,7 @@ def _braces_hint(node: Node) -> str:
 def _number_hint(scalar: Written) -> str:
     if not scalar.plain and resolve_number(scalar) is not None:
         return "; leave the quotes out"
-    if scalar.isdigit() and scalar.startswith("0"):
+    if len(scalar) > 1 and scalar.isdigit() and scalar.startswith("0"):
         return "; a number has no leading zero"
     return ""
 

@@ -28,11 +28,16 @@ from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
 from harness.suites.files import SuiteFiles
 from harness.suites.filling import check_placeholders
-from harness.suites.grading import check_gain, check_measure_gains, measures_of, read_gain, read_grade_names
-from harness.suites.judging import Judgments
-from harness.suites.nodes import Written
+from harness.suites.grading import (
+    check_gain,
+    check_measure_gains,
+    check_measures,
+    measures_of,
+    read_gain,
+    read_grade_names,
+)
+from harness.suites.judging import Judgments, judgment_files
 from harness.suites.reading import Reading, read_suite_file
-from harness.suites.shape import JudgmentFilesShape
 from harness.suites.targets import check_indexes, read_target
 from harness.suites.templates import read_templates
 
@@ -149,7 +154,7 @@ class _Assembly:
     def _judged_queries(self) -> tuple[Query, ...]:
         queries = self._queries or ()
         by_id = {query.id: query for query in queries}
-        paths, strict = _judgment_files(self.reading.shape.judgments)
+        paths, strict = judgment_files(self.reading.shape.judgments)
         for written in paths if self._is_whole("grades") else ():
             file = self._files.find(written)
             if file is not None:
@@ -222,7 +227,10 @@ class _Assembly:
         check_tags(self._thresholds, queries, reading.problems)
         if self._known_gain is not None:
             check_gain(self._gain, reading.key_mark("gain"), queries, reading.problems)
-        check_measure_gains(self._measures_with_places(queries), reading.problems)
+        measures = self._measures_with_places(queries)
+        check_measure_gains(measures, reading.problems)
+        if not reading.problems.found:
+            check_measures(measures, self._gain, self._profile, reading.problems)
         if self._is_whole("request", "requests"):
             nodes = [reading.root.child(key) for key in ("request", "requests") if key in reading.root]
             check_placeholders(nodes, queries, reading.problems)
@@ -234,13 +242,3 @@ class _Assembly:
         for query in queries:
             scored += measures_of([query], query.thresholds)
         return scored
-
-
-def _judgment_files(shape: Any) -> tuple[Sequence[Written], bool]:
-    """The paths under `judgments`, and whether judgments for other queries are refused."""
-    if shape is None:
-        return (), True
-    if isinstance(shape, JudgmentFilesShape):
-        paths, _ = _judgment_files(shape.files)
-        return paths, shape.other_queries == "refuse"
-    return (shape,) if isinstance(shape, Written) else shape, True

@@ -41,7 +41,7 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
 def size_of(template: RequestTemplate) -> int | None:
     """The number of hits that the body itself asks for."""
     size = template.body.get("size") if isinstance(template.body, Mapping) else None
-    return size if isinstance(size, int) and not isinstance(size, bool) else None
+    return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
 
 
 def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
@@ -50,7 +50,7 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
         found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
-        problems.at(node.mark, f"found {found}, expected one of them beside 'index'")
+        problems.at(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
     if entry.http is not None:
         if entry.index is not None:
             problems.at(entry.index.mark, "an HTTP service has no index; put it into the path or the params")
