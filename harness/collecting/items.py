@@ -13,10 +13,10 @@ import pytest
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.collecting.outcomes import Settlement
+    from harness.collecting.outcomes import IndexedReport, Settlement
     from harness.collecting.plan import PlannedItem
     from harness.collecting.session import RelevanceSession
-    from harness.model import Suite, SuiteReport, Waiver
+    from harness.model import Suite, Waiver
 
 __all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "deselect_by_tag", "is_suite_file", "looks_like_suite"]
 
@@ -51,6 +51,20 @@ class SuiteFile(pytest.File):
     def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
         super().__init__(**others)
         self.relevance = relevance
+        self._indexed: IndexedReport | None = None
+
+    def report(self) -> IndexedReport:
+        """
+        The report on the suite, which runs if it has not.
+
+        Raises:
+            RunFailed: it could not be run.
+        """
+        if self._indexed is None:
+            from harness.collecting.outcomes import IndexedReport
+
+            self._indexed = IndexedReport(self.relevance.report_on(self.path))
+        return self._indexed
 
     def collect(self) -> Iterator[SuiteItem]:
         """
@@ -147,10 +161,10 @@ class SuiteItem(pytest.Item):
         line = self.planned.mark.line
         return self.path, line - 1 if line else None, self.planned.headline
 
-    def _report(self) -> SuiteReport:
+    def _report(self) -> IndexedReport:
         assert isinstance(self.parent, SuiteFile)
         try:
-            return self.parent.relevance.report_on(self.path)
+            return self.parent.report()
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.

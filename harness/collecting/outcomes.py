@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.collecting.plan import PlannedItem
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 
-__all__ = ["Settlement", "settle"]
+__all__ = ["IndexedReport", "Settlement", "settle"]
 
 WORST_FIRST = (
     Status.ERROR,
@@ -45,10 +45,27 @@ class Settlement:
     properties: tuple[tuple[str, str | int | float], ...] = ()
 
 
-def settle(item: PlannedItem, report: SuiteReport) -> Settlement:
-    """Read from *report* what *item* came to."""
-    of_query = next((query for query in report.queries if query.id == item.query), None)
-    verdicts = _concerning(item, report)
+class IndexedReport:
+    """A suite's report, in which thousands of items look themselves up."""
+
+    def __init__(self, report: SuiteReport) -> None:
+        self.suite = report
+        self.queries = {query.id: query for query in report.queries}
+        self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
+        self._blamed: dict[str, frozenset[str]] = {}
+
+    def blames(self, verdict: Verdict, query: str | None) -> bool:
+        """Whether *query* is one of those that *verdict* blames."""
+        if verdict.id not in self._blamed:
+            self._blamed[verdict.id] = frozenset(verdict.blamed)
+        return query in self._blamed[verdict.id]
+
+
+def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
+    """Read from a report what *item* came to."""
+    report = indexed.suite
+    of_query = None if item.query is None else indexed.queries.get(item.query)
+    verdicts = _concerning(item, indexed)
     absent = set(item.verdicts) - {verdict.id for verdict in verdicts}
     if absent:
         return Settlement(
@@ -59,7 +76,7 @@ def settle(item: PlannedItem, report: SuiteReport) -> Settlement:
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
-        sections=_sections(item, decisive, of_query, report)
+        sections=_sections(item, decisive, of_query, indexed)
         if status in (Status.ERROR, Status.FAILED, Status.XFAILED)
         else (),
         waiver=item.xfail or next((verdict.waiver for verdict in decisive if verdict.waiver), None),
@@ -72,13 +89,11 @@ def settle(item: PlannedItem, report: SuiteReport) -> Settlement:
     )
 
 
-def _concerning(item: PlannedItem, report: SuiteReport) -> list[Verdict]:
+def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:
     """The item's own verdicts, and the shared ones that blame its query."""
-    return [
-        verdict
-        for verdict in report.verdicts
-        if verdict.id in item.verdicts or (verdict.id in item.shared and item.query in verdict.blamed)
-    ]
+    own = [indexed.verdicts[name] for name in item.verdicts if name in indexed.verdicts]
+    shared = [indexed.verdicts[name] for name in item.shared if name in indexed.verdicts]
+    return own + [verdict for verdict in shared if indexed.blames(verdict, item.query)]
 
 
 def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None) -> tuple[Status, str]:
@@ -103,7 +118,7 @@ def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]
 
 
 def _sections(
-    item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, report: SuiteReport
+    item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> tuple[tuple[str, str], ...]:
     """For a query its ranking, once; for a threshold over many the worst of them."""
     from harness.report.terminal import query_block
@@ -111,8 +126,10 @@ def _sections(
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         return ((f"query {query.id} ({item.mark})", query_block(query, measure)),)
-    by_id = {each.id: each for each in report.queries}
-    return tuple(_section(verdict, [by_id[name] for name in verdict.blamed if name in by_id]) for verdict in verdicts)
+    return tuple(
+        _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries])
+        for verdict in verdicts
+    )
 
 
 def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:

@@ -177,3 +177,28 @@ def test_a_drop_fails_while_there_is_no_baseline(suite: Suite, run: Run) -> None
 
     assert result.ret != pytest.ExitCode.OK
     result.stdout.fnmatch_lines("*baseline*")
+
+
+def test_a_warning_of_the_gate_is_a_warning_of_pytest(suite: Suite, pytester: pytest.Pytester, engine: object) -> None:
+    suite(MEAN)
+    pytester.makeconftest(
+        """
+        import dataclasses
+        import harness.execution
+        from harness.model import Status
+
+        decide = harness.execution.decide
+
+        def warn(*args, **options):
+            verdicts = decide(*args, **options)
+            return tuple(dataclasses.replace(v, status=Status.WARNED, reason="no baseline yet") for v in verdicts)
+
+        harness.execution.decide = warn
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--relevance-url", engine.url)
+
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines("*RelevanceWarning: no baseline yet")

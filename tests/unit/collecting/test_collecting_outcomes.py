@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from harness.collecting.outcomes import Settlement, settle
+from harness.collecting.outcomes import IndexedReport, Settlement, settle
 from harness.collecting.plan import PlannedItem
 from harness.model import (
     Engine,
@@ -35,10 +35,11 @@ def query(name: str, outcome: Outcome = Outcome.SCORED, reason: str = "", **othe
     return QueryReport(name, f"text of {name}", outcome, reason, ranking=ranking, **others)
 
 
-def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = ()) -> SuiteReport:
+def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = ()) -> IndexedReport:
     engine = Engine("opensearch", "3.8.0")
-    return SuiteReport(
-        "shop", "s.yaml", "request", "default", None, engine, Profile.STANDARD, "exponential", 10, (), verdicts, queries
+    exponential, standard = "exponential", Profile.STANDARD
+    return IndexedReport(
+        SuiteReport("shop", "s.yaml", "r", "default", None, engine, standard, exponential, 10, (), verdicts, queries)
     )
 
 
