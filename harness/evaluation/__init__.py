@@ -112,11 +112,8 @@ def _ranking(query: str, rankings: Rankings, scores: Scores | None) -> Sequence[
     given = None if scores is None else scores.get(query)
     if given is None:
         return ranking
-    known = [score for score in given if score is not None]
-    if len(known) < len(given):
-        return ranking  # an engine that sorts by something else gives no scores: its order stands
     try:
-        return by_score(ranking, known)
+        return by_score(ranking, given)
     except UsageError as error:
         raise UsageError(f"query {query!r}: {error}") from None
 

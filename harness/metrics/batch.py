@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from harness.metrics.gain import gain_function
 from harness.model import Gain, GainKind
 
-__all__ = ["Batch", "Floats", "Numbers", "Positions", "distinct", "gains_of_array", "order_within", "ranks_grouped"]
+__all__ = [
+    "Batch",
+    "Floats",
+    "Numbers",
+    "Positions",
+    "at_least",
+    "distinct",
+    "gains_of_array",
+    "order_within",
+    "ranks_grouped",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
@@ -70,7 +80,7 @@ class Batch:
         """The hits of at least the grade *level*, down to *cutoff*."""
 
         def find() -> Positions:
-            enough = self.grade >= level
+            enough = at_least(self.grade, level)
             return Positions(self.query[enough], self.rank[enough])
 
         found: Positions = self._once(("relevant", level), find)
@@ -79,7 +89,7 @@ class Batch:
     def total(self, level: float) -> Floats:
         """How many judged documents of each query have at least the grade *level*."""
         total: Floats = self._once(
-            ("total", level), lambda: self.per_query(self.judged_query[self.judged_grade >= level])
+            ("total", level), lambda: self.per_query(self.judged_query[at_least(self.judged_grade, level)])
         )
         return total
 
@@ -118,6 +128,12 @@ class Batch:
         keys = _sorted(self.judged_query[positive] * size + place[codes[positive]], self.queries * size)
         query = keys // size
         return query, ranks_grouped(query, np.bincount(query, minlength=self.queries)), worths[best_first][keys % size]
+
+
+def at_least(grades: Numbers, level: float) -> NDArray[np.bool_]:
+    """Which grades reach *level*, compared as float64: in float32 the smallest positive number is 0."""
+    reached: NDArray[np.bool_] = grades >= np.float64(level)
+    return reached
 
 
 def gains_of_array(gain: Gain, grades: Numbers) -> Floats:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.metrics.batch import Batch, Floats, Numbers, gains_of_array, order_within
+from harness.metrics.batch import Batch, Floats, Numbers, at_least, gains_of_array, order_within
 from harness.metrics.cascade import stop_probability, usefulness
 from harness.metrics.discount import RANK_PLUS_ONE, Discount, divisors
 from harness.metrics.incomplete import SMOOTHING
@@ -157,7 +157,7 @@ def bpref(batch: Batch, level: float, *, skip_negative: bool) -> Floats:
     total = batch.total(level)
     most = np.minimum(batch.total(least) - total, total)
     counted = batch.grade >= least
-    query, relevant = batch.query[counted], (batch.grade >= level)[counted]
+    query, relevant = batch.query[counted], at_least(batch.grade, level)[counted]
     before = _counted_before(query, ~relevant)[relevant]
     query = query[relevant]
     lost = ratio(np.minimum(before, total[query]), most[query])
@@ -166,7 +166,7 @@ def bpref(batch: Batch, level: float, *, skip_negative: bool) -> Floats:
 
 def inferred_ap(batch: Batch, level: float) -> Floats:
     """Average precision, estimated where only a sample of the pool was judged."""
-    relevant, unknown = batch.grade >= level, batch.grade < 0
+    relevant, unknown = at_least(batch.grade, level), batch.grade < 0
     before = [_counted_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
     found, other, pooled = before
     above = batch.rank[relevant] - 1.0

@@ -88,8 +88,6 @@ def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> 
     hits, judged = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
     for number, first in enumerate(steps[:-1].tolist()):
         count = int(steps[number + 1]) - first
-        if not count:
-            return
         mine, theirs = slice(hits[number], hits[number + 1]), slice(judged[number], judged[number + 1])
         asked = _Keys(run.query[mine] - first, run.document[mine], documents)
         known = _Keys(known_query[theirs] - first, known_document[theirs], documents)
