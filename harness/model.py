@@ -250,13 +250,15 @@ class Target:
     Where a suite runs.
 
     *cluster* is a name in harness.toml or a URL, *index* a name, alias, pattern or None (an HTTP service), *engine*
-    what the server is where it may not be asked: "elasticsearch 9.4.3" or "opensearch 2.19".
+    what the server is where it may not be asked: "elasticsearch 9.4.3" or "opensearch 2.19". *service* is "http" where
+    the suite's requests go to an application's own search API.
     """
 
     cluster: str = "default"
     index: str | None = None
     engine: str | None = None
     mark: Mark = Mark()
+    service: str = "engine"
 
 
 @dataclass(frozen=True, slots=True)
