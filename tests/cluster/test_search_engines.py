@@ -149,9 +149,9 @@ def test_a_script_that_fails_on_every_shard_is_an_error_of_the_query(search: Eng
 
 def test_a_shard_without_a_node_is_missed(call: Callable[..., Any], search: EngineSearch, index: MakeIndex) -> None:
     name = index({})
-    call("POST", f"/{name}/_close")
-    call("PUT", f"/{name}/_settings", {"index.routing.allocation.require._name": "no-such-node"})
-    call("POST", f"/{name}/_open?wait_for_active_shards=0")
+    call("DELETE", f"/{name}")
+    nowhere = {"number_of_replicas": 0, "index.routing.allocation.require._name": "no-such-node"}
+    call("PUT", f"/{name}?wait_for_active_shards=0", {"settings": nowhere})
     impatient = EngineSearch(search.connection, search.engine, retries=Retries(attempts=2, base=0.01))
 
     [response] = ask(impatient, name, {})
