@@ -106,18 +106,18 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
         if cluster is None:
             raise UsageError(_unknown_cluster(asked, config))
     else:
-        cluster = _cluster_at(asked, clusters)
+        cluster = _cluster_at(asked, clusters, target.service)
     return _with_certificate(cluster, config)
 
 
-def _cluster_at(url: str, clusters: Mapping[str, Cluster]) -> Cluster:
+def _cluster_at(url: str, clusters: Mapping[str, Cluster], service: str) -> Cluster:
     sentence = url_problem(url)
     if sentence:
         raise UsageError(sentence)
     for cluster in clusters.values():
         if cluster.url is not None and cluster.url.rstrip("/") == url.rstrip("/"):
             return cluster
-    return Cluster(name=url, url=url)
+    return Cluster(name=url, url=url, service=service)
 
 
 def _unknown_cluster(name: str, config: Config | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from harness.addresses import engine_problem, url_problem
 from harness.model import RequestTemplate, Target
@@ -10,11 +10,12 @@ from harness.suites.nodes import Written
 from harness.suites.reading import Reading
 
 
-def read_target(reading: Reading) -> Target:
+def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
     """The target, its cluster and engine checked as far as that goes without asking anybody."""
     shape = reading.shape.target
+    service = _service(reading, templates)
     if shape is None:
-        return Target(mark=reading.root.mark)
+        return Target(mark=reading.root.mark, service=service)
     if isinstance(shape.cluster, Written) and not shape.cluster.unset:
         sentence = url_problem(shape.cluster) if _is_address(shape.cluster) else None
         if sentence:
@@ -28,10 +29,11 @@ def read_target(reading: Reading) -> Target:
         index=None if shape.index is None else str(shape.index),
         engine=None if shape.engine is None else str(shape.engine),
         mark=reading.key_mark("target"),
+        service=service,
     )
 
 
-def check_indexes(target: Target, templates: Iterable[RequestTemplate], reading: Reading) -> None:
+def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
     """Every request goes to an index: its own, the target's, or the one that the suite builds."""
     if target.index is not None or reading.shape.fixture is not None:
         return
@@ -40,6 +42,17 @@ def check_indexes(target: Target, templates: Iterable[RequestTemplate], reading:
             message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
             reading.problems.at(target.mark, message)
             return
+
+
+def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
+    """What the requests are for: a suite has one cluster, so they are all for the same kind of service."""
+    over_http = [template for template in templates if template.http is not None]
+    if over_http and len(over_http) < len(templates):
+        message = (
+            f"the request {over_http[0].name!r} goes over HTTP and others to an engine; expected one kind in a suite"
+        )
+        reading.problems.at(over_http[0].mark, message)
+    return "http" if over_http else "engine"
 
 
 def _is_address(cluster: str) -> bool:

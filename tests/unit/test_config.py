@@ -289,6 +289,12 @@ def test_a_url_takes_the_place_of_the_suites_cluster(tmp_path):
     assert resolve_cluster(Target(url), None, url=None) == Cluster(url, url=url)
 
 
+def test_a_url_is_for_the_service_that_the_suites_requests_are_for():
+    url = "http://localhost:8080"
+    assert resolve_cluster(Target(url, service="http"), None, url=None) == Cluster(url, url=url, service="http")
+    assert resolve_cluster(Target(service="http"), None, url=url).service == "http"
+
+
 def test_a_url_that_harness_toml_has_brings_its_login_and_no_other_does(tmp_path):
     config = config_of(LOCAL, SECURE, folder=tmp_path)
     assert resolve_cluster(Target(), config, url="https://example.org:9200") is SECURE

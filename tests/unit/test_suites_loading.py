@@ -211,6 +211,12 @@ def test_an_http_request_is_read(write):
     )
 
 
+def test_a_suite_whose_requests_go_over_http_is_for_such_a_service(write):
+    http = '{http: {path: "/find/{{text}}", ids: $.ids}}'
+    assert load_suite(write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', http)), {}).target.service == "http"
+    assert load_suite(write(SMALL), {}).target.service == "engine"
+
+
 def test_a_json_path_that_is_none_is_refused(write):
     request = '{http: {path: /find, ids: "$..[", params: {q: "{{text}}"}}}'
     with pytest.raises(SuiteError, match=r"3:36: found '\$\.\.\[', expected a JSONPath such as \$\.hits\[\*\]\.id"):

@@ -205,6 +205,14 @@ CASES = {
         "an HTTP service has no index; put it into the path or the params",
         "request: {index: x, http: {path: /a, ids: $.a}}",
     ),
+    "requests of two kinds": (
+        changed(
+            'request:\n  query: {match: {title: "{{text}}"}}', "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}"
+        ),
+        "4:22",
+        "the request 'b' goes over HTTP and others to an engine; expected one kind in a suite",
+        "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}",
+    ),
     "list as a request": (
         changed('request:\n  query: {match: {title: "{{text}}"}}', "request: [a]"),
         "4:10",
