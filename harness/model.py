@@ -494,10 +494,10 @@ class Verdict:
     """
     What the gate decided about one threshold.
 
-    *observed* and *required* are numbers in the measure's unit, None where there is none; *reason* is a sentence for
-    people.
-    *blamed* holds the queries to look at, worst first; *query* is set for a query's own threshold. *counted*
-    is how many queries went into it, *left_out* how many did not for being undefined or skipped.
+    *observed* and *required* are numbers in the measure's unit, None where there is none; *unit* names it where they
+    are no score, rank or count. *reason* is a sentence for people. *blamed* holds the queries to look at, worst first;
+    *query* is set for a query's own threshold. *counted* is how many queries went into it, *left_out* how many did not
+    for being undefined or skipped.
     """
 
     id: str
@@ -515,6 +515,7 @@ class Verdict:
     mark: Mark = Mark()
     waiver: Waiver | None = None
     markers: tuple[str, ...] = ()
+    unit: str | None = None
 
 
 # ------------------------------------------------------------------------------------------------ comparison
@@ -589,13 +590,14 @@ class RankedDocument:
 class MissingDocument:
     """
     A relevant document that is not in the ranking; *rank* is where a deeper search found it, *searched* how deep that
-    went.
+    went, *title* what people know it by, None where nothing told it.
     """
 
     id: str
     grade: float
     rank: int | None = None
     searched: int = 0
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
