@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.model import InTop, Measure, RequestTemplate, Threshold
-from harness.scoring import measure_named
+from harness.model import InTop, Measure, RequestTemplate, ScoreCondition, Threshold
 from harness.suites.reading import Reading
 from harness.suites.templates import size_of
 
@@ -44,9 +43,8 @@ def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iter
         yield measure.cutoff or 0, measure.text
     for threshold in thresholds:
         condition = threshold.condition
-        measure = measure_named(threshold)
-        if measure is not None:
-            yield measure.cutoff or 0, threshold.text
+        if isinstance(condition, ScoreCondition):
+            yield condition.measure.cutoff or 0, threshold.text
         elif isinstance(condition, InTop):
             yield condition.k, threshold.text
 
