@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from harness.model import QueryReport, RankedDocument, SuiteReport, Verdict
+from harness.model import MissingDocument, QueryReport, RankedDocument, SuiteReport, Verdict
 
 __all__ = ["redact"]
 
 Mask: TypeAlias = Callable[[str], str]
+Titled = TypeVar("Titled", RankedDocument, MissingDocument)
 
 
 def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
@@ -37,10 +38,11 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         reason=mask(query.reason),
         ranking=_documents(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
+        missing=_documents(query.missing, mask),
     )
 
 
-def _documents(documents: Iterable[RankedDocument], mask: Mask) -> tuple[RankedDocument, ...]:
+def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
     return tuple(
         document if document.title is None else replace(document, title=mask(document.title)) for document in documents
     )

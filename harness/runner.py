@@ -79,8 +79,9 @@ def locate_missing(
     """
     Where the relevant documents rank that are not among the hits of *run*.
 
-    One more search for each query, the same but for its size, finds their ranks. It explains a run and decides
-    nothing: where it fails, the documents are named with no rank, and no deeper than the run itself went.
+    One more search for each query, the same but for its size, finds their ranks. Where the suite names a title field,
+    another one asks for the titles of what is missing, found or not. They explain a run and decide nothing: where they
+    fail, the documents are named with no rank and no title, and no deeper than the run itself went.
 
     Args:
         suite: That *run* is of.
@@ -96,8 +97,11 @@ def locate_missing(
     """
     missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in frozenset(queries)}
     wanted = {query: documents for query, documents in missing.items() if documents}
-    deeper = _search_deeper(suite, run, search, frozenset(wanted))
-    return {query: _ranked(documents, deeper.get(query)) for query, documents in wanted.items()}
+    found, titled = _search_deeper(suite, run, search, wanted)
+    return {
+        query: _titles_added(_ranked(documents, found.get(query)), titled.get(query))
+        for query, documents in wanted.items()
+    }
 
 
 def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
@@ -113,19 +117,35 @@ def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...
     return tuple(sorted(absent, key=lambda document: (-document.grade, document.id)))
 
 
-def _search_deeper(suite: Suite, run: Run, search: Search, queries: frozenset[str]) -> dict[str, Response]:
+def _search_deeper(
+    suite: Suite, run: Run, search: Search, missing: Mapping[str, Sequence[MissingDocument]]
+) -> tuple[dict[str, Response], dict[str, Response]]:
+    """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
     from harness.suites.requests import build_requests
 
     chosen = replace(
         suite,
         target=replace(suite.target, index=run.index),
-        queries=tuple(query for query in suite.queries if query.id in queries),
+        queries=tuple(query for query in suite.queries if query.id in missing),
     )
-    if not chosen.queries:
-        return {}
-    requests = [_deeper(one) for one in build_requests(chosen, run.request) if one.http is None]
-    responses = search.search(requests) if requests else []
-    return {one.query: response for one, response in zip(requests, responses, strict=True)}
+    sent = [one for one in build_requests(chosen, run.request) if one.http is None]
+    if not sent:
+        return {}, {}
+    titles = [_for_titles(one, missing[one.query], suite.title_field) for one in sent] if suite.title_field else []
+    responses = search.search([*map(_deeper, sent), *titles])
+    deeper, titled = responses[: len(sent)], responses[len(sent) :]
+    return (
+        {one.query: response for one, response in zip(sent, deeper, strict=True)},
+        {one.query: response for one, response in zip(titles, titled, strict=True)},
+    )
+
+
+def _for_titles(request: SearchRequest, documents: Sequence[MissingDocument], title_field: str) -> SearchRequest:
+    """A search for *documents* themselves, where *request* searched."""
+    ids = [document.id for document in documents[:SEARCHED]]
+    pinned = request.body if isinstance(request.body, Mapping) else {}
+    body = {"query": {"ids": {"values": ids}}, "size": len(ids)} | {key: pinned[key] for key in pinned if key == "pit"}
+    return SearchRequest(request.query, request.index, body, title_field=title_field)
 
 
 def _deeper(request: SearchRequest) -> SearchRequest:
@@ -149,3 +169,10 @@ def _ranked(documents: tuple[MissingDocument, ...], response: Response | None) -
         return documents
     ranks = {hit.id: rank for rank, hit in enumerate(response.hits, start=1)}
     return tuple(replace(document, rank=ranks.get(document.id), searched=SEARCHED) for document in documents)
+
+
+def _titles_added(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:
+    if not isinstance(response, Ranking):
+        return documents
+    titles = {hit.id: hit.title for hit in response.hits}
+    return tuple(replace(document, title=titles.get(document.id)) for document in documents)

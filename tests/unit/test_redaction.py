@@ -48,7 +48,7 @@ def report(secret):
                 scores={"P@1": 1.0},
                 ranking=(document, RankedDocument(2, "b")),
                 ideal=(document,),
-                missing=(MissingDocument("c", 1),),
+                missing=(MissingDocument("c", 1, title=f"title {secret}"), MissingDocument("d", 1)),
             ),
         ),
         notes=(f"note {secret}",),

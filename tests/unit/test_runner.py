@@ -15,12 +15,15 @@ from harness.model import (
     FailureKind,
     Gain,
     GainKind,
+    Hit,
     HttpRequest,
     MissingDocument,
     Query,
     Ranking,
     RequestTemplate,
+    Response,
     Run,
+    SearchRequest,
     Suite,
     Target,
     Waiver,
@@ -154,6 +157,58 @@ class TestLocateMissing:
         query = {"match": {"title": "red shoes"}}
         assert search.requests[-1].body == {"query": query, "from": 0, "min_score": 1, "size": SEARCHED}
         assert search.requests[-1].title_field is None
+
+    def test_missing_documents_get_their_titles_whether_a_search_finds_them_or_not(self) -> None:
+        class Catalogue(FakeSearch):
+            def _respond(self, request: SearchRequest) -> Response:
+                wanted = request.body["query"].get("ids")  # type: ignore[index, call-overload, union-attr]
+                titles = {"b": "Blue", "c": "Crimson"}
+                return (
+                    Ranking(tuple(Hit(one, 1.0, titles.get(one)) for one in wanted["values"]))
+                    if wanted
+                    else (super()._respond(request))
+                )
+
+        tested = suite(SHOES, depth=2, title_field="name.en")
+        search = Catalogue({"shoes": ["z", "a", "y", "c"]})
+        run = execute(tested, search, today=DAY)
+
+        missing = locate_missing(tested, run, search, ["shoes"])
+
+        assert missing == {
+            "shoes": (
+                MissingDocument("b", 2, rank=None, searched=SEARCHED, title="Blue"),
+                MissingDocument("c", 1, rank=4, searched=SEARCHED, title="Crimson"),
+            )
+        }
+        assert search.requests[-1] == SearchRequest(
+            "shoes", "products", {"query": {"ids": {"values": ["b", "c"]}}, "size": 2}, title_field="name.en"
+        )
+
+    def test_titles_that_cannot_be_had_leave_the_ranks_known(self) -> None:
+        class Untitled(FakeSearch):
+            def _respond(self, request: SearchRequest) -> Response:
+                return Failure(FailureKind.ERROR, "no") if request.title_field else super()._respond(request)
+
+        tested = suite(SHOES, depth=2)
+        search = Untitled({"shoes": ["z", "a", "y", "c"]})
+        run = execute(tested, search, today=DAY)
+
+        missing = locate_missing(replace(tested, title_field="title"), run, search, ["shoes"])
+
+        assert [(one.id, one.rank, one.title) for one in missing["shoes"]] == [("b", None, None), ("c", 4, None)]
+
+    def test_titles_are_asked_of_the_point_in_time_that_was_searched(self) -> None:
+        tested = suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), title_field="title")
+        run, search = self.run_of(tested, {"shoes": ["z"]})
+
+        locate_missing(tested, run, search, ["shoes"])
+
+        assert search.requests[-1].body == {
+            "query": {"ids": {"values": ["a", "b", "c"]}},
+            "size": 3,
+            "pit": {"id": "p1"},
+        }
 
     def test_a_search_template_is_asked_by_its_parameter(self) -> None:
         body = {"template": {"id": "products", "params": {"q": "{{text}}", "size": "{{depth}}"}}}
