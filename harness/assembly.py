@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from harness.gate.aggregates import mean, median
 from harness.gate.sentences import listed
@@ -10,6 +12,7 @@ from harness.metrics.gain import gain_of
 from harness.model import (
     Gain,
     Hit,
+    LatencyCondition,
     Measure,
     MeasureSummary,
     MissingDocument,
@@ -18,16 +21,21 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Ranking,
+    RequestTemplate,
     Response,
     Run,
     Score,
     Suite,
     SuiteReport,
+    Threshold,
     Verdict,
 )
 from harness.scoring import common_measures, gain_text, outcome_of
 
 __all__ = ["assemble"]
+
+NOT_TELLING_APART = ("_score", "_doc", "_shard_doc")
+"""Keys of a sort that leave documents of equal score in the order that the engine happens to have them."""
 
 
 def assemble(
@@ -57,7 +65,8 @@ def assemble(
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
         by_query[score.query].append(score)
-    queries = tuple(_query_report(suite, query, run, by_query[query.id], located) for query in suite.queries)
+    known = _Known(located, _titles(run, located), _breaks_ties(suite.requests.get(run.request)))
+    queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
     return SuiteReport(
         name=suite.name,
         path=suite.path,
@@ -69,7 +78,7 @@ def assemble(
         gain=str(suite.gain),
         depth=suite.depth,
         summaries=tuple(_summary(suite, measure, scores) for measure in common_measures(suite)),
-        verdicts=tuple(verdicts),
+        verdicts=_with_units(verdicts, suite),
         queries=queries,
         seconds=run.seconds,
         notes=(*notes, *_notes(queries, verdicts)),
@@ -77,14 +86,54 @@ def assemble(
     )
 
 
-def _missing(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
-    """The documents of positive gain that *ranking* does not hold, best first; where they rank is not known here."""
-    returned = {hit.id for hit in ranking.hits}
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """
+    What all queries share: the missing documents that were *located*, *titles* by document, and whether the request
+    itself puts documents of equal score in an order.
+    """
+
+    located: Mapping[str, tuple[MissingDocument, ...]]
+    titles: Mapping[str, str]
+    breaks_ties: bool
+
+
+def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dict[str, str]:
+    """Every title that the run brought: a document that one query misses may have been returned for another."""
+    rankings = (response.hits for response in run.responses.values() if isinstance(response, Ranking))
+    documents: Iterable[Hit | MissingDocument] = chain.from_iterable([*rankings, *located.values()])
+    return {document.id: document.title for document in documents if document.title is not None}
+
+
+def _breaks_ties(request: RequestTemplate | None) -> bool:
+    """Whether the body sorts by more than the score; the place in the index, ``_doc``, is the engine's own choice."""
+    body = request.body if request is not None else None
+    sort = body.get("sort") if isinstance(body, Mapping) else None
+    keys = sort if isinstance(sort, Sequence) and not isinstance(sort, str) else [sort]
+    names = chain.from_iterable(key if isinstance(key, Mapping) else [key] for key in keys if key is not None)
+    return any(name not in NOT_TELLING_APART for name in names)
+
+
+def _with_units(verdicts: Iterable[Verdict], suite: Suite) -> tuple[Verdict, ...]:
+    """*verdicts* with the unit of those on latency; the others' figures are scores, ranks and counts."""
+    owned: list[tuple[str | None, Threshold]] = [(None, threshold) for threshold in suite.thresholds]
+    owned += [(query.id, threshold) for query in suite.queries for threshold in query.thresholds]
+    latencies = {(query, one.text) for query, one in owned if isinstance(one.condition, LatencyCondition)}
     return tuple(
+        replace(verdict, unit="ms") if (verdict.query, verdict.threshold) in latencies else verdict
+        for verdict in verdicts
+    )
+
+
+def _missing(query: Query, ranking: Ranking, gain: Gain, known: _Known) -> tuple[MissingDocument, ...]:
+    """The documents of positive gain that *ranking* does not hold, best first, and where they rank if that is known."""
+    returned = {hit.id for hit in ranking.hits}
+    missing = known.located.get(query.id) or tuple(
         MissingDocument(document, query.judgments[document])
         for document in _relevant(query, gain)
         if document not in returned
     )
+    return tuple(replace(document, title=known.titles.get(document.id)) for document in missing)
 
 
 def _query_report(
@@ -92,13 +141,11 @@ def _query_report(
     query: Query,
     run: Run,
     scores: Sequence[Score],
-    located: Mapping[str, tuple[MissingDocument, ...]],
+    known: _Known,
 ) -> QueryReport:
     response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
     outcome, reason = _outcome(query, response, scores)
-    answered = isinstance(response, Ranking)
-    missing = located.get(query.id) or (_missing(query, ranking, suite.gain) if answered else ())
     return QueryReport(
         id=query.id,
         text=query.text,
@@ -106,9 +153,9 @@ def _query_report(
         reason=reason,
         tags=query.tags,
         scores={score.measure: score.value for score in scores},
-        ranking=_ranked(ranking, query, suite.gain),
-        ideal=_ideal(ranking, query, suite),
-        missing=missing,
+        ranking=_ranked(ranking, query, suite.gain, known),
+        ideal=_ideal(query, suite, known),
+        missing=_missing(query, ranking, suite.gain, known) if isinstance(response, Ranking) else (),
         total=ranking.total,
         took=ranking.took,
         judged=len(query.judgments),
@@ -124,8 +171,8 @@ def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -
     return outcome_of(query, response)
 
 
-def _ranked(ranking: Ranking, query: Query, gain: Gain) -> tuple[RankedDocument, ...]:
-    scores = [hit.score for hit in ranking.hits]
+def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _Known) -> tuple[RankedDocument, ...]:
+    ties = [False] * len(ranking.hits) if known.breaks_ties else _ties([hit.score for hit in ranking.hits])
     return tuple(
         RankedDocument(
             rank=rank,
@@ -134,14 +181,21 @@ def _ranked(ranking: Ranking, query: Query, gain: Gain) -> tuple[RankedDocument,
             gain=_gain(query, hit.id, gain),
             score=hit.score,
             title=hit.title,
-            tied=hit.score is not None and hit.score in scores[max(rank - 2, 0) : rank - 1] + scores[rank : rank + 1],
+            tied=tied,
         )
-        for rank, hit in enumerate(ranking.hits, start=1)
+        for rank, (hit, tied) in enumerate(zip(ranking.hits, ties, strict=True), start=1)
     )
 
 
-def _ideal(ranking: Ranking, query: Query, suite: Suite) -> tuple[RankedDocument, ...]:
-    returned: dict[str, Hit] = {hit.id: hit for hit in ranking.hits}
+def _ties(scores: Sequence[float | None]) -> list[bool]:
+    """For each of *scores* whether one beside it is the same."""
+    return [
+        score is not None and score in (*scores[max(place - 1, 0) : place], *scores[place + 1 : place + 2])
+        for place, score in enumerate(scores)
+    ]
+
+
+def _ideal(query: Query, suite: Suite, known: _Known) -> tuple[RankedDocument, ...]:
     best = _relevant(query, suite.gain)[: suite.depth]
     return tuple(
         RankedDocument(
@@ -149,7 +203,7 @@ def _ideal(ranking: Ranking, query: Query, suite: Suite) -> tuple[RankedDocument
             id=document,
             grade=query.judgments[document],
             gain=_gain(query, document, suite.gain),
-            title=returned[document].title if document in returned else None,
+            title=known.titles.get(document),
         )
         for rank, document in enumerate(best, start=1)
     )

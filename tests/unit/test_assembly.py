@@ -1,5 +1,7 @@
 """The report says what the run gave: rankings with grades and gains, ideals, what is missing, figures over queries."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.assembly import assemble
@@ -11,25 +13,29 @@ from harness.model import (
     Gain,
     GainKind,
     Hit,
+    LatencyCondition,
     MissingDocument,
     Outcome,
     Query,
     RankedDocument,
     Ranking,
+    RequestTemplate,
     Run,
     Status,
     Suite,
     Target,
+    Threshold,
     Verdict,
     Waiver,
 )
 from harness.scoring import score_run
+from harness.thresholds import parse_expectation
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 
 
 def report_on(queries, responses, *, verdicts=(), located=None, **fields):
-    suite = Suite("suite", "s.relevance.yaml", Target(), {}, MEASURES, tuple(queries), **fields)
+    suite = Suite("suite", "s.relevance.yaml", Target(), fields.pop("requests", {}), MEASURES, tuple(queries), **fields)
     run = Run(responses, Engine("opensearch", "3.8.0"), "current", "products", 0.25)
     scores = score_run(suite, run)
     return assemble(suite, run, scores, verdicts, located=located or {}, cluster="default", notes=["first"])
@@ -62,6 +68,49 @@ def test_a_ranking_stands_beside_its_grades_gains_and_ties():
     assert (query.total, query.took, query.judged, query.tags) == (40, 3, 5, ("head",))
 
 
+TIED = Ranking((Hit("a", 1.0), Hit("b", 1.0)))
+
+
+def ties_under(body, request="current"):
+    [query] = report_on([QUERY], {"shoes": TIED}, requests={request: RequestTemplate(request, body)}).queries
+    return [document.tied for document in query.ranking]
+
+
+@pytest.mark.parametrize(
+    "sort",
+    [
+        ["_score", {"popularity": "desc"}],
+        [{"popularity": {"order": "desc"}}, "_score"],
+        {"_score": "desc", "id": "asc"},
+        "popularity",
+        ["_score", "{{second}}"],
+        [{"_script": {"type": "number", "script": "1"}}],
+    ],
+)
+def test_documents_that_the_request_s_own_sort_tells_apart_are_not_tied(sort):
+    assert ties_under({"query": {"match_all": {}}, "sort": sort}) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query": {"match_all": {}}},
+        {"sort": "_score"},
+        {"sort": ["_score", "_doc"]},
+        {"sort": [{"_score": {"order": "desc"}}]},
+        {"sort": []},
+        {"sort": None},
+        None,
+    ],
+)
+def test_documents_of_equal_score_are_tied_where_the_request_sorts_by_nothing_else(body):
+    assert ties_under(body) == [True, True]
+
+
+def test_the_sort_of_another_request_breaks_no_tie():
+    assert ties_under({"sort": ["_score", "id"]}, request="candidate") == [True, True]
+
+
 def test_hits_without_scores_are_not_tied():
     [query] = report_on([QUERY], {"shoes": Ranking((Hit("a"), Hit("b")))}).queries
     assert [document.tied for document in query.ranking] == [False, False]
@@ -88,6 +137,42 @@ def test_where_missing_documents_rank_comes_from_the_deeper_search():
     found = (MissingDocument("a", 3, rank=57, searched=1000),)
     [query] = report_on([QUERY], {"shoes": Ranking()}, located={"shoes": found}).queries
     assert query.missing == found
+
+
+def test_a_title_that_any_ranking_or_the_deeper_search_brought_is_shown_wherever_the_document_is():
+    boots = Query("boots", "boots", judgments={"e": 2})
+    responses = {"shoes": Ranking((Hit("c", 1.0, "Clog"),)), "boots": Ranking((Hit("e", 1.0, "Espadrille"),))}
+    located = {"shoes": (MissingDocument("a", 3, 57, 1000, "Ankle boot"), MissingDocument("e", 2, None, 1000))}
+    query, _ = report_on([QUERY, boots], responses, located=located).queries
+    assert [(one.id, one.title) for one in query.missing] == [("a", "Ankle boot"), ("e", "Espadrille")]
+    assert [(one.id, one.title) for one in query.ideal] == [
+        ("a", "Ankle boot"),
+        ("e", "Espadrille"),
+        ("c", "Clog"),
+        ("d", None),
+    ]
+    query, _ = report_on([QUERY, boots], responses).queries
+    assert query.missing == (
+        MissingDocument("a", 3),
+        MissingDocument("e", 2, title="Espadrille"),
+        MissingDocument("d", 1),
+    )
+
+
+def test_a_latency_s_figures_are_in_milliseconds_and_no_other_s():
+    slow = Threshold("p95 latency <= 20 ms", LatencyCondition(95, 20.0))
+    verdicts = [
+        Verdict("a", slow.text, Status.FAILED, "", 34.0, 20.0),
+        Verdict("b", "mean nDCG@3 >= 0.8", Status.FAILED, "", 0.5, 0.8, "nDCG@3"),
+        Verdict("c", "max latency <= 9 ms", Status.PASSED, "", 7.0, 9.0, query="shoes"),
+        Verdict("d", "a in top 3", Status.FAILED, "", 9, 3, query="shoes"),
+    ]
+    own = (
+        Threshold("max latency <= 9 ms", LatencyCondition(100, 9.0)),
+        Threshold("a in top 3", parse_expectation("a in top 3")),
+    )
+    report = report_on([replace(QUERY, thresholds=own)], {}, verdicts=verdicts, thresholds=(slow,))
+    assert [verdict.unit for verdict in report.verdicts] == ["ms", None, "ms", None]
 
 
 def test_a_query_without_an_answer_has_no_missing_documents():
