@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -25,16 +25,21 @@ _NUMBER = re.compile(r"[+-]?[0-9]{0,7}(\.[0-9]{0,6})?")
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where a suite runs: *search* is open, or *error* says why it could not be opened."""
+    """
+    Where a suite runs: *search* is open, or *error* says why it could not be opened.
+
+    *asked* is what the user called the server, a URL or a name of harness.toml; None where only the cluster knows.
+    """
 
     cluster: Cluster
     search: Search | None = None
     error: SearchError | None = None
+    asked: str | None = None
 
     @property
     def name(self) -> str:
-        """What the report calls the server."""
-        return self.cluster.name
+        """What the report calls the server: a URL stays a URL, though harness.toml has the login of that server."""
+        return self.asked or self.cluster.name
 
     def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
         """Hides what came from the environment: the variables of *suite*, and the logins of the cluster."""
@@ -116,10 +121,11 @@ class Connections:
             self._url = self._start_node()
         cluster = self._cluster_of(suite)
         stated = None if self._url else suite.target.engine
+        asked = cluster.name if self._client is not None else self._url or suite.target.cluster
         for engine, door in self._doors:
             if door.cluster == cluster and engine == stated:
-                return door
-        door = self._connect(cluster, stated)
+                return door if door.asked == asked else replace(door, asked=asked)
+        door = replace(self._connect(cluster, stated), asked=asked)
         self._doors.append((stated, door))
         return door
 

@@ -79,6 +79,18 @@ def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, 
     assert openings.opened == [("http://three:9200", None, None)]
 
 
+def test_a_door_is_called_what_was_asked_for(openings, folder):
+    with Connections({}) as connections:
+        configured, by_url, again = connections.open_all(
+            [suite_at(folder), suite_at(folder, "http://one:9200"), suite_at(folder)]
+        )
+    assert (configured.name, by_url.name, again.name) == ("default", "http://one:9200", "default")
+    assert configured.search is by_url.search is again.search
+    with Connections({}, url="http://one:9200") as connections:
+        [door] = connections.open_all([suite_at(folder, "other")])
+    assert (door.name, door.cluster.name) == ("http://one:9200", "default")
+
+
 def test_a_client_object_needs_no_cluster(openings, tmp_path):
     client = object()
     with Connections({}, client=client) as connections:
