@@ -123,6 +123,7 @@ class SuiteExecution:
         """
         active = self._start()
         try:
+            active = self._with_index(active, search)
             run = self._search(active, search)
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
@@ -141,14 +142,15 @@ class SuiteExecution:
         active = queries_to_run(self._selected, self.options.day())
         if self.progress is not None:
             self.progress.suite_started(self.suite, len(active.queries))
-        return active
+        return active if active.fixture is None else _on_index(active, None)
+
+    def _with_index(self, active: Suite, search: Search) -> Suite:
+        """The suite on the index of its fixture, which has no name before it is built."""
+        return active if active.fixture is None else _on_index(active, self._build_index(active.fixture, search))
 
     def _search(self, active: Suite, search: Search) -> Run:
         from harness.runner import execute
 
-        if active.fixture is not None:
-            index = self._build_index(active.fixture, search)
-            active = replace(active, target=replace(active.target, index=index))
         on_done = None if self.progress is None else self.progress.queries_done
         day = self.options.day()
         return execute(
@@ -217,6 +219,10 @@ class SuiteExecution:
             "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
         )
         return [f"{left} about other queries than those with the tag {tags}"]
+
+
+def _on_index(suite: Suite, index: str | None) -> Suite:
+    return replace(suite, target=replace(suite.target, index=index))
 
 
 def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:

@@ -263,7 +263,20 @@ def test_a_fixture_that_cannot_be_built_fails_every_query(monkeypatch):
     suite = suite_of(query("q"), fixture=Fixture("products.jsonl"), thresholds=["mean RR@3 >= 0"])
     report = execute(suite, search).report
     assert (report.queries[0].reason, search.requests) == ("engine error: products is not ours to replace", [])
+    assert report.index is None
     assert report.verdicts[0].status is Status.ERROR
+
+
+def test_an_index_that_was_built_is_named_though_its_searches_fail(monkeypatch):
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "relevance-suite-1234")
+    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"))
+    assert execute(suite, FakeSearch({}, error=EngineUnreachable("gone"))).report.index == "relevance-suite-1234"
+
+
+def test_an_index_to_be_built_has_no_name_without_a_connection():
+    suite = suite_of(query("q"), fixture=Fixture("products.jsonl"))
+    report = SuiteExecution(suite, RunOptions(today=DAY), "far").without(EngineUnreachable("no route")).report
+    assert report.index is None
 
 
 def test_secrets_are_masked_in_the_report():
