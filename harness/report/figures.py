@@ -38,11 +38,38 @@ def plain_text(value: float | None) -> str:
 
 def observed_text(verdict: Verdict) -> str:
     """
-    The observed number of *verdict*, with as many decimals as it takes to tell it from the required one.
+    The observed number of *verdict* with its unit, and as many decimals as it takes to tell it from the required one.
 
     0.79996 against 0.8 reads 0.79996: rounded to four decimals, a failure would look like a pass.
     """
+    return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
+
+
+def required_text(verdict: Verdict) -> str:
+    """The required number of *verdict* with its unit; a dash where there is none."""
+    return _with_unit(plain_text(verdict.required), verdict.required, verdict.unit)
+
+
+def untold_waiver(verdict: Verdict) -> str | None:
+    """
+    Why *verdict* is waived and until when; None where it is not, or where its reason tells that already.
+
+    An expected failure says in its reason what it waits for. An error does not, for a waiver forgives no error.
+    """
+    waiver = verdict.waiver
+    if waiver is None or waiver.reason in verdict.reason:
+        return None
+    return f"{waiver.reason}, until {waiver.until}" if waiver.until else waiver.reason
+
+
+def _with_unit(text: str, value: float | None, unit: str | None) -> str:
+    return text if unit is None or value is None else f"{text} {unit}"
+
+
+def _observed(verdict: Verdict) -> str:
     observed, required = verdict.observed, verdict.required
+    if verdict.unit is not None and plain_text(observed) != plain_text(required):
+        return plain_text(observed)
     if observed is None or not math.isfinite(observed):
         return score_text(observed)
     if float(observed).is_integer() and verdict.measure is None:

@@ -20,7 +20,15 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.model import Report, Status, Verdict
-from harness.report.figures import counted_text, observed_text, plain_text, score_text, tally_text
+from harness.report.figures import (
+    counted_text,
+    observed_text,
+    plain_text,
+    required_text,
+    score_text,
+    tally_text,
+    untold_waiver,
+)
 from harness.report.histogram import share_of
 from harness.report.page import Limits, MeasureView, suite_views
 from harness.report.printable import printable
@@ -92,7 +100,9 @@ def _environment() -> Environment:
         "observed": observed_text,
         "plain": plain_text,
         "plotted": _plotted,
+        "required": required_text,
         "score": score_text,
+        "untold_waiver": untold_waiver,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
     }
     return environment

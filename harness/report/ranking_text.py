@@ -19,22 +19,28 @@ TITLE_CELLS = 48
 UNJUDGED = "unjudged"
 
 
-def query_renderables(query: QueryReport, measure: str | None = None) -> Iterator[RenderableType]:
-    """A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents."""
+def query_renderables(
+    query: QueryReport, measure: str | None = None, *, concerns: str | None = None
+) -> Iterator[RenderableType]:
+    """
+    A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents.
+
+    *concerns* says why the query is looked at.
+    """
     yield _heading(query, measure)
+    if concerns is not None:
+        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
     if query.reason:
-        yield Padding(Text(printable(query.reason)), (0, 0, 0, 2))
+        yield indented(Text(printable(query.reason)))
     if query.ranking:
-        yield Padding(_ranking_table(query.ranking[:RANKS_SHOWN]), (0, 0, 0, 2))
+        yield indented(_ranking_table(query.ranking[:RANKS_SHOWN]))
     if len(query.ranking) > RANKS_SHOWN:
-        yield Padding(
-            Text(f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"), (0, 0, 0, 2)
-        )
+        yield indented(Text(f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
     if query.missing:
-        yield Padding(_missing_table(query.missing[:MISSING_SHOWN]), (0, 0, 0, 2))
+        yield indented(_missing_table(query.missing[:MISSING_SHOWN]))
     if len(query.missing) > MISSING_SHOWN:
         left = counted_text(len(query.missing) - MISSING_SHOWN, "relevant document")
-        yield Padding(Text(f"and {left} more missing", style="dim"), (0, 0, 0, 2))
+        yield indented(Text(f"and {left} more missing", style="dim"))
 
 
 def missing_place(missing: MissingDocument) -> str:
@@ -54,6 +60,11 @@ def grade_text(document: RankedDocument) -> str:
 def columns() -> Table:
     """A table without lines: two blanks between its columns, dim headings."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def indented(renderable: RenderableType) -> Padding:
+    """*renderable* two blanks to the right."""
+    return Padding(renderable, (0, 0, 0, 2))
 
 
 def _heading(query: QueryReport, measure: str | None) -> Text:
@@ -109,7 +120,11 @@ def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
     table = columns()
     table.add_column("missing relevant document", overflow="fold")
     table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("where it is")
+    table.add_column("where it is", overflow="fold")
+    titled = any(document.title for document in missing)
+    if titled:
+        table.add_column("title", overflow="fold")
     for document in missing:
-        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document))
+        title = [_title(document.title)] if titled else []
+        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document), *title)
     return table

@@ -6,36 +6,19 @@ Only says what the report says. Whoever prints it decides on colours and width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.report.explanations import explanations, failure
 from harness.report.figures import counted_text, observed_text, score_text, tally_text
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
-from harness.report.ranking_text import columns, query_renderables
-
-QUERIES_SHOWN = 3
-"""The worst queries shown for a threshold that did not hold."""
-
-EXPLAINED = 10
-"""Thresholds of a suite that are explained with their worst queries; the others have their line."""
-
-STYLES: Mapping[Status, str] = {
-    Status.PASSED: "green",
-    Status.FAILED: "bold red",
-    Status.ERROR: "bold magenta",
-    Status.WARNED: "yellow",
-    Status.XFAILED: "yellow",
-    Status.XPASSED: "bold red",
-    Status.SKIPPED: "dim",
-}
-UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
-BAD = (Status.FAILED, Status.ERROR, Status.XPASSED)
+from harness.report.ranking_text import columns, indented, query_renderables
+from harness.report.verdict_text import BAD, named_threshold, status_text
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
@@ -52,7 +35,7 @@ def plain_report(report: Report, *, width: int = WIDTH) -> str:
 
 def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
     """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
-    return plain(_failure(suite, verdict), width)
+    return plain(failure(suite, verdict), width)
 
 
 def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
@@ -68,18 +51,18 @@ def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     yield _facts(suite)
     yield Text()
     if suite.summaries:
-        yield _indented(_measures(suite))
+        yield indented(_measures(suite))
         yield Text()
     remarks = [*_outcomes(suite.queries), *(Text(printable(note), style="dim") for note in suite.notes)]
     if remarks:
-        yield from map(_indented, remarks)
+        yield from map(indented, remarks)
         yield Text()
-    yield _indented(_verdict_table(_listed(suite.verdicts)))
+    yield indented(_verdict_table(_listed(suite.verdicts)))
     unlisted = len(suite.verdicts) - len(_listed(suite.verdicts))
     if unlisted:
-        yield _indented(Text(f"and {counted_text(unlisted, 'threshold')} of single queries passed", style="dim"))
+        yield indented(Text(f"and {counted_text(unlisted, 'threshold')} of single queries passed", style="dim"))
     yield Text()
-    yield from _explanations(suite)
+    yield from explanations(suite)
 
 
 def _facts(suite: SuiteReport) -> Table:
@@ -139,61 +122,8 @@ def _verdict_table(verdicts: Iterable[Verdict]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     for verdict in verdicts:
         observed = "" if verdict.observed is None else observed_text(verdict)
-        table.add_row(_status(verdict.status), _named(verdict), observed)
+        table.add_row(status_text(verdict.status), named_threshold(verdict), observed)
     return table
-
-
-def _status(status: Status) -> Text:
-    return Text(status.upper() if status in BAD else status, style=STYLES[status])
-
-
-def _named(verdict: Verdict) -> Text:
-    text = Text(printable(verdict.threshold))
-    if verdict.query is not None:
-        text.append(f"  (query {printable(verdict.query)})", style="dim")
-    return text
-
-
-# ------------------------------------------------------------------------------------------------ what did not hold
-
-
-def _explanations(suite: SuiteReport) -> Iterator[RenderableType]:
-    unanswered = {query.id for query in suite.queries if query.outcome in UNANSWERED}
-    bad = [verdict for verdict in suite.verdicts if verdict.status in BAD and not _is_told(verdict, unanswered)]
-    for verdict in bad[:EXPLAINED]:
-        yield from _failure(suite, verdict)
-        yield Text()
-    if len(bad) > EXPLAINED:
-        yield Text(
-            f"{counted_text(len(bad) - EXPLAINED, 'more threshold')} did not hold; an HTML report explains each.",
-            style="dim",
-        )
-
-
-def _is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
-    """Whether all there is to say of *verdict* is that queries had no answer: the lines above have told that once."""
-    return verdict.status is Status.ERROR and bool(verdict.blamed) and unanswered >= set(verdict.blamed)
-
-
-def _failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
-    yield Text.assemble(_status(verdict.status), "  ", _named(verdict), ("  " + printable(str(verdict.mark)), "dim"))
-    yield _indented(Text(printable(verdict.reason)))
-    yield from (_indented(Text(line)) for line in _remarks(verdict))
-    by_id = {query.id: query for query in suite.queries}
-    blamed = [by_id[name] for name in verdict.blamed if name in by_id]
-    for query in blamed[:QUERIES_SHOWN]:
-        yield Text()
-        yield from map(_indented, query_renderables(query, verdict.measure))
-    if len(blamed) > QUERIES_SHOWN:
-        yield _indented(Text(f"and {counted_text(len(blamed) - QUERIES_SHOWN, 'more query')}", style="dim"))
-
-
-def _remarks(verdict: Verdict) -> Iterator[str]:
-    if verdict.left_out:
-        yield f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"
-    if verdict.waiver:
-        until = f", until {verdict.waiver.until}" if verdict.waiver.until else ""
-        yield printable(f"waived: {verdict.waiver.reason}{until}")
 
 
 def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
@@ -202,9 +132,9 @@ def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
             yield Text.assemble(
                 printable(suite.name),
                 ": ",
-                _status(verdict.status),
+                status_text(verdict.status),
                 " ",
-                _named(verdict),
+                named_threshold(verdict),
                 f": {printable(verdict.reason)}",
             )
 
@@ -214,7 +144,3 @@ def _closing(report: Report) -> Text:
     total = f"{counted_text(len(report.suites), 'suite')}, {counted_text(len(statuses), 'threshold')}"
     style = "bold green" if report.exit_status == 0 else "bold red"
     return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)
-
-
-def _indented(renderable: RenderableType) -> Padding:
-    return Padding(renderable, (0, 0, 0, 2))

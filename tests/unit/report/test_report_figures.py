@@ -3,7 +3,7 @@ import math
 import pytest
 
 from harness.model import Status, Verdict
-from harness.report.figures import counted_text, observed_text, plain_text, score_text
+from harness.report.figures import counted_text, observed_text, plain_text, required_text, score_text
 from harness.report.printable import printable
 
 
@@ -30,6 +30,24 @@ def test_an_observed_number_never_looks_like_the_required_one_unless_it_is(obser
 def test_a_rank_has_no_decimals_and_a_whole_score_has():
     assert observed_text(verdict(37.0, 3, measure=None)) == "37"
     assert observed_text(verdict(1.0, 3)) == "1.0000"
+
+
+@pytest.mark.parametrize(
+    ("observed", "required", "texts"),
+    [
+        (212.0, 2000.0, ("212 ms", "2000 ms")),
+        (None, 200, ("–", "200 ms")),
+        (10.5, 10.0, ("10.5 ms", "10 ms")),
+        (2000.0001, 2000, ("2000.0001 ms", "2000 ms")),
+    ],
+)
+def test_a_figure_with_a_unit_names_it(observed, required, texts):
+    latency = Verdict("id", "text", Status.FAILED, "", observed, required, unit="ms")
+    assert (observed_text(latency), required_text(latency)) == texts
+
+
+def test_a_score_has_no_unit():
+    assert required_text(verdict(0.5, 0.8)) == "0.8"
 
 
 @pytest.mark.parametrize(("value", "text"), [(-0.00001, "0.0000"), (None, "–"), (math.nan, "nan"), (0.12345, "0.1235")])

@@ -59,6 +59,38 @@ def test_the_page_is_well_formed_and_says_what_matters(report):
     assert "Waived: waits for synonyms" in text
 
 
+def test_a_waiver_that_the_reason_tells_is_not_told_again(report, suite):
+    told = replace(suite.verdicts[3], reason="sku-77 is at rank 37; expected to fail: waits for synonyms")
+    text = Page(render(replace(report, suites=(replace(suite, verdicts=(told,)),)))).text
+    row = text.split("Why")[1].split("Measures")[0]
+    assert row.count("waits for synonyms") == 1
+    assert "Waived" not in row
+
+
+def test_a_latency_has_its_unit(report, suite):
+    verdict = Verdict("p95", "p95 latency <= 20 ms", Status.FAILED, "it is slow", 34.0, 20.0, unit="ms")
+    text = Page(render(replace(report, suites=(replace(suite, verdicts=(verdict,)),)))).text
+    assert "34 ms 20 ms it is slow" in text
+
+
+def test_a_missing_document_shows_its_title(report, suite):
+    titled = MissingDocument("sku-77", 3, 37, 1000, title="Flame runner")
+    query = replace(suite.queries[0], missing=(titled,))
+    text = Page(render(replace(report, suites=(replace(suite, queries=(query,)),)))).text
+    assert "sku-77 Flame runner , grade 3: at rank 37" in text
+
+
+def test_the_label_of_a_histogram_is_above_its_mean_line_and_its_bars(report):
+    page = Page(render(report))
+    label = next(a for a in page.all("text", **{"class": "most"}))
+    lines = page.all("line", **{"class": "mean"})
+    bars = page.all("rect", **{"class": "bar"})
+    assert lines
+    assert bars
+    assert float(label["y"]) < min(float(line["y1"]) for line in lines)
+    assert float(label["y"]) < min(float(bar["y"]) for bar in bars)
+
+
 def test_a_ranking_stands_beside_its_ideal(report):
     page = Page(render(report))
     text = page.text
@@ -88,7 +120,7 @@ def test_texts_from_outside_never_become_markup(report):
         scores={HOSTILE: 0.5},
         ranking=tuple(replace(document, id=HOSTILE, title=HOSTILE) for document in suite.queries[0].ranking),
         ideal=tuple(replace(document, id=HOSTILE, title=HOSTILE) for document in suite.queries[0].ideal),
-        missing=(MissingDocument(HOSTILE, 3),),
+        missing=(MissingDocument(HOSTILE, 3, title=HOSTILE),),
         duplicates=(HOSTILE,),
     )
     verdict = replace(

@@ -1,4 +1,5 @@
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -149,13 +150,77 @@ def test_only_the_worst_queries_of_a_threshold_are_shown(suite, red_shoes):
     assert "and 5 more queries" in text
 
 
-def test_many_failures_are_all_listed_and_ten_explained(suite, report):
-    verdicts = tuple(Verdict(f"v{n}", f"threshold {n}", Status.FAILED, f"reason {n}") for n in range(12))
+def test_many_failures_are_all_listed_and_fifty_explained(suite, report):
+    verdicts = tuple(Verdict(f"v{n}", f"threshold {n}", Status.FAILED, f"reason {n}.") for n in range(52))
     text = plain_report(replace(report, suites=(replace(suite, verdicts=verdicts),)))
-    assert all(f"threshold {n}" in text for n in range(12))
-    assert "reason 9" in text
-    assert "reason 10" not in text
+    assert all(f"threshold {n}" in text for n in range(52))
+    assert "reason 49." in text
+    assert "reason 50." not in text
     assert "2 more thresholds did not hold" in text
+
+
+def failed(number, *blamed, query=None):
+    return Verdict(f"v{number}", f"threshold {number}", Status.FAILED, f"reason {number}.", query=query, blamed=blamed)
+
+
+def report_on(report, queries, *verdicts):
+    return plain_report(replace(report, suites=(replace(report.suites[0], queries=queries, verdicts=verdicts),)))
+
+
+def test_a_query_is_shown_once_after_the_verdicts_with_the_thresholds_it_concerns(report, red_shoes):
+    other = replace(red_shoes, id="boots", scores={"nDCG@10": 0.25})
+    text = report_on(
+        report,
+        (red_shoes, other),
+        failed(1, "boots", "red-shoes"),
+        failed(2, "red-shoes"),
+        failed(3, "red-shoes", query="red-shoes"),
+    )
+    assert (text.count("query boots "), text.count("query red-shoes  red running shoes")) == (1, 1)
+    assert text.index("reason 3.") < text.index("query boots ") < text.index("query red-shoes  red")
+    boots, shoes = text.split("query boots ")[1].split("query red-shoes  red")
+    assert "concerns threshold 1\n" in boots
+    assert "concerns threshold 1; threshold 2; threshold 3\n" in shoes
+    assert "(nDCG@10 0.4121, P@5 0.4000; scored; 213 matching)" in shoes
+
+
+def test_the_worst_query_of_each_threshold_comes_before_the_second_of_any(report, red_shoes):
+    queries = tuple(replace(red_shoes, id=f"q{n}") for n in range(4))
+    text = report_on(report, queries, failed(1, "q0", "q1"), failed(2, "q2", "q3"))
+    assert re.findall("^ *query (q.) ", text, re.MULTILINE) == ["q0", "q2", "q1", "q3"]
+
+
+def test_ten_queries_are_shown_and_three_of_one_threshold(report, red_shoes):
+    queries = tuple(replace(red_shoes, id=f"q{n}") for n in range(30))
+    names = [query.id for query in queries]
+    one = report_on(report, queries, failed(1, *names))
+    assert re.findall("^ *query (q[0-9]*) ", one, re.MULTILINE) == ["q0", "q1", "q2"]
+    assert "27 more queries are blamed; an HTML report shows each." in one
+    many = report_on(report, queries, *(failed(n, *names[2 * n : 2 * n + 2]) for n in range(15)))
+    assert len(re.findall("^ *query (q[0-9]*) ", many, re.MULTILINE)) == 10
+    assert "20 more queries are blamed; an HTML report shows each." in many
+
+
+def test_a_query_that_concerns_very_many_thresholds_names_a_few(report, red_shoes):
+    text = report_on(report, (red_shoes,), *(failed(n, "red-shoes") for n in range(9)))
+    assert "concerns threshold 0; threshold 1; threshold 2; threshold 3; threshold 4; and 4 more thresholds" in text
+
+
+def test_a_missing_document_shows_its_title(suite, red_shoes):
+    titled = replace(red_shoes, missing=(MissingDocument("sku-77", 3, 37, 1000, title="Flame \x1b[31mrunner"),))
+    assert row_of(query_block(titled), "sku-77").endswith(r"at rank 37   Flame \x1b[31mrunner")
+    assert "title" not in row_of(query_block(red_shoes), "missing relevant document")
+
+
+def test_a_latency_has_its_unit(suite, report):
+    verdict = Verdict("p95", "p95 latency <= 20 ms", Status.FAILED, "p95 latency is 34 ms", 34.0, 20.0, unit="ms")
+    text = plain_report(replace(report, suites=(replace(suite, verdicts=(verdict,)),)))
+    assert "FAILED  p95 latency <= 20 ms  34 ms\n" in text
+
+
+def test_a_waiver_that_the_reason_tells_is_not_told_again(suite):
+    verdict = replace(suite.verdicts[3], reason="sku-77 is at rank 37; expected to fail: waits for synonyms")
+    assert failure_text(suite, verdict).count("waits for synonyms") == 1
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
