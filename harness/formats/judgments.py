@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from harness.formats.findings import JUDGMENTS, Findings, Record
 from harness.formats.opening import Form, form_of
-from harness.formats.records import JUDGMENTS, Findings, Record, check_ids, read_number, read_records
+from harness.formats.records import check_ids, read_number, read_records
 from harness.formats.trec import Irregular, bulk_judgments
 from harness.spelling import did_you_mean
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.errors import UsageError
+from harness.formats.findings import Findings, Layout, Record
 from harness.formats.opening import open_bytes
-
-if TYPE_CHECKING:
-    from harness.formats.records import Findings, Layout, Record
 
 
 def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
     """The rows of the table, numbered from 1; what is no record goes to *findings*."""
-    from harness.formats.records import Record
-
     for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
         if query is None or document is None or value is None:
             findings.add(number, "a value is null; expected a query, a document and a number")

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.formats.findings import RUNS, Findings, Record
 from harness.formats.opening import Form, form_of
-from harness.formats.records import RUNS, Findings, Record, check_ids, read_number, read_records
+from harness.formats.records import check_ids, read_number, read_records
 from harness.formats.trec import Irregular, bulk_rankings
 
 

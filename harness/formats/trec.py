@@ -98,6 +98,9 @@ def _columns(file: IO[bytes], width: int) -> Iterator[Sequence[Sequence[str]]]:
     """The columns of one block of lines after the other."""
     while lines := file.readlines(_BLOCK):
         block = b"".join(lines)
+        if block.startswith(b"#") or b"\n#" in block:  # trec_eval 10's comments
+            lines = [line for line in lines if not line.startswith(b"#")]
+            block = b"".join(lines)
         if not block.endswith(b"\n"):
             block += b"\n"
         if b"\0" in block or block.startswith(_BYTE_ORDER_MARK):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import InputError, Problem
+from harness.formats.findings import with_excerpts
 from harness.formats.judgments import judgment_lines, query_line, read_judgments
-from harness.formats.records import with_excerpts
 from harness.model import Mark, Query
 from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile

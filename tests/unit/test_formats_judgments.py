@@ -78,6 +78,22 @@ def test_blanks_tabs_and_blank_lines_between_are_the_same_to_trec(write, text):
     assert read_judgments(write("j.qrels", text)) == {"q1": {"d1": 3.0, "d2": 0.0}}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# by two assessors\n" + TREC,
+        "q1 0 d1 3\n# not a judgment\nq2 0 d1 -1\nq1 0 d2 0\nq2 0 ünï 1.5\n#end",
+        "#\nq1\t0\td1\t3\n#q9 0 d9 1\nq2  0 d1 -1\n\nq1 0 d2 0\nq2 0 ünï 1.5",
+    ],
+)
+def test_a_line_that_begins_with_a_number_sign_is_a_comment_to_trec(write, text):
+    assert read_judgments(write("j.qrels", text)) == EXPECTED
+
+
+def test_a_wrong_line_is_told_behind_comments(write):
+    assert refusal(write("j.qrels", "# one\n# two\nq1 0 d1\n")).startswith("j.qrels:3:1: found 3 columns")
+
+
 def test_only_ascii_blanks_part_the_columns_of_trec(write):
     assert read_judgments(write("j.qrels", "q\u00a01 0 d\u2003x 1\n")) == {"q\u00a01": {"d\u2003x": 1.0}}
 
