@@ -23,6 +23,7 @@ _TYPES = {
     "string_type": "text in quotes",
     "float_type": "a number",
     "dict_type": "a table",
+    "tuple_type": "a list",
     "model_type": "a table",
     "missing": "a value",
 }
@@ -71,6 +72,7 @@ class _ClusterShape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     url: Annotated[str, _check(url_problem)] | None = None
+    nodes: tuple[Annotated[str, _check(url_problem)], ...] = Field(default=(), strict=False)
     cloud_id: _Text | None = None
     engine: Annotated[str, _check(engine_problem)] | None = None
     service: Annotated[str, _check(_service_problem)] = "engine"
@@ -137,6 +139,8 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) ->
         tell(place, "expected username_env and password_env together")
     if shape.api_key_env is not None and shape.username_env is not None:
         tell(place, "found two logins, expected api_key_env, or username_env and password_env")
+    if shape.nodes and (shape.url is None or shape.service == "http"):
+        tell((*place, "nodes"), "nodes are the addresses of an engine's other nodes, beside its url")
     if shape.service == "http" and shape.cloud_id is not None:
         tell(place, "an HTTP service has a url, not a cloud_id")
     secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")

@@ -13,6 +13,7 @@ url = "http://localhost:9200"
 
 [clusters.staging]
 url = "https://search.example.org:9243/es"
+nodes = ["https://search-2.example.org:9243/es"]
 engine = "elasticsearch 9.4.3"
 username_env = "STAGING_USER"
 password_env = "STAGING_PASSWORD"
@@ -62,10 +63,11 @@ def test_every_key_of_a_cluster_is_read(write):
         5.0,
     )
     assert (staging.username_env, staging.password_env) == ("STAGING_USER", "STAGING_PASSWORD")
+    assert staging.nodes == ("https://search-2.example.org:9243/es",)
     assert staging.ca_certs == "certs/ca.pem"
     assert staging.fingerprint is not None
     assert (clusters["the cloud"].cloud_id, clusters["the cloud"].api_key_env) == ("shop:abc", "CLOUD_KEY")
-    assert clusters["the cloud"].mark.line == 14
+    assert clusters["the cloud"].mark.line == 15
     assert (clusters["api"].service, clusters["api"].headers_env) == ("http", {"Authorization": "API_TOKEN"})
 
 
@@ -92,7 +94,7 @@ CASES = {
     "unknown key": (
         DEFAULT + "  time_out = 5\n",
         "3:3",
-        "unknown key 'time_out', expected url, cloud_id, engine, service, api_key_env, username_env, password_env, "
+        "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, password_env, "
         "ca_certs, fingerprint, timeout, headers_env; did you mean 'timeout'?",
         "  time_out ",
         3,
@@ -175,6 +177,20 @@ CASES = {
         "1:1",
         "found two logins, expected api_key_env, or username_env and password_env",
         "[clusters.default]",
+        1,
+    ),
+    "a node that is no URL": (
+        DEFAULT + 'nodes = ["http://localhost:9201", "localhost:9202"]\n',
+        "3:1",
+        "found a URL that begins with 'localhost', expected http:// or https://",
+        "nodes ",
+        1,
+    ),
+    "nodes of an HTTP service": (
+        DEFAULT + 'service = "http"\nnodes = ["http://localhost:9201"]\n',
+        "4:1",
+        "nodes are the addresses of an engine's other nodes, beside its url",
+        "nodes ",
         1,
     ),
     "timeout 0": (DEFAULT + "timeout = 0\n", "3:1", "found 0, expected seconds, more than 0", "timeout ", 1),
