@@ -94,8 +94,8 @@ CASES = {
     "unknown key": (
         DEFAULT + "  time_out = 5\n",
         "3:3",
-        "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, password_env, "
-        "ca_certs, fingerprint, timeout, headers_env; did you mean 'timeout'?",
+        "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, "
+        "password_env, ca_certs, fingerprint, timeout, headers_env; did you mean 'timeout'?",
         "  time_out ",
         3,
     ),
