@@ -183,6 +183,24 @@ def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
     assert box["x"] + box["width"] <= width
 
 
+NARROW = {"viewport": {"width": 400, "height": 900}}
+
+
+def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries(show, report):
+    page = show(replace(report, suites=report.suites * 2), "#s1q2", **NARROW)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    for place in ("tr.open .detail", "tr.open .beside > div:first-child", "table.thresholds .why"):
+        box = page.locator(place).first.bounding_box()
+        assert box["x"] >= 0, place
+        assert box["x"] + box["width"] <= 400, place
+
+
+def test_a_narrow_window_names_what_was_observed_and_what_is_required(show, report):
+    page = show(report, **NARROW)
+    labels = "getComputedStyle(document.querySelectorAll('table.thresholds td.number')[{}], '::before').content"
+    assert [page.evaluate(labels.format(number)) for number in (0, 1)] == ['"observed "', '"required "']
+
+
 def test_without_javascript_rankings_open_by_themselves(show, report):
     page = show(report, java_script_enabled=False)
     assert page.locator("form").is_hidden()
