@@ -51,7 +51,7 @@ def _failure(item: Mapping[str, Any]) -> Failure | None:
         return Failure(
             FailureKind.TIMEOUT, "the search ran into its time limit and saw only a part of the index", status
         )
-    return _lacking_shards(item, status) or _lacking_clusters(item, status)
+    return _lacking_clusters(item, status) or _lacking_shards(item, status)
 
 
 def _error(error: Json, status: int | None) -> Failure:
@@ -89,13 +89,21 @@ def _failed_places(error: Json) -> str:
 
 
 def _lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
-    """Shards that failed or were not asked. Those that were skipped hold no match and count as successful."""
+    """
+    Shards that failed or were not asked. Those that were skipped hold no match and count as successful.
+
+    An engine answers a pattern that fits no index with no hits of no shards, which is not an answer of no hits.
+    """
     shards = item.get("_shards")
     if shards is None:
         return None
     if not isinstance(shards, Mapping):
         raise MalformedAnswer(f"`_shards` should be an object, found {kind_of(shards)}")
     total, successful, failed = (count_of(shards, name) for name in ("total", "successful", "failed"))
+    if "total" in shards and not total:
+        return Failure(
+            FailureKind.ERROR, "nothing was searched: no index has a name that the target's pattern fits", status
+        )
     if not failed and successful >= total:
         return None
     failures = shards.get("failures")

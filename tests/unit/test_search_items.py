@@ -116,6 +116,12 @@ class TestFailure:
         assert "parsing_exception: unknown query [mtch] did you mean [match]?" in found.reason
         assert "line 1, column 18" in found.reason
 
+    def test_a_pattern_that_fits_no_index_is_no_answer_of_no_hits(self) -> None:
+        found = failure(answer(_shards={"total": 0, "successful": 0, "skipped": 0, "failed": 0}))
+
+        assert found.kind is FailureKind.ERROR
+        assert found.reason == "nothing was searched: no index has a name that the target's pattern fits"
+
     def test_a_missing_index_is_named(self) -> None:
         error = {"type": "index_not_found_exception", "reason": "no such index [nope]"}
 
