@@ -18,7 +18,8 @@ Every error that a user can meet, each a sentence that says where, what was foun
     │   ├── LoginRefused            401 and 403
     │   └── FixtureError            an index could not be built, or is not ours to replace
     ├── EngineStartError            exit status 3: the embedded node could not be fetched or started
-    └── BaselineError               a baseline is missing, unreadable or older than its suite
+    └── BaselineError               exit status 1: a baseline is missing, unreadable or older than its suite
+        └── UnansweredBaseline      exit status 3: a run with queries that have no answer cannot become a baseline
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
     "SearchError",
     "StatisticError",
     "SuiteError",
+    "UnansweredBaseline",
     "UndefinedScore",
     "UsageError",
 ]
@@ -152,3 +154,9 @@ class BaselineError(HarnessError):
     """A baseline is missing, unreadable or older than its suite."""
 
     exit_status = 1
+
+
+class UnansweredBaseline(BaselineError):
+    """A run with queries that have no answer cannot become a baseline."""
+
+    exit_status = 3

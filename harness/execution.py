@@ -23,6 +23,7 @@ from harness.model import (
     Fixture,
     MissingDocument,
     Ranking,
+    Reference,
     Run,
     Score,
     Status,
@@ -51,10 +52,11 @@ class RunOptions:
 
     *url*, or *embedded* with *engine_version*, takes the place of the suites' own clusters. *request* names one of a
     suite's request templates. *tags* select queries. *allow_write* lets fixtures build their index, which on the
-    embedded node they always may. *locate* allows deeper searches for missing documents. *today*
-    decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
-    *budget* is how many seconds the searches of one suite may take; queries that are left then did not run. *client* is
-    the user's own client object.
+    embedded node they always may. *locate* allows deeper searches for missing documents. *baseline* is a file of
+    baselines in place of the one beside the suite; *save_baseline* says that the run is to become the baseline, so that
+    nothing is compared with the old one. *today* decides which waivers hold, by the clock where it is None.
+    *strict_xfail* makes an unexpected pass a failure. *budget* is how many seconds the searches of one suite may take;
+    queries that are left then did not run. *client* is the user's own client object.
     """
 
     url: str | None = None
@@ -64,6 +66,8 @@ class RunOptions:
     tags: tuple[str, ...] = ()
     allow_write: bool = False
     locate: bool = True
+    baseline: Path | None = None
+    save_baseline: bool = False
     today: date | None = None
     strict_xfail: bool = False
     budget: float | None = None
@@ -125,6 +129,7 @@ class SuiteExecution:
         try:
             active = self._with_index(active, search)
             run = self._search(active, search)
+            run = self._with_facts(run, search)
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
         return self._finish(run, search)
@@ -157,6 +162,24 @@ class SuiteExecution:
             active, search, request=self.options.request, progress=on_done, today=day, budget=self.options.budget
         )
 
+    def _with_facts(self, run: Run, search: Search) -> Run:
+        """*run* with what its index is, where that is compared with a baseline's or kept in one."""
+        from harness.baseline.references import compares
+
+        if not (self.options.save_baseline or compares(self._selected)):
+            return run
+        return replace(run, facts=search.index_facts(run.index))
+
+    def _reference(self, run: Run) -> Reference | None:
+        """What the run is held against; None where no threshold compares."""
+        from harness.baseline.references import compares, reference_for
+
+        if not compares(self._selected):
+            return None
+        if self.options.save_baseline:
+            return Reference(updating=True)
+        return reference_for(self._selected, run, self.options.baseline)
+
     def _build_index(self, fixture: Fixture, search: Search) -> str:
         from harness.search.fixtures import ensure_index
 
@@ -172,6 +195,7 @@ class SuiteExecution:
 
     def _finish(self, run: Run, search: Search | None) -> FinishedSuite:
         scores = score_run(self._selected, run)
+        reference = self._reference(run)
         verdicts = decide(
             self.suite,
             run,
@@ -179,6 +203,7 @@ class SuiteExecution:
             today=self.options.day(),
             tags=self.options.tags,
             strict_xfail=self.options.strict_xfail,
+            reference=reference,
         )
         located, notes = self._locate(run, search, verdicts)
         report = assemble(
@@ -189,7 +214,7 @@ class SuiteExecution:
             located=located,
             cluster=self.cluster,
             deselected=len(self.suite.queries) - len(self._selected.queries),
-            notes=[*self._deselection(verdicts), *notes],
+            notes=[*self._deselection(verdicts), *notes, *(reference.changes if reference else ())],
         )
         report = report if self.masker is None else redact(report, self.masker.mask)
         if self.progress is not None:

@@ -313,8 +313,9 @@ class Suite:
     A suite as loaded: checked, judgments joined to their queries, measures parsed.
 
     *requests* holds at least one template, the first is the default. *depth* is the number of hits asked for.
-    *skip_undefined* is ``undefined: skip``. *grades* names grades. *variables* holds what was taken from the
-    environment, by name, so that it can be masked in whatever is printed; empty while there was no environment.
+    *skip_undefined* is ``undefined: skip``, *baseline_optional* ``baseline: optional``. *grades* names grades.
+    *variables* holds what was taken from the environment, by name, so that it can be masked in whatever is printed;
+    empty while there was no environment.
     """
 
     name: str
@@ -334,6 +335,7 @@ class Suite:
     markers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     mark: Mark = Mark()
+    baseline_optional: bool = False
 
 
 # ------------------------------------------------------------------------------------------------ search
@@ -442,14 +444,33 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """
+    What an index was when a run was made, as far as the login may read it.
+
+    *mapping* and *settings* are fingerprints, *documents* is a count; *missing* names what could not be read.
+    """
+
+    mapping: str | None = None
+    settings: str | None = None
+    documents: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """A response a query, in the suite's order, and what gave it; *seconds* is how long the search phase took."""
+    """
+    A response a query, in the suite's order, and what gave it.
+
+    *seconds* is how long the search phase took; *facts* are known where somebody asked for them.
+    """
 
     responses: Mapping[str, Response]
     engine: Engine
     request: str = "request"
     index: str | None = None
     seconds: float = 0.0
+    facts: IndexFacts | None = None
 
 
 # ------------------------------------------------------------------------------------------------ scores and verdicts
@@ -516,6 +537,76 @@ class Verdict:
     waiver: Waiver | None = None
     markers: tuple[str, ...] = ()
     unit: str | None = None
+
+
+# ------------------------------------------------------------------------------------------------ baselines
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineQuery:
+    """
+    One query in a baseline: what became of it, its ranking as (document, score of the engine), its scores by measure.
+
+    *bands* holds (least, greatest) by measure, over all orders of documents that tie; a measure that no tie moves has
+    none. *judgments* is a fingerprint of those that the scores were made with.
+    """
+
+    outcome: Outcome
+    judgments: str
+    ranking: tuple[tuple[str, float | None], ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """
+    One request's run, kept for later runs to be held against, and what it was made from.
+
+    *created* is an ISO date, *depth* the number of hits that were asked for, *template* a fingerprint of the request
+    before placeholders were filled.
+    """
+
+    created: str
+    harness: str
+    engine: str
+    gain: str
+    profile: Profile
+    depth: int
+    template: str
+    index: IndexFacts
+    queries: Mapping[str, BaselineQuery]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFile:
+    """The baselines of one suite, by request; *schema* is the version of the JSON form."""
+
+    suite: str
+    requests: Mapping[str, Baseline]
+    schema: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """
+    What a run is held against: a baseline's *run*, with *scores* by the judgments, gain and profile of today.
+
+    *run* is None where there is no baseline to compare with, and *problem* says why. *depth* is the number of hits that
+    the baseline keeps of a query, *same_request* whether the request is still what it was, *changes* are sentences on
+    what is not. *remedy* says what to do about a baseline that does not serve. *updating* is set where the run is to
+    become the baseline, so that nothing is compared.
+    """
+
+    run: Run | None = None
+    scores: tuple[Score, ...] = ()
+    depth: int = 0
+    created: str = ""
+    same_request: bool = False
+    changes: tuple[str, ...] = ()
+    problem: str = ""
+    remedy: str = ""
+    updating: bool = False
 
 
 # ------------------------------------------------------------------------------------------------ comparison

@@ -148,6 +148,8 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
 def _check_choices(suites: Sequence[Suite], options: RunOptions) -> None:
     """Refuse tags and a request that the suites do not have, all in one error."""
     refusals = []
+    if options.baseline is not None and len(suites) > 1:
+        refusals.append(f"{options.baseline} is the baseline of one suite, and {len(suites)} suites were given")
     for check in (partial(check_tags, suites, options.tags), partial(check_requests, suites, options.request)):
         try:
             check()

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from harness.errors import UndefinedScore
 from harness.measures import definition_of, gain_in_force, score_query
 from harness.model import (
+    DropCondition,
     Failure,
     FailureKind,
     Measure,
@@ -26,12 +27,21 @@ from harness.model import (
     Threshold,
 )
 
-__all__ = ["common_measures", "failure_text", "gain_text", "measures_of", "outcome_of", "score_of", "score_run"]
+__all__ = [
+    "common_measures",
+    "failure_text",
+    "gain_text",
+    "measure_named",
+    "measures_of",
+    "outcome_of",
+    "score_of",
+    "score_run",
+]
 
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:
     """The measures that every query has a score of: the suite's, then those that its thresholds on all queries name."""
-    of_thresholds = (_measure(threshold) for threshold in suite.thresholds if threshold.tag is None)
+    of_thresholds = (measure_named(threshold) for threshold in suite.thresholds if threshold.tag is None)
     return _each_once([*suite.measures, *of_thresholds])
 
 
@@ -42,7 +52,7 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
     Others are left out, for a measure that nobody asks of a query can be undefined for it.
     """
     tagged = [threshold for threshold in suite.thresholds if threshold.tag in query.tags]
-    return _each_once([*common_measures(suite), *map(_measure, [*tagged, *query.thresholds])])
+    return _each_once([*common_measures(suite), *map(measure_named, [*tagged, *query.thresholds])])
 
 
 def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
@@ -105,8 +115,10 @@ def failure_text(failure: Failure) -> str:
     return f"{failure.kind}{status}: {failure.reason}"
 
 
-def _measure(threshold: Threshold) -> Measure | None:
-    return threshold.condition.measure if isinstance(threshold.condition, ScoreCondition) else None
+def measure_named(threshold: Threshold) -> Measure | None:
+    """The measure whose scores *threshold* is about; None where it is about something else."""
+    condition = threshold.condition
+    return condition.measure if isinstance(condition, (ScoreCondition, DropCondition)) else None
 
 
 def _each_once(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:

@@ -15,7 +15,7 @@ __all__ = ["Finding", "Scope", "scope_scores"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a threshold's condition came to, before waivers; *status* is PASSED, FAILED or ERROR."""
+    """What a threshold's condition came to, before waivers; *status* is PASSED, FAILED, WARNED, SKIPPED or ERROR."""
 
     status: Status
     reason: str

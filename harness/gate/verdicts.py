@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
 from harness.gate.answers import judge_expectation
+from harness.gate.drops import judge_drop
 from harness.gate.latency import judge_latency
+from harness.gate.pairs import Compared, pair_scores
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
 from harness.model import (
@@ -18,6 +20,7 @@ from harness.model import (
     LatencyCondition,
     Outcome,
     Query,
+    Reference,
     Run,
     Score,
     ScoreCondition,
@@ -43,6 +46,7 @@ def decide(
     today: date,
     tags: Collection[str] = (),
     strict_xfail: bool = False,
+    reference: Reference | None = None,
 ) -> tuple[Verdict, ...]:
     """
     Give every threshold and rank expectation of a suite its verdict.
@@ -54,13 +58,16 @@ def decide(
         today: Decides which waivers hold; their last day is included.
         tags: Where given, only the queries with one of these ran, and what needs others is left out.
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
+        reference: What thresholds on a drop compare with; without one they fail.
 
     Returns:
         The suite's thresholds in order, then those of each query.
     """
-    by_measure = {(score.query, score.measure): score for score in scores}
+    compared = Compared(
+        suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
+    )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
-    return tuple(_decide_one(gated, suite, run, by_measure, today, strict_xfail) for gated in selected)
+    return tuple(_decide_one(gated, compared, strict_xfail) for gated in selected)
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
@@ -76,14 +83,16 @@ def exit_status(reports: Iterable[SuiteReport]) -> int:
     return status
 
 
-def _decide_one(
-    gated: Gated, suite: Suite, run: Run, scores: Mapping[tuple[str, str], Score], today: date, strict_xfail: bool
-) -> Verdict:
-    threshold, query = gated.threshold, gated.query
+def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
+    return {(score.query, score.measure): score for score in scores}
+
+
+def _decide_one(gated: Gated, compared: Compared, strict_xfail: bool) -> Verdict:
+    threshold, query, today = gated.threshold, gated.query, compared.today
     skip = first_in_force(today, threshold.skip, query.skip if query else None)
     if skip is not None:
         return _verdict(gated, Finding(Status.SKIPPED, f"skipped{_until(skip)}: {skip.reason}"), skip)
-    finding = _judge(gated, suite, run, scores, today)
+    finding = _judge(gated, compared)
     waivers = (threshold.xfail, query.xfail if query else None)
     xfail = first_in_force(today, *waivers)
     if xfail is not None:
@@ -95,23 +104,20 @@ def _decide_one(
     return _verdict(gated, finding, None)
 
 
-def _judge(gated: Gated, suite: Suite, run: Run, scores: Mapping[tuple[str, str], Score], today: date) -> Finding:
-    condition = gated.threshold.condition
+def _judge(gated: Gated, compared: Compared) -> Finding:
+    condition, suite, run = gated.threshold.condition, compared.suite, compared.run
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
-        scope = scope_scores(queries, condition.measure.text, scores, today)
+        scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
         return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
     if isinstance(condition, LatencyCondition):
-        return judge_latency(condition, queries, run.responses, today)
+        return judge_latency(condition, queries, run.responses, compared.today)
     if isinstance(condition, DropCondition):
-        return Finding(
-            Status.FAILED,
-            f"the drop of {condition.measure.text} cannot be judged: there is no baseline to compare with, and this "
-            "version has none yet; use a threshold on the score itself",
-            required=condition.allowed,
-            measure=condition.measure.text,
-        )
+        pairs = pair_scores(compared, queries, condition.measure)
+        if isinstance(pairs, Finding):
+            return replace(pairs, required=condition.allowed)
+        return judge_drop(condition, pairs, of_query=gated.query is not None)
     if isinstance(condition, Unresolved):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from harness.model import Cluster, Engine, Response, SearchRequest
+from harness.model import Cluster, Engine, IndexFacts, Response, SearchRequest
 
 __all__ = ["Search", "open_search"]
 
@@ -45,6 +45,10 @@ class Search(Protocol):
             LoginRefused: The engine refused the login for every request.
             EngineUnreachable: No request got through.
         """
+        ...
+
+    def index_facts(self, index: str | None) -> IndexFacts:
+        """What *index* is; what the login may not read, or an HTTP service does not tell, is named as missing."""
         ...
 
     def close(self) -> None:

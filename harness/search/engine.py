@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Self
 
 from harness.errors import EngineUnreachable, LoginRefused
-from harness.model import Engine, Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, IndexFacts, Ranking, Response, SearchRequest
 from harness.search.answers import refusal_of_all
 from harness.search.asking import Asker
 from harness.search.batches import Batches
 from harness.search.connection import Connection
+from harness.search.facts import read_facts
 from harness.search.multisearch import Entry, entry_of
 from harness.search.retries import Retries
 
@@ -92,6 +93,10 @@ class EngineSearch:
     def _tell(on_done: Callable[[int], None] | None, count: int) -> None:
         if on_done is not None and count:
             on_done(count)
+
+    def index_facts(self, index: str | None) -> IndexFacts:
+        """See `Search.index_facts`."""
+        return read_facts(self.connection, index)
 
     def close(self) -> None:
         """Close the connections."""

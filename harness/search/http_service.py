@@ -9,8 +9,19 @@ from types import TracebackType
 from typing import Self
 
 from harness.errors import EngineUnreachable, LoginRefused
-from harness.model import Cluster, Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.model import (
+    Cluster,
+    Engine,
+    Failure,
+    FailureKind,
+    HttpRequest,
+    IndexFacts,
+    Ranking,
+    Response,
+    SearchRequest,
+)
 from harness.search.answers import refusal_of_all
+from harness.search.facts import NOTHING_KNOWN
 from harness.search.jsonpaths import compiled
 from harness.search.logins import Login
 from harness.search.retries import Retries
@@ -98,6 +109,10 @@ class HttpSearch:
         if isinstance(response, Ranking):
             return response
         return replace(response, reason=self.connection.mask(response.reason))
+
+    def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
+        """See `Search.index_facts`: a service tells nothing of what it searches."""
+        return NOTHING_KNOWN
 
     def close(self) -> None:
         """Close the connections."""

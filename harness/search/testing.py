@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from harness.model import Engine, Failure, FailureKind, Hit, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
 
 __all__ = ["Answer", "FakeSearch"]
 
@@ -29,7 +29,8 @@ class FakeSearch:
     """
     Answers each query with the ranking that it was given.
 
-    *requests* keeps what was asked, *closed* whether `close` was called. A query that was given no ranking fails.
+    *requests* keeps what was asked, *facts* is what it says of any index, *closed* whether `close` was called. A query
+    that was given no ranking fails.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class FakeSearch:
         """
         self.engine = engine or Engine("elasticsearch", "9.4.3")
         self.requests: list[SearchRequest] = []
+        self.facts = IndexFacts()
         self.closed = False
         self._rankings = dict(rankings)
         self._error = error
@@ -77,6 +79,10 @@ class FakeSearch:
         )
         size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
         return Ranking(hits[:size], total=len(hits), took=1.0)
+
+    def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
+        """What it was told to say."""
+        return self.facts
 
     def close(self) -> None:
         """Remember that it was closed."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from harness.errors import GrammarError
 from harness.measures import parse_measure
-from harness.model import Condition, DropCondition, Gain, Measure, Query, Threshold, Unresolved, Waiver
+from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
 from harness.reach import check_reach
 from harness.spelling import did_you_mean
 from harness.suites.nodes import Written
@@ -17,10 +17,6 @@ from harness.thresholds import parse_expectation, parse_threshold
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
 """As the shape has it: the text alone, or with what pytest is to do with it."""
-
-NO_BASELINE = (
-    "'drop' compares with a baseline, and baselines are not kept yet; expected a floor such as 'mean nDCG@10 >= 0.8'"
-)
 
 
 def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure, ...]:
@@ -55,10 +51,7 @@ def read_thresholds(
     """
 
     def parse(text: str) -> tuple[Condition, str | None]:
-        condition, tag = parse_threshold(text, of_query=of_query)
-        if isinstance(condition, DropCondition):
-            raise GrammarError(NO_BASELINE)
-        return condition, tag
+        return parse_threshold(text, of_query=of_query)
 
     return _read(lines, parse, gain, problems, checking=checking)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.model import InTop, Measure, RequestTemplate, ScoreCondition, Threshold
+from harness.model import InTop, Measure, RequestTemplate, Threshold
+from harness.scoring import measure_named
 from harness.suites.reading import Reading
 from harness.suites.templates import size_of
 
@@ -43,8 +44,9 @@ def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iter
         yield measure.cutoff or 0, measure.text
     for threshold in thresholds:
         condition = threshold.condition
-        if isinstance(condition, ScoreCondition):
-            yield condition.measure.cutoff or 0, threshold.text
+        named = measure_named(threshold)
+        if named is not None:
+            yield named.cutoff or 0, threshold.text
         elif isinstance(condition, InTop):
             yield condition.k, threshold.text
 

@@ -9,7 +9,8 @@ from typing import Any
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.measures import score_query
 from harness.measures.profiles import profile_gain
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, ScoreCondition
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
+from harness.scoring import measure_named
 from harness.spelling import did_you_mean
 from harness.suites.nodes import Written, describe
 from harness.suites.problems import Problems
@@ -110,9 +111,9 @@ def check_measures(
 def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     """Each measure that *thresholds* name, where, and the queries that it scores there."""
     return [
-        (threshold.condition.measure, threshold.mark, [q for q in queries if threshold.tag in (None, *q.tags)])
+        (measure, threshold.mark, [q for q in queries if threshold.tag in (None, *q.tags)])
         for threshold in thresholds
-        if isinstance(threshold.condition, ScoreCondition)
+        if (measure := measure_named(threshold)) is not None
     ]
 
 

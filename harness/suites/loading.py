@@ -19,10 +19,10 @@ from harness.model import (
     Profile,
     Query,
     RequestTemplate,
-    ScoreCondition,
     Suite,
     Threshold,
 )
+from harness.scoring import measure_named
 from harness.suites.conditions import check_tags, read_measures, read_thresholds
 from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
@@ -83,6 +83,7 @@ class _Assembly:
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,
             mark=reading.root.mark,
+            baseline_optional=shape.baseline == "optional",
         )
         self._check_judgments()
         self._check_whole()
@@ -202,7 +203,7 @@ class _Assembly:
     def _scored(self) -> list[Threshold]:
         """Every threshold on a score, the suite's and the queries' own."""
         own = [threshold for query in self._queries or () for threshold in query.thresholds]
-        return [threshold for threshold in [*self._thresholds, *own] if isinstance(threshold.condition, ScoreCondition)]
+        return [threshold for threshold in [*self._thresholds, *own] if measure_named(threshold) is not None]
 
     def _check_judgments(self) -> None:
         """A suite that scores has judgments; one that only expects documents or counts hits needs none."""

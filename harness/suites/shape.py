@@ -190,6 +190,10 @@ class SuiteShape(Shape):
     undefined: Annotated[Literal["fail", "skip"], word_of(["fail", "skip"])] = Field(
         "fail", description="What becomes of a query that a measure is not defined for. Default: fail."
     )
+    baseline: Annotated[Literal["required", "optional"], word_of(["required", "optional"])] = Field(
+        "required",
+        description="What becomes of a threshold on a drop without a baseline: fails, or warns. Default: required.",
+    )
     depth: Positive = Field(None, description="Hits asked for. Default: the deepest cutoff in use, at least 10.")
     title_field: Text = Field(None, description="The field of a document that is shown beside its id.")
     fixture: FixtureShape | None = Field(None, description="An index that the suite builds for itself.")

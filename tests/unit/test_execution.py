@@ -1,20 +1,25 @@
 """One suite over a search that needs no server: what is sent, what is decided, what the report says."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 import harness.search.fixtures
+from harness.baseline.files import write_baselines
+from harness.baseline.making import make_baseline
 from harness.errors import EngineUnreachable, FixtureError
 from harness.execution import QUERIES_LOCATED, RunOptions, SuiteExecution
 from harness.gate import exit_status
 from harness.masking import Masker
 from harness.measures import parse_measure
 from harness.model import (
+    BaselineFile,
     Engine,
     Failure,
     FailureKind,
     Fixture,
+    IndexFacts,
     MissingDocument,
     Outcome,
     Query,
@@ -293,3 +298,65 @@ def test_queries_that_the_budget_leaves_no_time_for_did_not_run_and_pass_nothing
     assert report.queries[0].outcome is Outcome.NOT_RUN
     assert report.verdicts[0].status is Status.ERROR
     assert exit_status([report]) == 3
+
+
+# ------------------------------------------------------------------------------------------------ baselines
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A suite with a drop, and the file with the baseline that `search` made of it."""
+    suite = replace(suite_of(query("q"), query("r"), thresholds=["drop RR@3 <= 0.1"]), path=str(tmp_path / "s.yaml"))
+    search = FakeSearch({"q": ["a"], "r": ["x", "a"]})
+    search.facts = IndexFacts("m", "s", 7)
+    finished = execute(suite, search, RunOptions(today=DAY, save_baseline=True))
+    assert finished.run.facts == search.facts
+    assert [verdict.status for verdict in finished.report.verdicts] == [Status.SKIPPED]
+    entry = make_baseline(finished.suite, finished.run, finished.scores, created="2026-05-01", harness="1")
+    write_baselines(tmp_path / "s.baseline.json", BaselineFile("suite", {"current": entry}))
+    return suite, search
+
+
+def test_a_drop_is_held_against_the_file_beside_the_suite(kept):
+    suite, search = kept
+    [same] = execute(suite, search).report.verdicts
+    assert (same.status, same.reason) == (
+        Status.PASSED,
+        "mean RR@3 is 0.7500 as in the baseline, allowed 0.1, over 2 queries",
+    )
+    [worse] = execute(suite, FakeSearch({"q": ["x", "y", "a"], "r": ["x", "a"]})).report.verdicts
+    assert (worse.status, worse.blamed) == (Status.FAILED, ("q",))
+    assert "fell most: q 1.0000 -> 0.3333" in worse.reason
+
+
+def test_the_file_that_is_named_takes_the_place_of_the_one_beside_the_suite(kept, tmp_path):
+    suite, search = kept
+    moved = (tmp_path / "s.baseline.json").rename(tmp_path / "other.json")
+    [missing] = execute(suite, search).report.verdicts
+    assert missing.status is Status.FAILED
+    assert "s.baseline.json is not there; `harness baseline save" in missing.reason
+    [found] = execute(suite, search, RunOptions(today=DAY, baseline=moved)).report.verdicts
+    assert found.status is Status.PASSED
+
+
+def test_what_changed_stands_in_the_notes_of_the_report(kept):
+    suite, search = kept
+    search.facts = IndexFacts("m", "s", 8)
+    notes = execute(suite, search).report.notes
+    assert "since the baseline of 2026-05-01 the index changed: it had 7 documents and has 8" in notes
+
+
+def test_changed_judgments_are_no_drop(kept):
+    suite, search = kept
+    judged = replace(suite, queries=(suite.queries[0], replace(suite.queries[1], judgments={"y": 1})))
+    report = execute(judged, search).report
+    [verdict] = report.verdicts
+    assert report.summaries[0].mean == 0.5
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert "since the baseline of 2026-05-01 the judgments changed: 1 query (r)" in report.notes
+
+
+def test_a_suite_that_compares_with_nothing_asks_nothing_of_the_index():
+    search = FakeSearch({"q": ["a"]})
+    search.index_facts = None
+    assert execute(suite_of(query("q"), thresholds=["mean RR@3 >= 0.1"]), search).run.facts is None

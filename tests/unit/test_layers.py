@@ -14,7 +14,7 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "waivers"),
+    ("spelling", "sources", "masking", "waivers", "fingerprints"),
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "thresholds", "formats"),
@@ -34,8 +34,8 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "metrics", "statistics", "measures", "cursor", "thresholds", "reach", "selection",
-        "scoring", "evaluation", "comparison", "gate", "assembly", "redaction")  # fmt: skip
+PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "thresholds", "reach",
+        "selection", "scoring", "evaluation", "comparison", "gate", "assembly", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

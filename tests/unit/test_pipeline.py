@@ -207,3 +207,16 @@ def test_no_mistake_is_anything_but_a_harness_error(folder, search):
     with pytest.raises(HarnessError) as caught:
         run(write(folder, "one"))
     assert caught.value.exit_status == 2
+
+
+def test_one_baseline_file_is_for_one_suite(folder, search):
+    with pytest.raises(UsageError, match=r"kept.json is the baseline of one suite, and 2 suites were given"):
+        run(write(folder, "one"), write(folder, "two"), baseline=folder / "kept.json")
+
+
+def test_a_suite_with_a_drop_fails_for_want_of_a_baseline_and_warns_where_it_is_optional(folder, search):
+    [required] = run(write(folder, "one", threshold='"drop P@1 <= 0"')).suites
+    assert required.verdicts[0].status is Status.FAILED
+    assert "harness baseline save" in required.verdicts[0].reason
+    optional = run(write(folder, "one", threshold='"drop P@1 <= 0"', body="baseline: optional"))
+    assert (optional.suites[0].verdicts[0].status, optional.exit_status) == (Status.WARNED, 0)

@@ -22,7 +22,7 @@ queries:
 """
 TOP_KEYS = (
     "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, judgments, "
-    "undefined, depth, title_field, fixture, markers"
+    "undefined, baseline, depth, title_field, fixture, markers"
 )
 
 
@@ -355,12 +355,17 @@ CASES = {
         "no query has the tag 'haed'; did you mean 'head'?",
         '  - "mean nDCG@10 >= 0.8 for haed"',
     ),
-    "drop before there are baselines": (
-        changed("mean nDCG@10 >= 0.8", "drop nDCG@10 <= 0.02"),
+    "drop out of the measure's reach": (
+        changed("mean nDCG@10 >= 0.8", "drop nDCG@10 <= 2"),
         "8:5",
-        "'drop' compares with a baseline, and baselines are not kept yet; "
-        "expected a floor such as 'mean nDCG@10 >= 0.8'",
-        '  - "drop nDCG@10 <= 0.02"',
+        "2 is out of reach: nDCG@10 reaches 0 to 1",
+        '  - "drop nDCG@10 <= 2"',
+    ),
+    "baseline neither required nor optional": (
+        changed("measures:", "baseline: none\nmeasures:"),
+        "6:11",
+        "found 'none', expected required or optional",
+        "baseline: none",
     ),
     "expectation below the first rank": (
         SHOP + '    expect: ["sku-1 in top 0"]\n',

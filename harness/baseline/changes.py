@@ -1,0 +1,74 @@
+"""Fingerprints of what a baseline was made from, and sentences on those that are no longer the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from harness.fingerprints import fingerprint
+from harness.gate.sentences import count, listed
+from harness.model import Baseline, IndexFacts, Query, RequestTemplate, Run, Suite
+
+__all__ = ["changed_judgments", "changes_since", "judgments_fingerprint", "request_fingerprint"]
+
+
+def request_fingerprint(template: RequestTemplate) -> str:
+    """Changes when the body, the index or the HTTP request of *template* does."""
+    return fingerprint([template.body, template.index, asdict(template.http) if template.http else None])
+
+
+def judgments_fingerprint(query: Query) -> str:
+    """Changes when a document of *query* is judged otherwise, newly, or no more."""
+    return fingerprint({document: float(grade) for document, grade in query.judgments.items()})
+
+
+def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
+    """The queries of *suite* that are judged otherwise than when *baseline* was saved."""
+    kept = baseline.queries
+    return [
+        query.id
+        for query in suite.queries
+        if query.id in kept and kept[query.id].judgments != judgments_fingerprint(query)
+    ]
+
+
+def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]:
+    """
+    What is no longer as it was when *baseline* was saved, a sentence each.
+
+    What the login may not read of an index, then or now, is not said to have changed.
+    """
+    found = [*_of_suite(baseline, suite, run.request), *_of_index(baseline.index, run.facts or IndexFacts())]
+    if str(run.engine) != baseline.engine:
+        found.append(f"the engine was {baseline.engine} and is {run.engine}")
+    return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
+
+
+def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
+    template = suite.requests.get(request)
+    if template is not None and request_fingerprint(template) != baseline.template:
+        yield "the request changed"
+    judged = changed_judgments(baseline, suite)
+    if judged:
+        yield f"the judgments changed: {_named(judged)}"
+    if str(suite.gain) != baseline.gain:
+        yield f"the gain changed: it was {baseline.gain} and is {suite.gain}"
+    if suite.profile is not baseline.profile:
+        yield f"the profile changed: it was {baseline.profile} and is {suite.profile}"
+
+
+def _of_index(before: IndexFacts, now: IndexFacts) -> Iterator[str]:
+    if _differ(before.mapping, now.mapping):
+        yield "the mapping of the index changed"
+    if _differ(before.settings, now.settings):
+        yield "the settings of the index changed"
+    if _differ(before.documents, now.documents):
+        yield f"the index changed: it had {before.documents} documents and has {now.documents}"
+
+
+def _differ(before: object, now: object) -> bool:
+    return before is not None and now is not None and before != now
+
+
+def _named(queries: Sequence[str]) -> str:
+    return f"{count(len(queries), 'query')} ({listed(queries)})"

@@ -1,0 +1,140 @@
+"""
+The file of a suite's baselines: one JSON file beside it.
+
+People read it in a diff, so it is sorted, with one fact of a query a line. Its numbers are exact.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import BaselineError
+from harness.model import BaselineFile, Json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+__all__ = ["SCHEMA", "baseline_path", "dumps", "loads", "read_baselines", "remedy_for", "write_baselines"]
+
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
+
+def baseline_path(suite: str | Path) -> Path:
+    """
+    Where a suite's baselines stand: beside it.
+
+    >>> baseline_path("suites/products.relevance.yaml").as_posix()
+    'suites/products.baseline.json'
+    """
+    path = Path(suite)
+    stem = path.name.removesuffix(path.suffix).removesuffix(".relevance")
+    return path.with_name(f"{stem}.baseline.json")
+
+
+def remedy_for(suite: str | Path) -> str:
+    """What to do about a baseline that does not serve."""
+    return f"`harness baseline save {Path(suite).as_posix()}` saves one"
+
+
+def read_baselines(path: Path) -> BaselineFile:
+    """
+    Read a file of baselines.
+
+    Raises:
+        BaselineError: It is not there, cannot be read, is no baseline, or is of another version.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BaselineError(f"there is no baseline: {path.as_posix()} is not there") from None
+    except OSError as error:
+        raise BaselineError(f"the baseline {path.as_posix()} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise BaselineError(f"the baseline {path.as_posix()} cannot be read: it is not UTF-8") from None
+    return loads(text, path.as_posix())
+
+
+def loads(text: str, path: str) -> BaselineFile:
+    """As `read_baselines`, from text; *path* is named in errors."""
+    from pydantic import ValidationError
+
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BaselineError(
+            f"the baseline {path}:{error.lineno}:{error.colno} cannot be read: not JSON: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise BaselineError(f"the baseline {path} cannot be read: nested too deeply") from None
+    version = raw.get("schema") if isinstance(raw, dict) else None
+    if version != SCHEMA or isinstance(version, bool):
+        found = "has no schema version" if version is None else f"has schema version {version!r}"
+        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: another version of the harness wrote it")
+    try:
+        return _adapter().validate_python(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
+
+
+def write_baselines(path: Path, file: BaselineFile) -> None:
+    """
+    Write *file*, whole or not at all.
+
+    Raises:
+        BaselineError: It cannot be written.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as part:
+                part.write(_encoded(file))
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+            Path(name).chmod(mode)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise BaselineError(f"the baseline {path.as_posix()} cannot be written: {reason}") from None
+
+
+def _encoded(file: BaselineFile) -> bytes:
+    """UTF-8, but for half a surrogate pair, which it lacks: then all that is not ASCII is escaped."""
+    try:
+        return dumps(file).encode()
+    except UnicodeEncodeError:
+        return dumps(file, ascii_only=True).encode()
+
+
+def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
+    """*file* as JSON text: keys sorted, a line for each fact of a query."""
+    plain = _adapter().dump_python(file, mode="json")
+    return "\n".join(_lines(plain, "", ascii_only=ascii_only)) + "\n"
+
+
+def _lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:
+    """Mappings that hold mappings are spread over lines; whatever holds only values and lists stands on one."""
+    if not isinstance(value, dict) or not any(isinstance(item, dict) for item in value.values()):
+        return [json.dumps(value, sort_keys=True, ensure_ascii=ascii_only, allow_nan=False)]
+    lines = ["{"]
+    for place, key in enumerate(sorted(value), start=1):
+        first, *rest = _lines(value[key], indent + " ", ascii_only=ascii_only)
+        lines += [f"{indent} {json.dumps(key, ensure_ascii=ascii_only)}: {first}", *rest]
+        lines[-1] += "," if place < len(value) else ""
+    return [*lines, indent + "}"]
+
+
+@cache
+def _adapter() -> TypeAdapter[BaselineFile]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(BaselineFile)

@@ -1,0 +1,77 @@
+"""From a file of baselines to what the gate compares a run with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from harness.baseline.changes import changes_since, request_fingerprint
+from harness.baseline.files import baseline_path, read_baselines, remedy_for
+from harness.baseline.making import as_run
+from harness.errors import BaselineError
+from harness.model import Baseline, DropCondition, Reference, Run, Suite
+from harness.scoring import score_run
+
+__all__ = ["compares", "read_entry", "reference_for", "reference_to"]
+
+
+def compares(suite: Suite) -> bool:
+    """Whether a threshold of *suite*, or of one of its queries, compares with a baseline."""
+    own = (threshold for query in suite.queries for threshold in query.thresholds)
+    return any(isinstance(threshold.condition, DropCondition) for threshold in (*suite.thresholds, *own))
+
+
+def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
+    """
+    What *run* is held against.
+
+    Args:
+        suite: Today's, with the queries that were selected.
+        run: Of today; its request chooses the entry.
+        file: The file of baselines; None takes the one beside the suite.
+
+    Returns:
+        The baseline scored anew; or why there is none to compare with, and what to do about it.
+    """
+    remedy = remedy_for(suite.path)
+    try:
+        return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
+    except BaselineError as error:
+        return Reference(problem=f"{error}; {remedy}", remedy=remedy)
+
+
+def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
+    """
+    The baseline of one request.
+
+    Raises:
+        BaselineError: There is none, it cannot be read, or the file is that of another suite.
+    """
+    path = file or baseline_path(suite.path)
+    found = read_baselines(path)
+    if found.suite != suite.name:
+        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    if request not in found.requests:
+        raise BaselineError(
+            f"there is no baseline of the request {request!r}: {path.as_posix()} has {_listed(found.requests)}"
+        )
+    return found.requests[request]
+
+
+def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
+    """*baseline* scored by the judgments, the gain, the profile and the measures of today."""
+    kept = as_run(baseline, run.request, depth=suite.depth)
+    template = suite.requests.get(run.request)
+    return Reference(
+        run=kept,
+        scores=score_run(suite, kept),
+        depth=baseline.depth,
+        created=baseline.created,
+        same_request=template is not None and request_fingerprint(template) == baseline.template,
+        changes=changes_since(baseline, suite, run),
+    )
+
+
+def _listed(requests: Iterable[str]) -> str:
+    return ", ".join(sorted(requests)) or "none"

@@ -1,0 +1,157 @@
+"""A run beside its baseline: the queries that both have a score of, or why the two cannot be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from harness.gate.scope import Finding, Scope, scope_scores
+from harness.gate.sentences import count, listed
+from harness.gate.ties import differs_by_ties, leaves_ties
+from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
+from harness.scoring import gain_text
+from harness.thresholds import TOLERANCE
+
+__all__ = ["Compared", "Pairs", "pair_scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two runs of one suite, with their scores by query and measure, and the day that waivers are held against."""
+
+    suite: Suite
+    run: Run
+    scores: Mapping[tuple[str, str], Score]
+    reference: Reference | None
+    reference_scores: Mapping[tuple[str, str], Score]
+    today: date
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """
+    Scores of the same queries, *before* in the baseline and *after* today.
+
+    A query in *ties* differs by the order of tied documents only; both its values are the baseline's. *name* is the
+    measure as reasons call it.
+    """
+
+    name: str
+    measure: Measure
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    ties: tuple[str, ...]
+    undefined: tuple[str, ...]
+    skipped: tuple[str, ...]
+    changes: tuple[str, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many queries of the scope were not compared."""
+        return len(self.undefined) + len(self.skipped)
+
+    def drops(self) -> dict[str, float]:
+        """How far each query fell below its baseline; negative where it rose."""
+        return {query: self.before[query] - self.after[query] for query in self.before}
+
+    def fallen(self) -> list[str]:
+        """The queries that fell, the greatest fall first, equal ones by their id."""
+        drops = self.drops()
+        return sorted((query for query in drops if drops[query] > TOLERANCE), key=lambda query: (-drops[query], query))
+
+
+def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) -> Pairs | Finding:
+    """
+    Pair the scores of *queries* with those of the baseline.
+
+    Returns:
+        A finding where they cannot be compared: ERROR where a query has no answer; FAILED, or WARNED where the suite's
+        baseline is optional, where there is no baseline or it is older than the suite; FAILED where a query is
+        undefined and may not be left out, or nothing is left; SKIPPED where the run is to become the baseline itself.
+    """
+    gain = gain_text(measure, compared.suite)
+    name = f"{measure.text} (gain {gain})" if gain else measure.text
+    now = scope_scores(queries, measure.text, compared.scores, compared.today)
+    if now.unanswered:
+        missing = listed([f"{query} ({reason})" for query, reason in now.unanswered.items()])
+        sentence = f"{len(now.unanswered)} of {count(now.size, 'query')} have no score: {missing}"
+        return _cannot(name, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
+    reference = compared.reference
+    if reference is not None and reference.updating:
+        return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=measure.text)
+    problem = _problem(reference, compared.suite, now, measure)
+    if problem or reference is None or reference.run is None:
+        status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
+        return _cannot(name, measure, status, problem, now)
+    return _pair(compared, reference, queries, measure, now, name)
+
+
+def _problem(reference: Reference | None, suite: Suite, now: Scope, measure: Measure) -> str:
+    """Why there is nothing to compare with, and what to do about it; empty where there is."""
+    if reference is None or reference.run is None:
+        return reference.problem if reference is not None else "no baseline was given"
+    lacking = [query for query in (*now.counted, *now.undefined) if query not in reference.run.responses]
+    if lacking:
+        return (
+            f"the baseline of {reference.created} is older than the suite: it does not have "
+            f"{count(len(lacking), 'query')} ({listed(lacking)}); {reference.remedy}"
+        )
+    needed = measure.cutoff or suite.depth
+    if reference.depth < needed:
+        return (
+            f"the baseline of {reference.created} is older than the suite: it keeps {count(reference.depth, 'hit')} a "
+            f"query, and {needed} are needed; {reference.remedy}"
+        )
+    return ""
+
+
+def _pair(
+    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, now: Scope, name: str
+) -> Pairs | Finding:
+    then = scope_scores(queries, measure.text, compared.reference_scores, compared.today)
+    undefined = tuple(query.id for query in queries if query.id in (*now.undefined, *then.undefined))
+    if undefined and not compared.suite.skip_undefined:
+        sentence = (
+            f"it is undefined for {len(undefined)} of {count(now.size, 'query')}: {listed(undefined)}; judge a "
+            "relevant document for each, or say `undefined: skip` to leave such queries out"
+        )
+        return _cannot(name, measure, Status.FAILED, sentence, now, undefined)
+    before = {query: value for query, value in then.counted.items() if query in now.counted}
+    if not before:
+        return _cannot(name, measure, Status.FAILED, "no query is left to compare", now, undefined)
+    ties = _ties(compared, reference, queries, measure, before, now.counted)
+    after = {query: before[query] if query in ties else now.counted[query] for query in before}
+    return Pairs(name, measure, before, after, ties, undefined, now.skipped, reference.changes)
+
+
+def _ties(
+    compared: Compared,
+    reference: Reference,
+    queries: Sequence[Query],
+    measure: Measure,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+) -> tuple[str, ...]:
+    """The queries whose value changed by the order of ties alone; another request may well have meant its order."""
+    suite, run = compared.suite, compared.run
+    if reference.run is None or not reference.same_request or not leaves_ties(suite.requests.get(run.request)):
+        return ()
+    depth = min(reference.depth, suite.depth)
+    found = []
+    for query in queries:
+        if query.id not in before or abs(before[query.id] - after[query.id]) <= TOLERANCE:
+            continue
+        first, second = reference.run.responses[query.id], run.responses.get(query.id)
+        if isinstance(first, Ranking) and isinstance(second, Ranking):
+            value = after[query.id]
+            if differs_by_ties(suite, query, measure, first, second, depth=depth, value=value):
+                found.append(query.id)
+    return tuple(found)
+
+
+def _cannot(
+    name: str, measure: Measure, status: Status, sentence: str, now: Scope, blamed: tuple[str, ...] = ()
+) -> Finding:
+    reason = f"{name} cannot be compared with the baseline: {sentence}"
+    return Finding(status, reason, None, None, measure.text, blamed, len(now.counted), len(now.skipped))

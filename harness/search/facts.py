@@ -1,0 +1,81 @@
+"""What an index is, as far as the login may read it: its mapping, its settings, how many documents it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+from harness.errors import SearchError
+from harness.fingerprints import fingerprint
+from harness.model import Failure, IndexFacts, Json
+from harness.search.answers import json_of
+from harness.search.connection import Connection
+
+__all__ = ["NOTHING_KNOWN", "read_facts"]
+
+NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))
+
+OF_ONE_INDEX = frozenset({"creation_date", "history", "provided_name", "resize", "routing", "uuid", "version"})
+"""Settings that tell an index from another one which was built the same."""
+
+
+def read_facts(connection: Connection, index: str | None) -> IndexFacts:
+    """
+    The facts on *index*, an alias or a pattern too. What is refused, or not answered, is named as missing.
+
+    Names of indexes are left out of the fingerprints, so that an index that was built anew is the same.
+    """
+    if index is None:
+        return NOTHING_KNOWN
+    path = f"/{quote(index, safe='*,')}"
+    mapping = _ask(connection, f"{path}/_mapping", _mappings)
+    settings = _ask(connection, f"{path}/_settings", _settings)
+    documents = _ask(connection, f"{path}/_count", _count)
+    found = {"mapping": mapping, "settings": settings, "documents": documents}
+    missing = tuple(name for name, value in found.items() if value is None)
+    return IndexFacts(
+        mapping=None if mapping is None else fingerprint(mapping),
+        settings=None if settings is None else fingerprint(settings),
+        documents=documents,
+        missing=missing,
+    )
+
+
+def _ask(connection: Connection, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+    """What *read* finds in the answer; None where there is none. Facts explain a change and decide nothing."""
+    try:
+        answer = connection.perform("GET", path)
+    except SearchError:
+        return None
+    content = json_of(answer) if answer.status == 200 else None
+    return read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
+
+
+def _mappings(content: Mapping[str, Json]) -> Json:
+    """Without `_meta`, which is a note to people and programs and changes no search."""
+    return _of_each(
+        [_member(held, "mappings") for held in content.values()], lambda mapping: {**mapping, "_meta": None}
+    )
+
+
+def _settings(content: Mapping[str, Json]) -> Json:
+    return _of_each(
+        [_member(_member(held, "settings"), "index") for held in content.values()],
+        lambda settings: {key: value for key, value in settings.items() if key not in OF_ONE_INDEX},
+    )
+
+
+def _of_each(found: list[Json], keep: Callable[[Mapping[str, Json]], Json]) -> Json:
+    """What is kept of each index, in an order that does not depend on their names; None where one is missing."""
+    if not found or not all(isinstance(one, Mapping) for one in found):
+        return None
+    return sorted((keep(one) for one in found), key=fingerprint)
+
+
+def _count(content: Mapping[str, Json]) -> Json:
+    count = content.get("count")
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _member(held: Json, name: str) -> Json:
+    return held.get(name) if isinstance(held, Mapping) else None

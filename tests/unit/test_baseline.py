@@ -1,0 +1,323 @@
+"""Baselines: what is kept of a run, the file that it stands in, and what a later run is told of the difference."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.baseline.changes import changes_since
+from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
+from harness.baseline.making import as_run, make_baseline, with_entry
+from harness.baseline.references import reference_for, reference_to
+from harness.errors import BaselineError, UnansweredBaseline
+from harness.measures import parse_measure
+from harness.model import (
+    BaselineFile,
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    GainKind,
+    Hit,
+    IndexFacts,
+    Outcome,
+    Profile,
+    Query,
+    Ranking,
+    RequestTemplate,
+    Run,
+    Suite,
+    Target,
+    Waiver,
+)
+from harness.scoring import score_run
+
+FACTS = IndexFacts("m1", "s1", 10)
+QUERIES = (
+    Query("shoes", "red shoes", judgments={"a": 3, "b": 1}),
+    Query("boots", "rubber boots", judgments={"d": 2}),
+)
+
+
+def suite_of(*queries, **fields):
+    template = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
+    known = {"measures": (parse_measure("nDCG@10"), parse_measure("RR@10")), **fields}
+    return Suite(
+        "shop", "suites/shop.relevance.yaml", Target(), {"current": template}, queries=queries or QUERIES, **known
+    )
+
+
+def ranking(*hits):
+    return Ranking(tuple(Hit(name, score, title=f"title of {name}") for name, score in hits), total=3, took=2.0)
+
+
+def run_of(**responses):
+    found = {"shoes": ranking(("b", 5.0), ("a", 5.0), ("c", 1.25)), "boots": ranking(("d", 2.5)), **responses}
+    return Run(found, Engine("elasticsearch", "9.4.3"), "current", "products", facts=FACTS)
+
+
+def make(suite=None, run=None):
+    suite, run = suite or suite_of(), run or run_of()
+    return make_baseline(suite, run, score_run(suite, run), created="2026-05-01", harness="1.2")
+
+
+def file_of(entry, **requests):
+    return BaselineFile("shop", {"current": entry, **requests})
+
+
+# ------------------------------------------------------------------------------------------------ what is kept
+
+
+def test_an_entry_holds_rankings_scores_and_the_band_of_each_measure_that_ties_move():
+    entry = make()
+    shoes, boots = entry.queries["shoes"], entry.queries["boots"]
+    assert shoes.ranking == (("b", 5.0), ("a", 5.0), ("c", 1.25))
+    assert shoes.scores["RR@10"] == 1.0
+    assert shoes.scores["nDCG@10"] == pytest.approx(0.7098, abs=1e-4)
+    assert shoes.bands["nDCG@10"] == (shoes.scores["nDCG@10"], 1.0)
+    assert list(shoes.bands) == ["nDCG@10"], "both tied documents are relevant, so RR is the same in either order"
+    assert (boots.bands, boots.outcome, boots.scores) == ({}, Outcome.SCORED, {"nDCG@10": 1.0, "RR@10": 1.0})
+    assert (entry.engine, entry.gain, entry.profile, entry.depth) == (
+        "elasticsearch 9.4.3",
+        "exponential",
+        "standard",
+        10,
+    )
+    assert (entry.created, entry.harness, entry.index) == ("2026-05-01", "1.2", FACTS)
+
+
+def test_where_the_request_orders_ties_there_are_no_bands():
+    suite = suite_of()
+    sorted_body = {**suite.requests["current"].body, "sort": ["_score", "id"]}
+    suite = replace(suite, requests={"current": RequestTemplate("current", sorted_body)})
+    assert make(suite).queries["shoes"].bands == {}
+
+
+def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
+    suite = suite_of(QUERIES[0], Query("none", "none", judgments={"x": 0}))
+    entry = make(suite, run_of(shoes=Ranking(), none=ranking(("x", 1.0))))
+    assert entry.queries["shoes"].outcome is Outcome.ZERO_HITS
+    assert (entry.queries["none"].outcome, entry.queries["none"].scores["RR@10"]) == (Outcome.UNDEFINED, None)
+
+
+@pytest.mark.parametrize("response", [Failure(FailureKind.TIMEOUT, "late"), Failure(FailureKind.NOT_RUN, "no"), None])
+def test_a_run_with_a_query_that_has_no_answer_is_no_baseline(response):
+    run = run_of(boots=response)
+    if response is None:
+        run = replace(run, responses={"shoes": run.responses["shoes"]})
+    with pytest.raises(UnansweredBaseline, match=r"1 query had no answer \(boots\)") as caught:
+        make(run=run)
+    assert caught.value.exit_status == 3
+
+
+def test_a_skipped_query_is_left_out():
+    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
+    run = run_of()
+    entry = make(suite, replace(run, responses={"shoes": run.responses["shoes"]}))
+    assert list(entry.queries) == ["shoes"]
+
+
+def test_where_no_query_ran_nothing_is_kept():
+    suite = suite_of(replace(QUERIES[0], skip=Waiver("winter")))
+    with pytest.raises(BaselineError, match="a run of no query"):
+        make(suite, replace(run_of(), responses={}))
+
+
+# ------------------------------------------------------------------------------------------------ beside older entries
+
+
+def test_another_request_stays_as_it_is():
+    old = replace(make(), created="2025-01-01")
+    file = with_entry(file_of(make(), candidate=old), suite_of(), "current", make(), partial=False)
+    assert file.requests == {"current": make(), "candidate": old}
+
+
+def test_a_partial_run_leaves_the_other_queries_in_place():
+    part = make(suite_of(QUERIES[0]), run_of(shoes=ranking(("a", 9.0))))
+    queries = with_entry(file_of(make()), suite_of(), "current", part, partial=True).requests["current"].queries
+    assert queries["boots"] == make().queries["boots"]
+    assert queries["shoes"].ranking == (("a", 9.0),)
+
+
+def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skipped():
+    old = make(suite_of(*QUERIES, Query("gone", "gone")), run_of(gone=ranking(("x", 1.0))))
+    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
+    run = replace(run_of(), responses={"shoes": run_of().responses["shoes"]})
+    file = with_entry(file_of(old), suite, "current", make(suite, run), partial=False)
+    assert set(file.requests["current"].queries) == {"shoes", "boots"}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"template": "other"}, "request"),
+        ({"depth": 20}, "depth"),
+        ({"engine": "opensearch 3.8"}, "engine"),
+        ({"index": replace(FACTS, mapping="m2")}, "mapping of the index"),
+    ],
+)
+def test_a_partial_run_of_something_else_is_not_mixed_in(change, name):
+    part = make(suite_of(QUERIES[0]), run_of())
+    with pytest.raises(BaselineError, match=rf"1 query \(boots\) that were kept under another {name}; save the whole"):
+        with_entry(file_of(make()), suite_of(), "current", replace(part, **change), partial=True)
+    whole = replace(make(), **change)
+    assert with_entry(file_of(make()), suite_of(), "current", whole, partial=True).requests["current"] == whole
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+
+def test_the_file_comes_back_as_it_was(tmp_path):
+    path = tmp_path / "shop.baseline.json"
+    file = file_of(make(), other=make(suite_of(QUERIES[0]), run_of()))
+    write_baselines(path, file)
+    assert read_baselines(path) == file
+    assert [entry.name for entry in tmp_path.iterdir()] == ["shop.baseline.json"]
+
+
+def test_the_file_is_sorted_and_has_one_fact_of_a_query_a_line():
+    lines = dumps(file_of(make())).splitlines()
+    assert '     "ranking": [["b", 5.0], ["a", 5.0], ["c", 1.25]],' in lines
+    assert '   "index": {"documents": 10, "mapping": "m1", "missing": [], "settings": "s1"},' in lines
+    names = [line.strip() for line in lines if line.startswith('    "') and line.endswith("{")]
+    assert names == ['"boots": {', '"shoes": {']
+
+
+def test_numbers_are_exact():
+    score = 0.1 + 0.2
+    entry = make(run=run_of(boots=ranking(("d", score))))
+    assert loads(dumps(file_of(entry)), "x").requests["current"].queries["boots"].ranking == (("d", score),)
+
+
+def test_a_half_of_a_surrogate_pair_in_an_id_is_written_and_read(tmp_path):
+    path = tmp_path / "x.json"
+    entry = make(run=run_of(boots=ranking(("\ud800ü", 1.0))))
+    write_baselines(path, file_of(entry))
+    assert read_baselines(path) == file_of(entry)
+
+
+def test_an_older_file_survives_a_writing_that_fails(tmp_path):
+    path = tmp_path / "shop.baseline.json"
+    write_baselines(path, file_of(make()))
+    broken = make(run=run_of(boots=ranking(("d", float("nan")))))
+    with pytest.raises(ValueError, match="Out of range"):
+        write_baselines(path, file_of(broken))
+    assert read_baselines(path) == file_of(make())
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(BaselineError, match="cannot be written: No such file or directory"):
+        write_baselines(tmp_path / "none" / "x.json", file_of(make()))
+
+
+def test_where_a_baseline_stands():
+    assert baseline_path("a/shop.relevance.yaml").as_posix() == "a/shop.baseline.json"
+    assert baseline_path("a/products.failing.yaml").as_posix() == "a/products.failing.baseline.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", r"x\.json:1:2 cannot be read: not JSON"),
+        ("[]", "has no schema version, expected 1"),
+        ('{"schema": 2}', "has schema version 2, expected 1: another version"),
+        ('{"schema": true}', "has schema version True"),
+        ('{"schema": 1, "suite": "s"}', "at requests: "),
+        ('{"schema": 1, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_in_a_sentence(text, sentence):
+    with pytest.raises(BaselineError, match=sentence):
+        loads(text, "x.json")
+
+
+def test_what_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(BaselineError, match="is not there"):
+        read_baselines(tmp_path / "none.json")
+    with pytest.raises(BaselineError, match="Is a directory"):
+        read_baselines(tmp_path)
+    (tmp_path / "latin.json").write_bytes(b"\xff")
+    with pytest.raises(BaselineError, match="not UTF-8"):
+        read_baselines(tmp_path / "latin.json")
+
+
+# ------------------------------------------------------------------------------------------------ a run again
+
+
+def test_a_baseline_is_a_run_again_and_its_scores_are_those_that_were_kept():
+    suite, entry = suite_of(), make()
+    run = as_run(entry, "current", depth=10)
+    kept = {(query, name): value for query, one in entry.queries.items() for name, value in one.scores.items()}
+    assert {(score.query, score.measure): score.value for score in score_run(suite, run)} == kept
+
+
+def test_no_more_hits_are_scored_than_the_suite_asks_for_today():
+    assert len(as_run(make(), "current", depth=2).responses["shoes"].hits) == 2
+
+
+def test_todays_judgments_score_the_baseline_anew():
+    suite = suite_of(replace(QUERIES[0], judgments={"c": 1}), QUERIES[1])
+    reference = reference_to(make(), suite, run_of())
+    by_name = {(score.query, score.measure): score.value for score in reference.scores}
+    assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
+    assert reference.changes == ("since the baseline of 2026-05-01 the judgments changed: 1 query (shoes)",)
+    assert reference.same_request
+
+
+def test_where_nothing_changed_nothing_is_named():
+    assert changes_since(make(), suite_of(), run_of()) == ()
+
+
+def test_everything_that_changed_is_named():
+    suite = suite_of(gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
+    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match_all": {}}})})
+    run = replace(run_of(), engine=Engine("opensearch", "3.8"), facts=IndexFacts("m2", "s2", 11))
+    sentences = [
+        sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in changes_since(make(), suite, run)
+    ]
+    assert sentences == [
+        "the request changed",
+        "the gain changed: it was exponential and is linear",
+        "the profile changed: it was standard and is trec",
+        "the mapping of the index changed",
+        "the settings of the index changed",
+        "the index changed: it had 10 documents and has 11",
+        "the engine was elasticsearch 9.4.3 and is opensearch 3.8",
+    ]
+
+
+def test_what_the_login_may_not_read_did_not_change():
+    assert changes_since(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
+    assert changes_since(make(), suite_of(), replace(run_of(), facts=None)) == ()
+
+
+# ------------------------------------------------------------------------------------------------ which entry
+
+
+def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
+    path = tmp_path / "mine.json"
+    write_baselines(path, file_of(make()))
+    reference = reference_for(suite_of(), run_of(), path)
+    assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
+    assert reference.remedy == "`harness baseline save suites/shop.relevance.yaml` saves one"
+
+
+def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_do(tmp_path):
+    path = tmp_path / "mine.json"
+    suite, run = suite_of(), run_of()
+    remedy = "; `harness baseline save suites/shop.relevance.yaml` saves one"
+    missing = reference_for(suite, run, path)
+    assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} is not there{remedy}")
+    write_baselines(path, file_of(make()))
+    other = reference_for(suite, replace(run, request="candidate"), path).problem
+    assert other == f"there is no baseline of the request 'candidate': {path} has current{remedy}"
+    renamed = reference_for(replace(suite, name="store"), run, path).problem
+    assert renamed == f"{path} holds the baseline of the suite 'shop', not of 'store'{remedy}"
+
+
+def test_the_json_is_plain():
+    raw = json.loads(dumps(file_of(make())))
+    assert (raw["schema"], raw["suite"]) == (1, "shop")
+    assert raw["requests"]["current"]["profile"] == "standard"

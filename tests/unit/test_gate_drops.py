@@ -1,0 +1,384 @@
+"""Thresholds on a drop: today's scores beside the baseline's, ties apart, and what stands in the way."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from harness.gate import decide
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    Outcome,
+    Query,
+    Ranking,
+    Reference,
+    RequestTemplate,
+    Run,
+    Score,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+from harness.scoring import score_run
+from harness.thresholds import parse_threshold
+
+TODAY = date(2026, 6, 1)
+BODY = {"query": {"match": {"title": "{{text}}"}}}
+
+
+def threshold(text, of_query=False, **fields):
+    condition, tag = parse_threshold(text, of_query=of_query)
+    return Threshold(text, condition, tag, **fields)
+
+
+def suite_of(queries, *texts, body=BODY, **fields):
+    template = RequestTemplate("current", body)
+    gated = tuple(threshold(text) for text in texts)
+    return Suite("shop", "shop.relevance.yaml", Target(), {"current": template}, (), tuple(queries), gated, **fields)
+
+
+def scores_of(values, measure):
+    return tuple(
+        Score(query, measure, None, value, "why")
+        if isinstance(value, Outcome)
+        else Score(query, measure, value, Outcome.SCORED)
+        for query, value in values.items()
+    )
+
+
+def empty_run(queries):
+    return Run({query: Ranking() for query in queries}, Engine("fake"), "current")
+
+
+def reference_of(values, measure, **fields):
+    known = {"depth": 10, "created": "2026-05-01", "same_request": True, "remedy": "REMEDY", **fields}
+    return Reference(empty_run(values), scores_of(values, measure), **known)
+
+
+def verdict_on(text, before, after, *, tags=None, reference=None, facts=None, **fields):
+    """One threshold; *before* and *after* are values of its measure by query."""
+    gated = threshold(text)
+    measure = gated.condition.measure.text
+    suite = suite_of([Query(name, name, tags=(tags or {}).get(name, ())) for name in after], text, **fields)
+    reference = reference or reference_of(before, measure, **(facts or {}))
+    [verdict] = decide(suite, empty_run(after), scores_of(after, measure), today=TODAY, reference=reference)
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------------ the mean
+
+
+def test_a_mean_that_fell_by_more_fails_and_blames_what_fell_most_first():
+    before = {"a": 1.0, "b": 0.8, "c": 0.5, "d": 0.5, "e": 0.4}
+    after = {"a": 0.9, "b": 0.3, "c": 0.4, "d": 0.6, "e": 0.4}
+    verdict = verdict_on("drop nDCG@10 <= 0.02", before, after)
+    assert verdict.status is Status.FAILED
+    assert verdict.observed == pytest.approx(0.12)
+    assert (verdict.required, verdict.counted, verdict.blamed) == (0.02, 5, ("b", "a", "c"))
+    assert verdict.reason == (
+        "mean nDCG@10 (gain exponential) fell by 0.1200 from 0.6400 to 0.5200, allowed 0.02, over 5 queries; "
+        "fell most: b 0.8000 -> 0.3000, a 1.0000 -> 0.9000, c 0.5000 -> 0.4000"
+    )
+
+
+def test_a_mean_that_fell_by_no_more_passes_whatever_single_queries_did():
+    verdict = verdict_on("drop P@10 <= 0.1", {"a": 0.9, "b": 0.1}, {"a": 0.1, "b": 0.7})
+    assert (verdict.status, verdict.blamed) == (Status.PASSED, ())
+    assert verdict.observed == pytest.approx(0.1)
+    assert "fell by 0.1000 from 0.5000 to 0.4000, allowed 0.1" in verdict.reason
+
+
+def test_a_mean_that_rose_reads_so():
+    verdict = verdict_on("drop P@10 <= 0", {"a": 0.5}, {"a": 0.75})
+    assert (verdict.status, verdict.observed) == (Status.PASSED, -0.25)
+    assert verdict.reason == "mean P@10 rose by 0.2500 from 0.5000 to 0.7500, allowed 0, over 1 query"
+
+
+def test_what_did_not_change_reads_so():
+    verdict = verdict_on("drop P@10 <= 0", {"a": 0.5}, {"a": 0.5})
+    assert verdict.reason == "mean P@10 is 0.5000 as in the baseline, allowed 0, over 1 query"
+
+
+@pytest.mark.parametrize(("fall", "status"), [(5e-10, Status.PASSED), (5e-9, Status.FAILED)])
+def test_a_fall_of_a_billionth_is_none(fall, status):
+    verdict = verdict_on("drop P@10 <= 0.1", {"a": 0.5}, {"a": 0.4 - fall})
+    assert verdict.status is status
+    if status is Status.FAILED:
+        assert float(verdict.reason.split("fell by ")[1].split()[0]) > 0.1
+
+
+@pytest.mark.parametrize(("after", "status"), [(0.49, Status.PASSED), (0.4899, Status.FAILED)])
+def test_a_relative_drop_is_a_share_of_what_the_mean_was(after, status):
+    verdict = verdict_on("drop P@10 <= 2%", {"a": 0.5}, {"a": after})
+    assert verdict.status is status
+    assert verdict.observed == pytest.approx(1 - after / 0.5)
+    assert "allowed 2%" in verdict.reason
+
+
+def test_from_nothing_a_relative_drop_is_any_fall():
+    assert verdict_on("drop CG@10 <= 50%", {"a": 0.0}, {"a": 0.0}).status is Status.PASSED
+    fallen = verdict_on("drop CG@10 <= 50%", {"a": 0.0}, {"a": -0.1})
+    assert (fallen.status, fallen.observed) == (Status.FAILED, None)
+
+
+def test_below_zero_a_relative_drop_is_a_share_of_the_size():
+    assert verdict_on("drop CG@10 <= 50%", {"a": -2.0}, {"a": -3.0}).status is Status.PASSED
+    assert verdict_on("drop CG@10 <= 50%", {"a": -2.0}, {"a": -3.1}).status is Status.FAILED
+
+
+def test_a_tag_limits_a_drop_to_its_queries():
+    verdict = verdict_on("drop P@10 <= 0.1 for head", {"a": 0.5, "b": 1.0}, {"a": 0.5, "b": 0.0}, tags={"a": ("head",)})
+    assert (verdict.status, verdict.counted, verdict.tag) == (Status.PASSED, 1, "head")
+
+
+# ------------------------------------------------------------------------------------------------ each query
+
+
+def test_no_query_may_fall_by_more():
+    before, after = {"a": 0.9, "b": 0.9, "c": 0.5}, {"a": 0.6, "b": 0.8, "c": 1.0}
+    verdict = verdict_on("drop every P@10 <= 0.2", before, after)
+    assert (verdict.status, verdict.blamed) == (Status.FAILED, ("a",))
+    assert verdict.observed == pytest.approx(0.3)
+    assert verdict.reason == (
+        "P@10 fell by no more than 0.2 for 2 of 3 queries, required for every one; fell most: a 0.9000 -> 0.6000"
+    )
+    assert verdict_on("drop every P@10 <= 0.3", before, after).status is Status.PASSED
+
+
+def test_every_relative_drop_is_a_share_of_the_query_s_own_score():
+    before, after = {"a": 1.0, "b": 0.1}, {"a": 0.9, "b": 0.05}
+    verdict = verdict_on("drop every P@10 <= 20%", before, after)
+    assert (verdict.status, verdict.blamed) == (Status.FAILED, ("b",))
+    assert verdict.observed == pytest.approx(0.5)
+
+
+def test_a_query_s_own_drop_looks_at_that_query_only():
+    own = threshold("drop P@10 <= 0.1", of_query=True)
+    suite = suite_of([Query("a", "a", thresholds=(own,)), Query("b", "b")])
+    after = scores_of({"a": 0.5, "b": 0.0}, "P@10")
+    reference = reference_of({"a": 0.7, "b": 1.0}, "P@10")
+    [verdict] = decide(suite, empty_run("ab"), after, today=TODAY, reference=reference)
+    assert (verdict.status, verdict.query, verdict.blamed) == (Status.FAILED, "a", ("a",))
+    assert verdict.reason == "P@10 fell by 0.2000 from 0.7000 to 0.5000, allowed 0.1"
+
+
+# ------------------------------------------------------------------------------------------------ no baseline
+
+
+def test_without_a_baseline_a_drop_fails_and_says_what_to_do():
+    missing = Reference(problem="there is no baseline: shop.baseline.json is not there; REMEDY")
+    verdict = verdict_on("drop P@10 <= 0.1", {}, {"a": 1.0}, reference=missing)
+    assert (verdict.status, verdict.required, verdict.observed) == (Status.FAILED, 0.1, None)
+    assert verdict.reason == (
+        "P@10 cannot be compared with the baseline: there is no baseline: shop.baseline.json is not there; REMEDY"
+    )
+
+
+def test_nobody_gave_a_baseline():
+    suite = suite_of([Query("a", "a")], "drop P@10 <= 0.1")
+    [verdict] = decide(suite, empty_run("a"), scores_of({"a": 1.0}, "P@10"), today=TODAY)
+    assert verdict.status is Status.FAILED
+    assert "no baseline was given" in verdict.reason
+
+
+def test_an_optional_baseline_that_is_missing_warns():
+    missing = Reference(problem="there is none")
+    verdict = verdict_on("drop P@10 <= 0.1", {}, {"a": 1.0}, reference=missing, baseline_optional=True)
+    assert verdict.status is Status.WARNED
+
+
+def test_an_optional_baseline_that_is_there_is_compared_with():
+    verdict = verdict_on("drop P@10 <= 0.1", {"a": 1.0}, {"a": 0.0}, baseline_optional=True)
+    assert verdict.status is Status.FAILED
+
+
+def test_a_baseline_without_a_query_of_the_scope_is_older_than_its_suite():
+    verdict = verdict_on("drop P@10 <= 0.1", {"a": 1.0}, {"a": 1.0, "b": 1.0})
+    assert verdict.status is Status.FAILED
+    assert verdict.reason.endswith(
+        "the baseline of 2026-05-01 is older than the suite: it does not have 1 query (b); REMEDY"
+    )
+
+
+def test_a_query_that_is_new_outside_of_the_scope_does_not_matter():
+    verdict = verdict_on("drop P@10 <= 0.1 for head", {"a": 1.0}, {"a": 1.0, "b": 1.0}, tags={"a": ("head",)})
+    assert verdict.status is Status.PASSED
+
+
+def test_a_query_that_the_suite_no_longer_has_does_not_matter():
+    assert verdict_on("drop P@10 <= 0.1", {"a": 1.0, "gone": 1.0}, {"a": 1.0}).status is Status.PASSED
+
+
+@pytest.mark.parametrize(
+    ("measure", "depth", "status"),
+    [("P@10", 10, Status.PASSED), ("P@10", 9, Status.FAILED), ("AP", 20, Status.PASSED), ("AP", 19, Status.FAILED)],
+)
+def test_a_baseline_that_is_not_deep_enough_is_older_than_its_suite(measure, depth, status):
+    """A measure without a cutoff sees as deep as the suite asks."""
+    verdict = verdict_on(f"drop {measure} <= 0.1", {"a": 1.0}, {"a": 1.0}, facts={"depth": depth}, depth=20)
+    assert verdict.status is status
+    if status is Status.FAILED:
+        assert f"it keeps {depth} hits a query, and " in verdict.reason
+
+
+def test_where_the_run_is_to_become_the_baseline_nothing_is_compared():
+    verdict = verdict_on("drop P@10 <= 0.1", {}, {"a": 0.0}, reference=Reference(updating=True))
+    assert verdict.status is Status.SKIPPED
+
+
+# ------------------------------------------------------------------------------------------------ missing never passes
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])
+@pytest.mark.parametrize("text", ["drop P@10 <= 1", "drop every P@10 <= 1"])
+def test_a_query_without_an_answer_makes_an_error(outcome, text):
+    verdict = verdict_on(text, {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": outcome})
+    assert (verdict.status, verdict.blamed) == (Status.ERROR, ("b",))
+    assert "1 of 2 queries have no score: b (why)" in verdict.reason
+
+
+def test_an_error_wins_over_a_missing_baseline():
+    missing = Reference(problem="there is none")
+    verdict = verdict_on("drop P@10 <= 1", {}, {"a": Outcome.ERROR}, reference=missing, baseline_optional=True)
+    assert verdict.status is Status.ERROR
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_an_undefined_pair_fails_or_is_left_out_as_the_suite_says(side):
+    before, after = {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}
+    {"before": before, "after": after}[side]["b"] = Outcome.UNDEFINED
+    failed = verdict_on("drop P@10 <= 1", before, after)
+    assert (failed.status, failed.blamed) == (Status.FAILED, ("b",))
+    assert "undefined for 1 of 2 queries: b" in failed.reason
+    skipped = verdict_on("drop P@10 <= 1", before, after, skip_undefined=True)
+    assert (skipped.status, skipped.counted, skipped.left_out) == (Status.PASSED, 1, 1)
+    assert skipped.reason.endswith("; left out: 1 undefined")
+
+
+def test_where_every_pair_is_left_out_nothing_passes():
+    undefined = {"a": Outcome.UNDEFINED}
+    verdict = verdict_on("drop P@10 <= 1", undefined, undefined, skip_undefined=True)
+    assert verdict.status is Status.FAILED
+    assert "no query is left to compare" in verdict.reason
+
+
+def test_a_skipped_query_is_left_out_and_need_not_be_in_the_baseline():
+    queries = [Query("a", "a"), Query("b", "b", skip=Waiver("winter"))]
+    suite = suite_of(queries, "drop P@10 <= 0.1")
+    after = scores_of({"a": 1.0, "b": Outcome.SKIPPED}, "P@10")
+    [verdict] = decide(suite, empty_run("a"), after, today=TODAY, reference=reference_of({"a": 1.0}, "P@10"))
+    assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
+
+
+def test_an_expected_drop_is_forgiven_and_an_error_is_not():
+    gated = replace(threshold("drop P@10 <= 0.1"), xfail=Waiver("new analyzer"))
+    suite = replace(suite_of([Query("a", "a")]), thresholds=(gated,))
+    reference = reference_of({"a": 1.0}, "P@10")
+    [fell] = decide(suite, empty_run("a"), scores_of({"a": 0.0}, "P@10"), today=TODAY, reference=reference)
+    assert fell.status is Status.XFAILED
+    broken = Run({"a": Failure(FailureKind.TIMEOUT, "late")}, Engine("fake"), "current")
+    [error] = decide(suite, broken, score_run(suite, broken), today=TODAY, reference=reference)
+    assert error.status is Status.ERROR
+
+
+def test_what_changed_since_is_named_whether_it_holds_or_not():
+    changes = ("since the baseline of 2026-05-01 the judgments changed: 1 query (a)",)
+    for after in (1.0, 0.0):
+        verdict = verdict_on("drop P@10 <= 0.1", {"a": 1.0}, {"a": after}, facts={"changes": changes})
+        assert verdict.reason.endswith(f"; {changes[0]}")
+
+
+# ------------------------------------------------------------------------------------------------ ties
+
+
+def hits(text):
+    """``a5 b5 c3`` are three documents with their scores."""
+    return Ranking(tuple(Hit(word[0], float(word[1:])) for word in text.split()))
+
+
+def tied_verdict(before, after, *, judgments=None, body=BODY, same_request=True, depth=4, text="drop RR <= 0"):
+    query = Query("q", "q", judgments=judgments or {"a": 1})
+    suite = suite_of([query], text, body=body, depth=depth)
+    first, second = (Run({"q": hits(one)}, Engine("fake"), "current") for one in (before, after))
+    reference = Reference(first, score_run(suite, first), depth, "2026-05-01", same_request)
+    [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a5 b5 c3", "b5 a5 c3"),
+        ("c6 a5 b5", "c6 b5 a5"),
+        ("a5 b5 c5 d5", "b5 c5 d5 e5"),
+        ("b5 a3 c3 d3", "b5 c3 d3 e3"),
+        ("a5 b5 c3", "b5.0000001 a5 c3"),
+    ],
+    ids=["swapped", "below another", "cut by the depth", "the last group is cut", "rounding"],
+)
+def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
+    verdict = tied_verdict(before, after)
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert verdict.reason.endswith("; only ties changed places in 1 query: q")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a5 b4 c3", "b5 a4 c3"),
+        ("a5 b5 c3", "b5 a4.9 c3"),
+        ("a5 b5 c3", "x5 b5 c3"),
+        ("a5 b5", "b5 a5 c5"),
+        ("a5 b5 c3 d2", "b5 c5 a3 d2"),
+    ],
+    ids=["other scores", "a score fell", "a judged document left its group", "more hits", "moved between groups"],
+)
+def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
+    verdict = tied_verdict(before, after)
+    assert verdict.status is Status.FAILED
+    assert "ties" not in verdict.reason
+
+
+def test_only_unjudged_documents_may_change_in_a_group_and_the_band_must_hold_the_value():
+    assert tied_verdict("a5 b5 c3", "x5 a5 c3").status is Status.PASSED
+    assert tied_verdict("a5 b5 c3", "x5 a5 c3", judgments={"a": 1, "b": 0}).status is Status.FAILED
+
+
+def test_a_tie_that_rose_counts_for_nothing_either():
+    verdict = tied_verdict("b5 a5 c3", "a5 b5 c3")
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert "only ties" in verdict.reason
+
+
+def test_below_the_cutoff_nothing_matters_to_the_ties_above_it():
+    assert tied_verdict("a5 b5 c3 d2", "b5 a5 x1 y1", text="drop RR@2 <= 0").status is Status.PASSED
+
+
+@pytest.mark.parametrize(
+    ("sort", "status"),
+    [
+        (["_score", {"price": "asc"}], Status.FAILED),
+        ("price", Status.FAILED),
+        ([{"_score": "desc"}, "_doc"], Status.PASSED),
+        ("_score", Status.PASSED),
+    ],
+)
+def test_a_request_that_orders_ties_itself_has_none(sort, status):
+    assert tied_verdict("a5 b5 c3", "b5 a5 c3", body={**BODY, "sort": sort}).status is status
+
+
+def test_another_request_may_have_meant_its_order():
+    assert tied_verdict("a5 b5 c3", "b5 a5 c3", same_request=False).status is Status.FAILED
+
+
+def test_a_hit_without_a_score_ties_with_nothing():
+    suite = suite_of([Query("q", "q", judgments={"a": 1})], "drop RR <= 0", depth=4)
+    first, second = (Run({"q": Ranking(tuple(map(Hit, order)))}, Engine("fake"), "current") for order in ("ab", "ba"))
+    reference = Reference(first, score_run(suite, first), 4, "2026-05-01", True)
+    [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
+    assert verdict.status is Status.FAILED

@@ -1,0 +1,91 @@
+"""What an index is: fingerprints that another name or another build does not change, and what could not be read."""
+
+import json
+
+import pytest
+
+from harness.errors import EngineUnreachable
+from harness.model import IndexFacts
+from harness.search.connection import Answer
+from harness.search.facts import NOTHING_KNOWN, read_facts
+
+MAPPING = {"properties": {"title": {"type": "text"}}}
+SETTINGS = {"number_of_shards": "1", "uuid": "u1", "creation_date": "17", "version": {"created": "9"}}
+
+
+def index_of(name="products", mapping=MAPPING, settings=SETTINGS, count=3):
+    return {
+        f"/{name}/_mapping": {name: {"mappings": mapping}},
+        f"/{name}/_settings": {name: {"settings": {"index": {**settings, "provided_name": name}}}},
+        f"/{name}/_count": {"count": count},
+    }
+
+
+class Fake:
+    """Answers paths with content, or with a status where it is a number."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def perform(self, method, path, **_):
+        assert method == "GET"
+        found = self.answers[path]
+        if isinstance(found, Exception):
+            raise found
+        if isinstance(found, int):
+            return Answer(found, b'{"error": {"type": "security_exception", "reason": "no"}}')
+        return Answer(200, found if isinstance(found, bytes) else json.dumps(found).encode())
+
+
+def facts(name="products", **changes):
+    return read_facts(Fake(index_of(name, **changes)), name)
+
+
+def test_the_facts_of_an_index():
+    found = facts()
+    assert (found.documents, found.missing) == (3, ())
+    assert found.mapping != found.settings
+
+
+def test_the_same_index_under_another_name_and_built_anew_has_the_same_fingerprints():
+    anew = {**SETTINGS, "uuid": "u2", "creation_date": "18"}
+    assert facts("products-2", settings=anew, mapping={**MAPPING, "_meta": {"built": "today"}}) == facts()
+
+
+@pytest.mark.parametrize(
+    ("changes", "changed"),
+    [
+        ({"mapping": {"properties": {}}}, "mapping"),
+        ({"settings": {**SETTINGS, "number_of_shards": "2"}}, "settings"),
+        ({"count": 4}, "documents"),
+    ],
+)
+def test_a_change_shows_in_its_own_fact(changes, changed):
+    before, after = facts(), facts(**changes)
+    for name in ("mapping", "settings", "documents"):
+        assert (getattr(before, name) != getattr(after, name)) == (name == changed)
+
+
+def test_the_indexes_of_a_pattern_count_together_whatever_their_names():
+    def both(*names):
+        mappings = {names[0]: {"mappings": MAPPING}, names[1]: {"mappings": {}}}
+        settings = {name: {"settings": {"index": SETTINGS}} for name in names}
+        answers = {"/shop-*/_mapping": mappings, "/shop-*/_settings": settings, "/shop-*/_count": {"count": 5}}
+        return read_facts(Fake(answers), "shop-*")
+
+    assert both("shop-a", "shop-b") == both("shop-z", "shop-c")
+
+
+@pytest.mark.parametrize("answer", [403, 404, 500, b"<html>", b"[]", {}, EngineUnreachable("gone")])
+def test_what_is_refused_or_no_answer_is_named_and_the_rest_is_read(answer):
+    found = read_facts(Fake({**index_of(), "/products/_settings": answer}), "products")
+    assert (found.settings, found.missing, found.documents) == (None, ("settings",), 3)
+    assert found.mapping == facts().mapping
+
+
+def test_a_count_that_is_no_number_is_missing():
+    assert read_facts(Fake({**index_of(), "/products/_count": {"count": "3"}}), "products").missing == ("documents",)
+
+
+def test_without_an_index_nothing_is_known():
+    assert read_facts(Fake({}), None) == NOTHING_KNOWN == IndexFacts(missing=("mapping", "settings", "documents"))
