@@ -10,6 +10,7 @@ from harness.errors import SuiteError, UsageError
 from harness.model import HttpRequest, Json, Query, RequestTemplate, SearchRequest, Suite
 from harness.spelling import did_you_mean
 from harness.suites.placeholders import fill, fill_text
+from harness.suites.window import window_problem
 
 
 def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ...]:
@@ -52,12 +53,20 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
         if template.http is not None:
             http = _fill_http(template.http, values)
             return SearchRequest(query.id, None, http.json, http)
-        body = fill(template.body, values)
+        body = _fill_body(template.body, values, suite.depth)
     except UsageError as error:
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
     return SearchRequest(query.id, template.index or suite.target.index, {"size": suite.depth, **body})
+
+
+def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
+    body = fill(template, values)
+    sentence = window_problem(template, body, depth)
+    if sentence:
+        raise UsageError(sentence)
+    return body
 
 
 def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:

@@ -12,6 +12,7 @@ from harness.suites.problems import Problems
 from harness.suites.reading import Reading
 from harness.suites.scalars import resolve
 from harness.suites.shape import HttpShape, RequestShape
+from harness.suites.window import BEGINS_LATER, SKIPPING, skips_hits
 
 DEFAULT_NAME = "request"
 """What the only request of a suite is called."""
@@ -46,7 +47,7 @@ def size_of(template: RequestTemplate) -> int | None:
 
 def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
     if not isinstance(entry, RequestShape):
-        _check_size(node, problems)
+        _check_window(node, problems)
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
         found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
@@ -56,18 +57,30 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
             problems.at(entry.index.mark, "an HTTP service has no index; put it into the path or the params")
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
-        _check_size(node.child("body"), problems)
+        _check_window(node.child("body"), problems)
     return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark)
 
 
-def _check_size(body: Node | None, problems: Problems) -> None:
-    """A size that is written out is a whole number; one that is a placeholder is known only when it is filled."""
-    size = body.child("size") if isinstance(body, MappingNode) else None
-    if size is None or (isinstance(size, Written) and (size.unset or list(placeholders_in(size)))):
+def _check_window(body: Node | None, problems: Problems) -> None:
+    """What is written out is checked here; what is a placeholder is known only when it is filled."""
+    if not isinstance(body, MappingNode):
         return
-    value = resolve(size) if isinstance(size, Written) and (size.plain or size.whole) else None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        problems.at(size.mark, "expected the number of hits as size: a whole number of at least 1")
+    size = _written_out(body, "size")
+    if size is not None:
+        value = resolve(size) if isinstance(size, Written) and (size.plain or size.whole) else None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            problems.at(size.mark, "expected the number of hits as size: a whole number of at least 1")
+    for key in SKIPPING:
+        start = _written_out(body, key)
+        if start is not None and skips_hits(key, resolve(start) if isinstance(start, Written) else True):
+            problems.at(start.mark, BEGINS_LATER.format(key=key))
+
+
+def _written_out(body: MappingNode, key: str) -> Node | None:
+    """The value under *key*, None where there is none or it is not known yet."""
+    value: Node | None = body.child(key)
+    unknown = isinstance(value, Written) and (value.unset or list(placeholders_in(value)))
+    return None if unknown else value
 
 
 def _http(shape: HttpShape, problems: Problems) -> HttpRequest:

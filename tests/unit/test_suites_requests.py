@@ -78,6 +78,27 @@ def test_depth_is_a_placeholder():
     }
 
 
+@pytest.mark.parametrize(
+    ("body", "value", "sentence"),
+    [
+        ({"size": "{{n}}"}, 9, "the size becomes 9, and the suite looks at 10 hits: write {{depth}}, or set 'depth'"),
+        ({"size": "{{n}}"}, True, "the size becomes True, expected a whole number"),
+        ({"size": "{{n}}"}, "20", "the size becomes '20', expected a whole number"),
+        ({"from": "{{n}}"}, 10, "a ranking begins at its first hit; leave `from` out, which turns to a later page"),
+        ({"from": "{{n}}"}, "10", "a ranking begins at its first hit; leave `from` out"),
+        ({"search_after": "{{n}}"}, [7], "a ranking begins at its first hit; leave `search_after` out"),
+    ],
+)
+def test_a_value_cannot_make_the_ranking_shorter_or_begin_later(body, value, sentence):
+    with pytest.raises(SuiteError) as caught:
+        body_of(body, n=value)
+    assert f"the request 'current' cannot be filled for query 'q1': {sentence}" in str(caught.value)
+
+
+def test_a_value_may_ask_for_more_hits_and_for_the_first_page():
+    assert body_of({"size": "{{n}}", "from": "{{page}}"}, n=10, page=0) == {"size": 10, "from": 0}
+
+
 def test_the_template_is_not_changed_by_filling_it():
     template = RequestTemplate("current", {"a": ["{{text}}"]})
     build_requests(suite_of(template), None)
