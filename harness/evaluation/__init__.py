@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import chain
 from math import fsum, isnan
-from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore, UsageError
 from harness.measures import deepest_cutoff, definition_of, score_query
 from harness.measures.profiles import by_score, rules_of
 from harness.model import Gain, Measure, Profile
-
-if TYPE_CHECKING:
-    from harness.metrics.batch import Batch
 
 __all__ = ["Evaluation", "evaluate", "is_batched"]
 
@@ -29,6 +26,9 @@ Scores = Mapping[str, Sequence[float | None]]
 
 WORTH_NUMPY = 5_000
 """Hits from which on the import of numpy pays."""
+
+QUERIES_AT_ONCE = 20_000
+"""Queries of one batch, so that what is held beside the input stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,11 @@ def _columns(
     batched = [measure for measure in measures if is_batched(measure, profile)]
     if not batched or not _pays(rankings):
         return [_one_by_one(rankings, judgments, measure, gain, profile) for measure in measures]
-    from harness.metrics.lookup import look_up
-
-    batch = look_up(rankings, judgments, depth=_depth(batched), unique=unique)
+    starts = range(0, len(rankings), QUERIES_AT_ONCE)
+    some = [slice(start, start + QUERIES_AT_ONCE) for start in starts]
+    parts = [_at_once(rankings[part], judgments[part], batched, gain, profile, unique=unique) for part in some]
     return [
-        _at_once(batch, measure, gain, profile)
+        list(chain.from_iterable(part[measure] for part in parts))
         if measure in batched
         else _one_by_one(rankings, judgments, measure, gain, profile)
         for measure in measures
@@ -161,11 +161,21 @@ def _pays(rankings: Sequence[Sequence[str]]) -> bool:
     return sum(map(len, rankings)) >= WORTH_NUMPY and find_spec("numpy") is not None
 
 
-def _at_once(batch: Batch, measure: Measure, gain: Gain | None, profile: Profile) -> list[float | None]:
+def _at_once(
+    rankings: Sequence[Sequence[str]],
+    judgments: Sequence[Mapping[str, float]],
+    measures: Sequence[Measure],
+    gain: Gain | None,
+    profile: Profile,
+    *,
+    unique: bool,
+) -> dict[Measure, list[float | None]]:
     from harness.measures.batched import score_batch
+    from harness.metrics.lookup import look_up
 
-    values = score_batch(batch, measure, gain, profile).tolist()
-    return [None if isnan(value) else value for value in values]
+    batch = look_up(rankings, judgments, depth=_depth(measures), unique=unique)
+    columns = {measure: score_batch(batch, measure, gain, profile).tolist() for measure in measures}
+    return {measure: [None if isnan(value) else value for value in column] for measure, column in columns.items()}
 
 
 def _one_by_one(

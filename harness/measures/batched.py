@@ -18,10 +18,13 @@ from harness.measures.profiles import rules_of
 from harness.measures.settings import settings_of
 from harness.metrics import batch_metrics as metrics
 from harness.metrics.batch import Batch, Floats
-from harness.metrics.cumulative import ROUNDING
+from harness.metrics.batch_ideal import has_ideal, ideal_dcg
 from harness.model import Gain, Measure, Profile
 
 __all__ = ["BATCHED", "score_batch"]
+
+ROUNDING = 1e-13
+"""How far from 1 the ratio of two equal sums may be, which were added in different orders."""
 
 BatchFormula: TypeAlias = Callable[[Batch, Settings], Floats]
 
@@ -44,10 +47,9 @@ def score_batch(
 def _defined(definition: Definition, batch: Batch, settings: Settings) -> NDArray[np.bool_]:
     if definition.needs is Needs.RELEVANT:
         return batch.total(settings.level) > 0
-    defined = np.full(batch.queries, definition.needs is Needs.NOTHING)
     if definition.needs is Needs.GAIN:
-        defined[batch.ideal(settings.gain)[0]] = True
-    return defined
+        return has_ideal(batch, settings.gain)
+    return np.ones(batch.queries, bool)
 
 
 def _missing(settings: Settings) -> float:
@@ -67,9 +69,9 @@ def _dcg(batch: Batch, settings: Settings) -> Floats:
 def _ndcg(batch: Batch, settings: Settings) -> Floats:
     log, discount = settings.number("log"), settings.word("discount")
     end = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}[settings.word("ideal")]
-    ideal = metrics.ideal_dcg(batch, settings.gain, end, log=log, discount=discount)
+    ideal = ideal_dcg(batch, settings.gain, end, log=log, discount=discount)
     share = metrics.ratio(_dcg(batch, settings), ideal)
-    return np.where((share > 1.0) & (share < 1.0 + ROUNDING), 1.0, share)
+    return np.where(np.abs(share - 1.0) < ROUNDING, 1.0, share)  # sums in another order than for one query
 
 
 def _precision(batch: Batch, settings: Settings) -> Floats:

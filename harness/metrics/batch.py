@@ -83,12 +83,12 @@ class Batch:
             enough = at_least(self.grade, level)
             return Positions(self.query[enough], self.rank[enough])
 
-        found: Positions = self._once(("relevant", level), find)
+        found: Positions = self.once(("relevant", level), find)
         return found.down_to(cutoff)
 
     def total(self, level: float) -> Floats:
         """How many judged documents of each query have at least the grade *level*."""
-        total: Floats = self._once(
+        total: Floats = self.once(
             ("total", level), lambda: self.per_query(self.judged_query[at_least(self.judged_grade, level)])
         )
         return total
@@ -96,11 +96,6 @@ class Batch:
     def hits(self, cutoff: int | None) -> Numbers:
         """How many hits each query has, down to *cutoff*."""
         return self.returned if cutoff is None else np.minimum(self.returned, cutoff)
-
-    def ideal(self, gain: Gain) -> tuple[Numbers, Numbers, Floats]:
-        """Query, rank and gain of each document of the ideal rankings: the positive gains, best first."""
-        ideal: tuple[Numbers, Numbers, Floats] = self._once(("ideal", gain), lambda: self._ideal(gain))
-        return ideal
 
     def condensed(self) -> Batch:
         """The same without the unjudged hits, so that those below move up."""
@@ -110,24 +105,14 @@ class Batch:
             order = ranks_grouped(self.query, counts)
             return Batch(counts, self.query, order, self.grade, self.judged_query, self.judged_grade)
 
-        condensed: Batch = self._once("condensed", condense)
+        condensed: Batch = self.once("condensed", condense)
         return condensed
 
-    def _once(self, key: object, compute: Callable[[], Any]) -> Any:
+    def once(self, key: object, compute: Callable[[], Any]) -> Any:
+        """What *compute* gives, computed once for each *key*."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
-
-    def _ideal(self, gain: Gain) -> tuple[Numbers, Numbers, Floats]:
-        worths, codes = _worths(gain, self.judged_grade)
-        best_first = np.argsort(-worths, kind="stable")
-        place = np.empty_like(best_first)
-        place[best_first] = np.arange(len(worths))
-        positive = (worths > 0)[codes]
-        size = max(1, len(worths))
-        keys = _sorted(self.judged_query[positive] * size + place[codes[positive]], self.queries * size)
-        query = keys // size
-        return query, ranks_grouped(query, np.bincount(query, minlength=self.queries)), worths[best_first][keys % size]
 
 
 def at_least(grades: Numbers, level: float) -> NDArray[np.bool_]:
@@ -143,7 +128,7 @@ def gains_of_array(gain: Gain, grades: Numbers) -> Floats:
     Raises:
         MeasureError: the map does not hold a grade.
     """
-    worths, codes = _worths(gain, grades)
+    worths, codes = worths_of(gain, grades)
     return worths[codes]
 
 
@@ -161,7 +146,7 @@ def ranks_grouped(query: Numbers, counts: Numbers) -> Numbers:
     return order
 
 
-def _worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
+def worths_of(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
     """The distinct gains, and for each grade which of them; there are few grades and many documents."""
     levels, codes = distinct(grades)
     worth = gain_function(gain)
@@ -174,17 +159,10 @@ def _worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
 
 def distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
     """The grades in use, in order, and for each document which of them."""
-    if grades.dtype.kind != "i" or not len(grades) or int(grades.max()) - int(grades.min()) > 4096:
+    if grades.dtype.kind not in "iu" or not len(grades) or int(grades.max()) - int(grades.min()) > 4096:
         levels, codes = np.unique(grades, return_inverse=True)
         return levels, codes
     least = int(grades.min())  # a scale of whole numbers: count, do not sort
     shifted = grades.astype(np.int64) - least
     used = np.bincount(shifted) > 0
     return np.flatnonzero(used) + least, (np.cumsum(used) - 1)[shifted]
-
-
-def _sorted(keys: Numbers, size: int) -> Numbers:
-    """*keys*, which are below *size*, in order: counted where that takes less room than they do, else sorted."""
-    if size <= 4 * len(keys):
-        return np.repeat(np.arange(size), np.bincount(keys, minlength=size))
-    return np.sort(keys)

@@ -7,7 +7,6 @@ A query for which the metric is undefined has any value here; who calls knows wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
 
@@ -24,7 +23,6 @@ __all__ = [
     "dcg",
     "err",
     "f_measure",
-    "ideal_dcg",
     "inferred_ap",
     "judged",
     "precision",
@@ -37,9 +35,6 @@ __all__ = [
     "relevant_returned",
     "success",
 ]
-
-Cutoffs: TypeAlias = int | Numbers | None
-"""One cutoff for all queries, one each, or none."""
 
 
 def cg(batch: Batch, gain: Gain, cutoff: int | None, missing: float = 0.0) -> Floats:
@@ -61,31 +56,14 @@ def dcg(
     missing: float = 0.0,
 ) -> Floats:
     """Discounted cumulative gain; each rank down to *cutoff* that has no hit gains *missing*."""
-    gains = gains_of_array(gain, batch.grade)
-    total = _discounted(batch, (batch.query, batch.rank, gains), cutoff, log, discount)
+    inside = slice(None) if cutoff is None else batch.rank <= cutoff
+    rank, gains = batch.rank[inside], gains_of_array(gain, batch.grade)[inside]
+    by_rank = np.array((1.0, *divisors(discount, log, int(rank.max(initial=0)))))
+    total = batch.per_query(batch.query[inside], gains / by_rank[rank])
     if missing and cutoff is not None:
         weights = np.cumsum([0.0, *(1.0 / divisor for divisor in divisors(discount, log, cutoff))])
         total += missing * (weights[cutoff] - weights[batch.hits(cutoff)])
     return total
-
-
-def ideal_dcg(
-    batch: Batch, gain: Gain, cutoff: Cutoffs, *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
-) -> Floats:
-    """The DCG of the ideal rankings: the best of all judged documents, only those of positive gain."""
-    return _discounted(batch, batch.ideal(gain), cutoff, log, discount)
-
-
-def _discounted(
-    batch: Batch, entries: tuple[Numbers, Numbers, Floats], cutoff: Cutoffs, log: float, discount: Discount
-) -> Floats:
-    query, rank, gains = entries
-    if cutoff is not None:
-        inside = rank <= (cutoff if isinstance(cutoff, int) else cutoff[query])
-        query, rank, gains = query[inside], rank[inside], gains[inside]
-    depth = int(rank.max()) if len(rank) else 0
-    by_rank = np.array((1.0, *divisors(discount, log, depth)))
-    return batch.per_query(query, gains / by_rank[rank])
 
 
 def precision(batch: Batch, level: float, cutoff: int | None, ranks: Numbers | int | None) -> Floats:
