@@ -7,14 +7,24 @@ from dataclasses import asdict
 
 from harness.fingerprints import fingerprint
 from harness.gate.sentences import count, listed
-from harness.model import Baseline, IndexFacts, Query, RequestTemplate, Run, Suite
+from harness.masking import Masker
+from harness.model import Baseline, IndexFacts, Query, Run, Suite
 
 __all__ = ["changed_judgments", "changes_since", "judgments_fingerprint", "request_fingerprint"]
 
 
-def request_fingerprint(template: RequestTemplate) -> str:
-    """Changes when the body, the index or the HTTP request of *template* does."""
-    return fingerprint([template.body, template.index, asdict(template.http) if template.http else None])
+def request_fingerprint(suite: Suite, request: str) -> str | None:
+    """
+    Changes when the body, the index or the HTTP request does; None where the suite has no such request.
+
+    A value that came from the environment stands as its variable, for it may be a secret, or differ from one machine to
+    another.
+    """
+    template = suite.requests.get(request)
+    if template is None:
+        return None
+    facts = [template.body, template.index, asdict(template.http) if template.http else None]
+    return fingerprint(Masker(suite.variables).mask_json(facts))
 
 
 def judgments_fingerprint(query: Query) -> str:
@@ -45,8 +55,7 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]
 
 
 def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
-    template = suite.requests.get(request)
-    if template is not None and request_fingerprint(template) != baseline.template:
+    if request_fingerprint(suite, request) != baseline.template:
         yield "the request changed"
     judged = changed_judgments(baseline, suite)
     if judged:

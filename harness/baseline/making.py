@@ -9,6 +9,7 @@ from harness.baseline.changes import judgments_fingerprint, request_fingerprint
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.sentences import count, listed
 from harness.gate.ties import band_of, leaves_ties
+from harness.masking import Masker
 from harness.model import (
     Baseline,
     BaselineFile,
@@ -26,7 +27,7 @@ from harness.model import (
 )
 from harness.scoring import measures_of, outcome_of
 
-__all__ = ["as_run", "make_baseline", "with_entry"]
+__all__ = ["as_run", "make_baseline", "refuse_unanswered", "with_entry"]
 
 
 def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: str, harness: str) -> Baseline:
@@ -44,17 +45,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         UnansweredBaseline: A query that was not skipped has no ranking.
         BaselineError: No query ran.
     """
-    unanswered = [
-        query.id
-        for query in suite.queries
-        if not isinstance(run.responses.get(query.id), Ranking)
-        and (query.id in run.responses or outcome_of(query, None)[0] is not Outcome.SKIPPED)
-    ]
-    if unanswered:
-        raise UnansweredBaseline(
-            f"{suite.path}: no baseline is saved from a run with errors: {count(len(unanswered), 'query')} had no "
-            f"answer ({listed(unanswered)})"
-        )
+    refuse_unanswered(suite, run, "no baseline is saved from a run with errors")
     if not run.responses:
         raise BaselineError(f"{suite.path}: no baseline is saved from a run of no query")
     values = {(score.query, score.measure): score.value for score in scores}
@@ -66,7 +57,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         gain=str(suite.gain),
         profile=suite.profile,
         depth=suite.depth,
-        template=request_fingerprint(suite.requests[run.request]),
+        template=request_fingerprint(suite, run.request) or "",
         index=run.facts or IndexFacts(missing=("mapping", "settings", "documents")),
         queries={
             query.id: _keep(suite, query, ranking, values, has_ties=has_ties)
@@ -74,6 +65,26 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
             if isinstance(ranking := run.responses.get(query.id), Ranking)
         },
     )
+
+
+def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
+    """
+    Refuse a run with queries that have no ranking and were not skipped; *what* says what is not done with it.
+
+    Raises:
+        UnansweredBaseline: Names them, and why the first has no answer.
+    """
+    unanswered = [
+        query
+        for query in suite.queries
+        if not isinstance(run.responses.get(query.id), Ranking)
+        and (query.id in run.responses or outcome_of(query, None)[0] is not Outcome.SKIPPED)
+    ]
+    if unanswered:
+        names = listed([query.id for query in unanswered])
+        reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))[1]
+        sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
+        raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
 
 
 def _keep(

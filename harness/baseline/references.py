@@ -62,13 +62,12 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
 def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
     """*baseline* scored by the judgments, the gain, the profile and the measures of today."""
     kept = as_run(baseline, run.request, depth=suite.depth)
-    template = suite.requests.get(run.request)
     return Reference(
         run=kept,
         scores=score_run(suite, kept),
         depth=baseline.depth,
         created=baseline.created,
-        same_request=template is not None and request_fingerprint(template) == baseline.template,
+        same_request=request_fingerprint(suite, run.request) == baseline.template,
         changes=changes_since(baseline, suite, run),
     )
 

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.engine_options import engine_options, run_options
 from harness.cli.exits import silence_stdout
 from harness.cli.outputs import Output, OutputType, write_outputs
 from harness.cli.suite_paths import suites_argument
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @suites_argument
-@click.option("--url", metavar="URL", help="Run on this server instead of the suites' own clusters.")
-@click.option("--embedded", is_flag=True, help="Run on an OpenSearch node that is started for this run.")
-@click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19.")
-@click.option("--request", metavar="NAME", help="Send this one of the suites' named requests.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated.")
-@click.option("--allow-write", is_flag=True, help="Let suites build the index that their fixture describes.")
+@engine_options
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Compare with this file of baselines, instead of the one beside the suite.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else, on standard output.")
 @click.option(
     "--output",
@@ -38,15 +40,10 @@ if TYPE_CHECKING:
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
 def command(
     suites: Sequence[Path],
-    url: str | None,
-    embedded: bool,
-    engine_version: str | None,
-    request: str | None,
-    tags: tuple[str, ...],
-    allow_write: bool,
     as_json: bool,
     outputs: tuple[Output, ...],
     quiet: bool,
+    **asked: Any,
 ) -> int:
     """
     Run suites against an engine and report how they came out.
@@ -55,16 +52,7 @@ def command(
     the cluster that it names. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    if url and embedded:
-        raise click.UsageError("--url and --embedded name two engines; give one of them")
-    if engine_version and not embedded:
-        raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
-    from harness.pipeline import RunOptions
-
-    options = RunOptions(
-        url=url, embedded=embedded, engine_version=engine_version, request=request, tags=tags, allow_write=allow_write
-    )
-    report = _run(suites, options, quiet=quiet)
+    report = _run(suites, run_options(**asked), quiet=quiet)
     _print_report(report, as_json=as_json, quiet=quiet)
     write_outputs(report, outputs)
     for output in () if quiet else outputs:

@@ -100,6 +100,17 @@ def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
     assert (entry.queries["none"].outcome, entry.queries["none"].scores["RR@10"]) == (Outcome.UNDEFINED, None)
 
 
+def test_a_value_from_the_environment_is_neither_kept_nor_told_nor_a_change():
+    def with_index(name):
+        template = RequestTemplate("current", {"query": {"term": {"tenant": name}}})
+        return replace(suite_of(), requests={"current": template}, variables={"TENANT": name})
+
+    assert make(with_index("secret-one")).template == make(with_index("secret-two")).template
+    failing = run_of(boots=Failure(FailureKind.ERROR, "no tenant secret-one"))
+    with pytest.raises(UnansweredBaseline, match=r"no tenant \$\{TENANT\}"):
+        make(with_index("secret-one"), failing)
+
+
 @pytest.mark.parametrize("response", [Failure(FailureKind.TIMEOUT, "late"), Failure(FailureKind.NOT_RUN, "no"), None])
 def test_a_run_with_a_query_that_has_no_answer_is_no_baseline(response):
     run = run_of(boots=response)

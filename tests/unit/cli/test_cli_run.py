@@ -42,12 +42,13 @@ def pipeline(monkeypatch):
 
 def test_every_option_reaches_the_pipeline(pipeline):
     words = ["run", "a.yaml", "folder", "--url", "http://x:9200", "--request", "new", "--allow-write"]
-    words += ["--tag", "head", "--tag", "tail"]
+    words += ["--tag", "head", "--tag", "tail", "--baseline", "kept.json"]
     assert main(words) == 0
     assert list(pipeline.paths) == [Path("a.yaml"), Path("folder")]
     options = pipeline.options
     assert (options.url, options.request, options.tags) == ("http://x:9200", "new", ("head", "tail"))
     assert (options.allow_write, options.embedded, options.engine_version) == (True, False, None)
+    assert (options.baseline, options.save_baseline) == (Path("kept.json"), False)
     assert pipeline.environ is os.environ
     main(["run", "a.yaml", "--embedded", "--engine-version", "2.19"])
     assert (pipeline.options.embedded, pipeline.options.engine_version) == (True, "2.19")

@@ -1,0 +1,79 @@
+"""A run that is kept: its entry put into the suite's file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import __version__
+from harness.baseline.files import baseline_path, read_baselines, write_baselines
+from harness.baseline.making import make_baseline, with_entry
+from harness.errors import BaselineError
+from harness.model import Baseline, BaselineFile, Run, Score, Suite
+
+__all__ = ["Kept", "keep_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """
+    What a file is to hold after a run: *file* with the entry of *request*, ready to be written to *path*.
+
+    *before* is the entry that it replaces. *note* says of a file that could not be read that it is replaced whole.
+    """
+
+    path: Path
+    file: BaselineFile
+    request: str
+    before: Baseline | None = None
+    note: str = ""
+
+    @property
+    def entry(self) -> Baseline:
+        """The new entry."""
+        return self.file.requests[self.request]
+
+    def write(self) -> None:
+        """Write the file, whole or not at all; BaselineError where it cannot be written."""
+        write_baselines(self.path, self.file)
+
+
+def keep_run(
+    suite: Suite, run: Run, scores: Sequence[Score], *, created: str, partial: bool, file: Path | None = None
+) -> Kept:
+    """
+    Put a run into the baselines of its suite; nothing is written yet.
+
+    Args:
+        suite: With the queries that were selected.
+        run: Their responses.
+        scores: Of the run.
+        created: The day, as an ISO date.
+        partial: Whether only a part of the suite's queries was selected.
+        file: Where baselines stand; None takes the file beside the suite.
+
+    Raises:
+        UnansweredBaseline: A query has no ranking.
+        BaselineError: No query ran; a part of a suite cannot be put beside what is there; or *file* is that of
+            another suite.
+    """
+    entry = make_baseline(suite, run, scores, created=created, harness=__version__)
+    path = file or baseline_path(suite.path)
+    found, note = _found(path, partial=partial)
+    if found is not None and file is not None and found.suite != suite.name:
+        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    before = found.requests.get(run.request) if found else None
+    return Kept(path, with_entry(found, suite, run.request, entry, partial=partial), run.request, before, note)
+
+
+def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, str]:
+    """The file so far. One that cannot be read is replaced, but never by a part of a suite."""
+    if not path.exists():
+        return None, ""
+    try:
+        return read_baselines(path), ""
+    except BaselineError as error:
+        if partial:
+            raise BaselineError(f"{error}; save the whole suite") from None
+        return None, f"{error}; it is replaced"

@@ -1,0 +1,169 @@
+"""``harness baseline``: keep what suites returned, look at it, and see how today differs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.engine_options import engine_options, run_options
+from harness.cli.suite_paths import suites_argument
+from harness.errors import BaselineError, UsageError
+from harness.report.figures import counted_text, score_text
+from harness.report.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from harness.baseline.saving import Kept
+    from harness.pipeline import FinishedSuite, RunOptions
+
+file_option = click.option(
+    "--baseline",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file of baselines, instead of the one beside the suite.",
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+
+
+@click.group("baseline")
+def command() -> None:
+    """
+    Keep what suites returned, for thresholds on a drop to compare with.
+
+    A baseline is one JSON file beside its suite, to be committed with it.
+    """
+
+
+@command.command("save")
+@suites_argument
+@engine_options
+@file_option
+@quiet_option
+def save(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
+    """
+    Run suites and keep what they return.
+
+    Other requests' baselines stay as they are, and with --tag other queries' too. Where a query of any suite has no
+    answer, nothing is written.
+    """
+    from harness.baseline.saving import keep_run
+
+    options = run_options(**asked, baseline=file, save_baseline=True, locate=False)
+    created = options.day().isoformat()
+    kept = [
+        keep_run(one.suite, one.run, one.scores, created=created, partial=bool(options.tags), file=file)
+        for one in _finished(suites, options, quiet=quiet)
+    ]
+    for each in kept:
+        each.write()
+        click.echo("\n".join(_saved(each)))
+
+
+@command.command("show")
+@suites_argument
+@file_option
+def show(suites: Sequence[Path], file: Path | None) -> None:
+    """Print what baselines hold: when and from what they were made, and the mean of each measure."""
+    from harness.baseline.files import baseline_path, read_baselines, remedy_for
+    from harness.cli.console import show as print_all
+    from harness.pipeline import collect_suites
+    from harness.report.baseline_text import entry_renderables
+
+    paths = collect_suites(suites)
+    _check_one(file, len(paths))
+    problems = []
+    for suite in paths:
+        path = file or baseline_path(suite)
+        try:
+            found = read_baselines(path)
+        except BaselineError as error:
+            problems.append(f"{error}; {remedy_for(suite)}")
+            continue
+        click.echo(printable(f"{found.suite}  {path.as_posix()}"))
+        for request in sorted(found.requests):
+            print_all(entry_renderables(request, found.requests[request]))
+    if problems:
+        raise BaselineError("\n".join(problems))
+
+
+@command.command("diff")
+@suites_argument
+@engine_options
+@file_option
+@quiet_option
+def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
+    """
+    Run suites and print how they differ from their baselines.
+
+    Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
+    """
+    from harness.cli.console import show as print_all
+
+    options = run_options(**asked, baseline=file, save_baseline=True, locate=False)
+    for one in _finished(suites, options, quiet=quiet):
+        print_all(_difference(one, options))
+
+
+def _finished(suites: Sequence[Path], options: RunOptions, *, quiet: bool) -> list[FinishedSuite]:
+    from harness.cli.progress import run_progress
+    from harness.pipeline import connections_for, run_with
+
+    with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
+        return run_with(connections, suites, options, environ=os.environ, progress=progress)
+
+
+def _saved(kept: Kept) -> Iterator[str]:
+    """What was saved, and how its means differ from what was kept before."""
+    from harness.report.baseline_text import means_of
+
+    entry = kept.entry
+    yield printable(f"{kept.path.as_posix()}: request {kept.request}, {counted_text(len(entry.queries), 'query')}")
+    if kept.note:
+        yield printable(f"  {kept.note}")
+    before = means_of(kept.before) if kept.before else {}
+    for measure, (value, _) in means_of(entry).items():
+        was = f", was {score_text(before[measure][0])}" if measure in before else ""
+        yield f"  {measure} {score_text(value)}{was}"
+    if entry.index.missing:
+        yield f"  not read of the index: {', '.join(entry.index.missing)}"
+
+
+def _difference(finished: FinishedSuite, options: RunOptions) -> Iterator[RenderableType]:
+    """
+    One suite beside its baseline.
+
+    Raises:
+        BaselineError: There is none.
+        UnansweredBaseline: A query has no answer.
+    """
+    from rich.text import Text
+
+    from harness.baseline.differences import difference
+    from harness.baseline.making import refuse_unanswered
+    from harness.baseline.references import read_entry, reference_to
+    from harness.gate.sentences import listed
+    from harness.report.baseline_text import difference_renderables
+
+    suite, run = finished.suite, finished.run
+    refuse_unanswered(suite, run, "nothing is compared with a run with errors")
+    entry = read_entry(suite, run.request, options.baseline)
+    reference = reference_to(entry, suite, run)
+    found = difference(suite, run, finished.scores, entry, reference, options.day())
+    yield Text.assemble((printable(suite.name), "bold"), f"  request {printable(run.request)}, against {entry.created}")
+    sides = (("new in the suite", found.added), ("no longer in the suite", () if options.tags else found.removed))
+    lines = [*found.changes, *(f"{what}: {listed(names)}" for what, names in sides if names), *found.refusals]
+    for line in lines:
+        yield Text(f"  {printable(line)}")
+    yield Text()
+    yield from difference_renderables(found.pairs)
+
+
+def _check_one(file: Path | None, suites: int) -> None:
+    if file is not None and suites > 1:
+        raise UsageError(f"{file} is the baseline of one suite, and {suites} suites were given")

@@ -1,0 +1,49 @@
+"""The options that say where suites run and which part of them, the same for every command that runs some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from harness.pipeline import RunOptions
+
+__all__ = ["engine_options", "run_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--url", metavar="URL", help="Run on this server instead of the suites' own clusters."),
+    click.option("--embedded", is_flag=True, help="Run on an OpenSearch node that is started for this run."),
+    click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19."),
+    click.option("--request", metavar="NAME", help="Send this one of the suites' named requests."),
+    click.option(
+        "--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated."
+    ),
+    click.option("--allow-write", is_flag=True, help="Let suites build the index that their fixture describes."),
+)
+
+
+def engine_options(command: Command) -> Command:
+    """Give *command* the options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def run_options(*, url: str | None, embedded: bool, engine_version: str | None, **others: Any) -> RunOptions:
+    """
+    What was asked for, as the pipeline takes it.
+
+    Raises:
+        click.UsageError: The options contradict each other.
+    """
+    if url and embedded:
+        raise click.UsageError("--url and --embedded name two engines; give one of them")
+    if engine_version and not embedded:
+        raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
+    from harness.pipeline import RunOptions
+
+    return RunOptions(url=url, embedded=embedded, engine_version=engine_version, **others)

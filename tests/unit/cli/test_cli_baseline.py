@@ -1,0 +1,177 @@
+"""``harness baseline``: from suites in files over a search that needs no server to the files that are written."""
+
+import pytest
+
+import harness.search
+from harness.baseline.files import read_baselines
+from harness.cli import main
+from harness.model import Failure, FailureKind, Hit, IndexFacts, Ranking
+from harness.search.testing import FakeSearch
+
+SUITE = """\
+suite: {name}
+target: {{index: products}}
+requests:
+  current: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
+  candidate: {{query: {{match_phrase: {{title: "{{{{text}}}}"}}}}}}
+measures: ["RR@3"]
+thresholds: ["drop RR@3 <= 0.1"]
+queries:
+  - {{id: q, text: one, tags: [head], judgments: {{a: 1}}}}
+  - {{id: r, text: two, tags: [tail], judgments: {{b: 1}}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE.format(name="shop"))
+    return tmp_path
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """What answers; its rankings may be changed between two commands."""
+
+    class Changing(FakeSearch):
+        def now(self, **rankings):
+            self._rankings.update(rankings)
+
+    fake = Changing({"q": ["a"], "r": ["x", "b"]})
+    fake.facts = IndexFacts("m", None, 3, ("settings",))
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: fake)
+    return fake
+
+
+def harness_baseline(*words):
+    return main(["baseline", *words])
+
+
+def kept(folder, name="shop"):
+    return read_baselines(folder / f"{name}.baseline.json").requests
+
+
+def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    assert capsys.readouterr().out == (
+        "shop.baseline.json: request current, 2 queries\n  RR@3 0.7500\n  not read of the index: settings\n"
+    )
+    assert set(kept(folder)["current"].queries) == {"q", "r"}
+    assert kept(folder)["current"].index == engine.facts
+    engine.now(r=["b"])
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    assert "RR@3 1.0000, was 0.7500" in capsys.readouterr().out
+
+
+def test_what_was_saved_is_what_a_run_is_held_against(folder, engine, capsys):
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 1
+    assert "`harness baseline save shop.relevance.yaml` saves one" in capsys.readouterr().out.replace("\n", " ")
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 0
+    engine.now(q=["x", "y", "a"])
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 1
+    assert "fell most: q 1.0000 -> 0.3333" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_another_request_and_other_queries_stay(folder, engine):
+    harness_baseline("save", "shop.relevance.yaml")
+    first = kept(folder)["current"]
+    engine.now(q=["x", "a"], r=["b"])
+    assert harness_baseline("save", "shop.relevance.yaml", "--request", "candidate") == 0
+    assert kept(folder)["current"] == first
+    assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 0
+    now = kept(folder)["current"].queries
+    assert (now["r"], now["q"].scores) == (first.queries["r"], {"RR@3": 0.5})
+
+
+def test_with_an_error_in_any_suite_nothing_is_written(folder, engine, capsys):
+    (folder / "store.relevance.yaml").write_text(SUITE.format(name="store").replace("id: q", "id: s"))
+    engine.now(s=Failure(FailureKind.ERROR, "no such field", 400))
+    assert harness_baseline("save", ".") == 3
+    assert "1 query had no answer (s): engine error (400): no such field" in capsys.readouterr().err
+    assert not list(folder.glob("*.json"))
+
+
+def test_a_file_of_another_version_is_replaced_by_a_whole_suite_and_not_by_a_part(folder, engine, capsys):
+    path = folder / "shop.baseline.json"
+    path.write_text('{"schema": 99}')
+    assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 1
+    assert "has schema version 99, expected 1" in capsys.readouterr().err
+    assert path.read_text() == '{"schema": 99}'
+    assert harness_baseline("save", "shop.relevance.yaml") == 0
+    assert "it is replaced" in capsys.readouterr().out
+    assert set(kept(folder)) == {"current"}
+
+
+def test_a_file_of_another_suite_is_not_written_over(folder, engine, capsys):
+    (folder / "store.relevance.yaml").write_text(SUITE.format(name="store"))
+    harness_baseline("save", "store.relevance.yaml")
+    assert harness_baseline("save", "shop.relevance.yaml", "--baseline", "store.baseline.json") == 1
+    assert "holds the baseline of the suite 'store', not of 'shop'" in capsys.readouterr().err
+    assert harness_baseline("save", ".", "--baseline", "store.baseline.json") == 2
+
+
+def test_a_suite_that_was_renamed_keeps_its_other_requests(folder, engine):
+    harness_baseline("save", "shop.relevance.yaml", "--request", "candidate")
+    (folder / "shop.relevance.yaml").write_text(SUITE.format(name="store"))
+    assert harness_baseline("save", "shop.relevance.yaml") == 0
+    assert set(kept(folder)) == {"current", "candidate"}
+
+
+def test_show_prints_every_request_and_the_queries_that_ties_move(folder, engine, capsys):
+    engine.now(q=Ranking((Hit("x", 2.0), Hit("a", 2.0))))
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    harness_baseline("save", "shop.relevance.yaml", "-q", "--request", "candidate")
+    capsys.readouterr()
+    assert harness_baseline("show", "shop.relevance.yaml") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("shop  shop.baseline.json\n")
+    assert "request candidate" in text
+    assert "index    3 documents; not read: settings" in text
+    assert ["RR@3", "0.5000", "2", "q"] in [line.split() for line in text.splitlines()]
+
+
+def test_show_says_which_suites_have_none(folder, engine, capsys):
+    (folder / "store.relevance.yaml").write_text(SUITE.format(name="store"))
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    assert harness_baseline("show", ".") == 1
+    printed = capsys.readouterr()
+    assert "shop  shop.baseline.json" in printed.out
+    assert "there is no baseline: store.baseline.json is not there; `harness baseline save" in printed.err
+
+
+def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    before = (folder / "shop.baseline.json").read_bytes()
+    engine.now(q=["x", "y", "a"])
+    engine.facts = IndexFacts("m", None, 4, ("settings",))
+    capsys.readouterr()
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
+    text = capsys.readouterr().out
+    assert "the index changed: it had 3 documents and has 4" in text
+    assert ["RR@3", "0.7500", "0.4167", "-0.3333", "0/1/1", "0", "2"] in [line.split() for line in text.splitlines()]
+    assert "RR@3: moved most: q 1.0000 → 0.3333" in text
+    assert (folder / "shop.baseline.json").read_bytes() == before
+
+
+def test_diff_names_queries_that_only_one_side_has(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    suite = SUITE.format(name="shop").replace("id: r,", "id: s,")
+    (folder / "shop.relevance.yaml").write_text(suite)
+    engine.now(s=["b"])
+    capsys.readouterr()
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
+    text = capsys.readouterr().out
+    assert "new in the suite: s\n" in text
+    assert "no longer in the suite: r\n" in text
+
+
+@pytest.mark.parametrize(
+    ("ranking", "status", "sentence"),
+    [(["a"], 1, "there is no baseline"), (Failure(FailureKind.TIMEOUT, "late"), 3, "nothing is compared")],
+)
+def test_diff_without_a_baseline_or_an_answer_ends_as_such(folder, engine, capsys, ranking, status, sentence):
+    engine.now(q=ranking)
+    assert harness_baseline("diff", "shop.relevance.yaml") == status
+    assert sentence in capsys.readouterr().err
