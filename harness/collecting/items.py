@@ -63,7 +63,7 @@ class SuiteFile(pytest.File):
         if self._indexed is None:
             from harness.collecting.outcomes import IndexedReport
 
-            self._indexed = IndexedReport(self.relevance.report_on(self.path))
+            self._indexed = IndexedReport(self.relevance.report_on(self.path), self.relevance.lone_queries(self.path))
         return self._indexed
 
     def collect(self) -> Iterator[SuiteItem]:
@@ -120,13 +120,11 @@ class SuiteItem(pytest.Item):
 
         Comes before pytest looks at marks, so that a skip and an expected failure are marks like any other.
         """
-        from harness.collecting.outcomes import settle
         from harness.model import Status
 
         if self.planned.skip is not None:
             return
-        report = self._report()
-        settled = self._settlement = settle(self.planned, report)
+        settled = self._settlement = self._settled()
         self.user_properties.extend(settled.properties)
         reason = _reason(settled.waiver) if settled.waiver else settled.reason
         if settled.status is Status.ERROR:
@@ -161,10 +159,12 @@ class SuiteItem(pytest.Item):
         line = self.planned.mark.line
         return self.path, line - 1 if line else None, self.planned.headline
 
-    def _report(self) -> IndexedReport:
+    def _settled(self) -> Settlement:
+        from harness.collecting.outcomes import settle
+
         assert isinstance(self.parent, SuiteFile)
         try:
-            return self.parent.report()
+            return settle(self.planned, self.parent.report())
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.

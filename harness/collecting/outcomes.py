@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.collecting.alone import LoneQueries
 from harness.collecting.plan import PlannedItem
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 
@@ -46,10 +47,11 @@ class Settlement:
 
 
 class IndexedReport:
-    """A suite's report, in which thousands of items look themselves up."""
+    """A suite's report, in which thousands of items look themselves up; *lone* judges what it does not tell."""
 
-    def __init__(self, report: SuiteReport) -> None:
+    def __init__(self, report: SuiteReport, lone: LoneQueries) -> None:
         self.suite = report
+        self.lone = lone
         self.queries = {query.id: query for query in report.queries}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self._blamed: dict[str, frozenset[str]] = {}
@@ -62,7 +64,12 @@ class IndexedReport:
 
 
 def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
-    """Read from a report what *item* came to."""
+    """
+    Read from a report what *item* came to.
+
+    Raises:
+        HarnessError: a query has to be judged alone, and its suite cannot be read any more.
+    """
     report = indexed.suite
     of_query = None if item.query is None else indexed.queries.get(item.query)
     verdicts = _concerning(item, indexed)
@@ -92,17 +99,37 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
 def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:
     """The item's own verdicts, and the shared ones that blame its query."""
     own = [indexed.verdicts[name] for name in item.verdicts if name in indexed.verdicts]
-    shared = [indexed.verdicts[name] for name in item.shared if name in indexed.verdicts]
-    return own + [verdict for verdict in shared if indexed.blames(verdict, item.query)]
+    query = None if item.query is None else indexed.queries.get(item.query)
+    if query is None:
+        return own
+    shared = (_of_one(name, query, item, indexed) for name in item.shared)
+    return own + [verdict for verdict in shared if verdict is not None]
+
+
+def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
+    """
+    The shared verdict that blames *query*.
+
+    One that others kept from being decided, or that was left out with the queries of other tags, says nothing of this
+    one: it would pass for want of a verdict.
+    """
+    verdict = indexed.verdicts.get(name)
+    if verdict is not None and indexed.blames(verdict, query.id):
+        return verdict
+    decided = verdict is not None and verdict.observed is not None
+    if decided or name in item.waived or query.outcome in (*UNANSWERED, Outcome.SKIPPED):
+        return None
+    return indexed.lone.shortfall(name, query.id)
 
 
 def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None) -> tuple[Status, str]:
     """The status, and a reason where no verdict gives one."""
-    if not item.verdicts and query is not None and query.outcome in UNANSWERED:
+    statuses = {verdict.status for verdict in verdicts}
+    needs_answer = (item.shared or not item.verdicts) and Status.ERROR not in statuses
+    if needs_answer and query is not None and query.outcome in UNANSWERED:
         return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
     if not verdicts:
         return _unasked(item, query)
-    statuses = {verdict.status for verdict in verdicts}
     status = next(status for status in WORST_FIRST if status in statuses)
     forgiven = status is Status.FAILED and item.xfail is not None and not item.verdicts
     return (Status.XFAILED if forgiven else status), ""
@@ -110,7 +137,9 @@ def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport |
 
 def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
     """A query that no threshold is about: as missing never passes, it still has to have a score."""
-    if query is None or query.outcome is Outcome.SKIPPED:
+    if query is None:
+        return Status.ERROR, f"nothing is reported of query {item.query}: the suite was changed while it was tested"
+    if query.outcome is Outcome.SKIPPED:
         return Status.SKIPPED, "the query was skipped"
     if query.outcome is Outcome.UNDEFINED:
         return Status.SKIPPED if item.skip_undefined else Status.FAILED, f"query {query.id}: undefined: {query.reason}"

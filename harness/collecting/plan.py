@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Waiver
+from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
 from harness.selection import Gated, gated_thresholds, is_selected, query_ids
 from harness.waivers import first_in_force
 
@@ -20,7 +20,8 @@ class PlannedItem:
 
     *name* is the last part of its node id, *headline* says the same to people. *verdicts* are the ids of the
     verdicts that decide it; of the verdicts in *shared*, which are about many queries, only what they say of
-    *query* counts. *skip* and *xfail* are waivers of the whole item that hold today.
+    *query* counts, and nothing more than that of those in *waived*. *skip* and *xfail* are waivers of the whole item
+    that hold today.
     """
 
     name: str
@@ -28,6 +29,7 @@ class PlannedItem:
     mark: Mark
     verdicts: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
     query: str | None = None
     keywords: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: 
     of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
     for query in suite.queries:
         if query.id in own or each_query:
-            shared = tuple(threshold.id for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
+            shared = tuple(threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
             items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, tags, today))
     return tuple(items)
 
@@ -73,7 +75,10 @@ def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:
 
 
 def _is_of_each(gated: Gated) -> bool:
+    """Whether it holds each query to a score; one whose variables are not filled yet is known by its first word."""
     condition = gated.threshold.condition
+    if isinstance(condition, Unresolved):
+        return gated.threshold.text.split()[0] == StatisticKind.EVERY
     return isinstance(condition, ScoreCondition) and condition.statistic is StatisticKind.EVERY
 
 
@@ -96,7 +101,7 @@ def _of_query(
     query: Query,
     name: str,
     own: tuple[Gated, ...],
-    shared: tuple[str, ...],
+    shared: tuple[Gated, ...],
     suite: Suite,
     tags: Collection[str],
     today: date,
@@ -106,7 +111,10 @@ def _of_query(
         headline=f"{suite.name}: query {query.id}",
         mark=query.mark,
         verdicts=tuple(gated.id for gated in own),
-        shared=shared,
+        shared=tuple(gated.id for gated in shared),
+        waived=tuple(
+            gated.id for gated in shared if first_in_force(today, gated.threshold.skip, gated.threshold.xfail)
+        ),
         query=query.id,
         keywords=(suite.name, query.id, *query.tags),
         markers=_unique(suite.markers, query.markers, *(gated.threshold.markers for gated in own)),

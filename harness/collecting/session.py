@@ -15,6 +15,7 @@ from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
 from harness.collecting.runs import Failed, Finished, SuiteRuns
 
 if TYPE_CHECKING:
+    from harness.collecting.alone import LoneQueries
     from harness.collecting.options import PluginOptions
     from harness.collecting.plan import PlannedItem
     from harness.execution import FinishedSuite, RunOptions
@@ -70,6 +71,12 @@ class RelevanceSession:
             RunFailed: it could not be run.
         """
         return self._runs.finished(path, self.run_options()).report
+
+    def lone_queries(self, path: Path) -> LoneQueries:
+        """Judges single queries of the suite at *path* as it ran for its items."""
+        from harness.collecting.alone import LoneQueries
+
+        return LoneQueries(lambda: self.finished(path, self.run_options(), os.environ), self._today)
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from harness.collecting.alone import LoneQueries
 from harness.collecting.outcomes import IndexedReport, Settlement, settle
 from harness.collecting.plan import PlannedItem
 from harness.model import (
@@ -35,11 +36,22 @@ def query(name: str, outcome: Outcome = Outcome.SCORED, reason: str = "", **othe
     return QueryReport(name, f"text of {name}", outcome, reason, ranking=ranking, **others)
 
 
-def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = ()) -> IndexedReport:
+class Lone(LoneQueries):
+    """Knows what queries fall short of when they are judged alone."""
+
+    def __init__(self, *shortfalls: Verdict) -> None:
+        self.shortfalls = {(each.id, query): each for each in shortfalls for query in each.blamed}
+
+    def shortfall(self, threshold: str, query: str) -> Verdict | None:
+        return self.shortfalls.get((threshold, query))
+
+
+def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = (), lone: LoneQueries | None = None) -> IndexedReport:
     engine = Engine("opensearch", "3.8.0")
     exponential, standard = "exponential", Profile.STANDARD
     return IndexedReport(
-        SuiteReport("shop", "s.yaml", "r", "default", None, engine, standard, exponential, 10, (), verdicts, queries)
+        SuiteReport("shop", "s.yaml", "r", "default", None, engine, standard, exponential, 10, (), verdicts, queries),
+        lone or Lone(),
     )
 
 
@@ -113,7 +125,7 @@ def test_of_a_verdict_on_many_queries_a_querys_item_shows_itself_only() -> None:
 
 
 def test_a_query_that_a_shared_verdict_does_not_blame_passes() -> None:
-    failed = verdict("every", Status.FAILED, blamed=("q1",))
+    failed = verdict("every", Status.FAILED, blamed=("q1",), observed=0.2)
     settled = settle(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
 
     assert settled.status is Status.PASSED
@@ -124,6 +136,24 @@ def test_a_query_expected_to_fail_is_forgiven_what_a_shared_verdict_blames_it_fo
     settled = settle(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
 
     assert (settled.status, settled.waiver) == (Status.XFAILED, WAIVER)
+
+
+@pytest.mark.parametrize("undecided", [(verdict("every", Status.ERROR, blamed=("q1",)),), ()])
+def test_a_query_is_judged_alone_where_no_verdict_tells_of_it(undecided: tuple[Verdict, ...]) -> None:
+    short = verdict("every", Status.FAILED, blamed=("q2",), observed=0.1)
+    indexed = report(*undecided, queries=(query("q1", Outcome.ERROR), query("q2"), query("q3")), lone=Lone(short))
+
+    assert settle(of_query("q2", shared=("every",)), indexed).status is Status.FAILED
+    assert settle(of_query("q2", shared=("every",), waived=("every",)), indexed).status is Status.PASSED
+    assert settle(of_query("q3", shared=("every",)), indexed).status is Status.PASSED
+    assert settle(of_query("q1", shared=("every",)), indexed).status is Status.ERROR
+
+
+def test_a_query_that_the_report_does_not_hold_is_an_error() -> None:
+    settled = settle(of_query("gone"), report(queries=(query("q"),)))
+
+    assert settled.status is Status.ERROR
+    assert "query gone" in settled.reason
 
 
 @pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])

@@ -19,6 +19,7 @@ from harness.model import (
     Suite,
     Target,
     Threshold,
+    Unresolved,
     Waiver,
 )
 
@@ -78,6 +79,33 @@ def test_each_query_is_held_to_the_thresholds_of_every_query_it_falls_under() ->
     assert items["query.shoes"].shared == (every,)
     assert items["query.boots"].shared == (every, every_tail)
     assert items["query.boots"].verdicts == ("query.boots.a-in-top-3",)
+
+
+def test_a_threshold_whose_variables_are_not_filled_yet_is_known_by_its_first_word() -> None:
+    unknown = Unresolved(("LEAST",))
+    of = suite(
+        Query("shoes", "s"),
+        thresholds=(Threshold("every nDCG@10 >= ${LEAST}", unknown), Threshold("mean nDCG@10 >= ${LEAST}", unknown)),
+    )
+
+    assert plan(of, each_query=True)["query.shoes"].shared == ("every-nDCG-10-ge-LEAST",)
+
+
+def test_only_waivers_in_force_let_a_query_off() -> None:
+    over, open_end = Waiver("fixed", date(2026, 6, 14)), Waiver("waits for synonyms")
+    of = suite(
+        Query("shoes", "s"),
+        thresholds=(
+            threshold(StatisticKind.EVERY, "every nDCG@10 >= 0.5", xfail=over),
+            threshold(StatisticKind.EVERY, "every nDCG@10 >= 0.6", skip=open_end),
+            threshold(StatisticKind.EVERY, "every nDCG@10 >= 0.7", xfail=open_end),
+        ),
+    )
+
+    item = plan(of, each_query=True)["query.shoes"]
+
+    assert len(item.shared) == 3
+    assert item.waived == ("every-nDCG-10-ge-0.6", "every-nDCG-10-ge-0.7")
 
 
 @pytest.mark.parametrize("text", ["ascii only", "Größe: 42½ — “rot”", "靴", "a/b::c[d]", "  ", "-", "x" * 300])

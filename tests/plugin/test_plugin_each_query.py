@@ -1,0 +1,92 @@
+"""An item of each query is held to what `every` asks of it, whatever became of the other queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EVERY = 'thresholds: ["every nDCG@10 >= 0.9"]'
+SHOES = "shop.relevance.yaml::query.shoes"
+BOOTS = "shop.relevance.yaml::query.boots"
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run_queries(run: Run) -> Run:
+    return lambda *options: run("--relevance-each-query", "-rA", *options)
+
+
+def test_a_query_falls_short_though_another_had_no_answer(suite: Suite, run_queries: Run, engine: Any) -> None:
+    suite(EVERY)
+    engine.broken["red shoes"] = 400
+
+    result = run_queries("-k", "query")
+
+    result.assert_outcomes(failed=1, errors=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        ["nDCG@10 (gain exponential) is >= 0.9 for 0 of 1 query, required for every one; worst: boots 0.6309*"]
+    )
+
+
+def test_a_query_falls_short_though_another_is_undefined(suite: Suite, run_queries: Run) -> None:
+    path = suite(EVERY)
+    path.write_text(path.read_text("utf-8").replace("{a: 3, b: 1}", "{a: 0}"), "utf-8")
+
+    run_queries(BOOTS).assert_outcomes(failed=1)
+    run_queries(SHOES).assert_outcomes(failed=1)
+
+
+def test_a_query_that_holds_is_not_blamed_for_another(suite: Suite, run_queries: Run, engine: Any) -> None:
+    suite(EVERY)
+    engine.broken["rubber boots"] = 400
+
+    run_queries(SHOES).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("tag", "outcomes"), [("head", {"passed": 1}), ("tail", {"failed": 1})])
+def test_a_selection_by_tag_holds_its_queries_to_the_thresholds_on_every_query(
+    suite: Suite, run_queries: Run, tag: str, outcomes: dict[str, int]
+) -> None:
+    suite(EVERY)
+
+    run_queries("--relevance-tag", tag).assert_outcomes(**outcomes, deselected=2)
+
+
+def test_what_is_undefined_and_may_be_is_left_out_of_a_selection_too(suite: Suite, run_queries: Run) -> None:
+    path = suite(f"{EVERY}\nundefined: skip")
+    path.write_text(path.read_text("utf-8").replace("{d: 3}", "{d: 0}"), "utf-8")
+
+    run_queries("--relevance-tag", "tail").assert_outcomes(skipped=1, deselected=2)
+
+
+def test_a_waiver_of_the_threshold_is_one_for_each_query(suite: Suite, run_queries: Run) -> None:
+    suite('thresholds: [{threshold: "every nDCG@10 >= 0.9", xfail: {reason: waits for synonyms}}]')
+
+    run_queries("--relevance-tag", "tail").assert_outcomes(passed=1, deselected=2)
+
+
+@pytest.mark.parametrize("bound", ["${LEAST}", "${LEAST:-0.1}"])
+@pytest.mark.parametrize("options", [(), ("--relevance-tag", "tail")])
+def test_a_bound_from_the_environment_holds_each_query(
+    suite: Suite, run_queries: Run, monkeypatch: pytest.MonkeyPatch, bound: str, options: tuple[str, ...]
+) -> None:
+    suite(f'thresholds: ["every nDCG@10 >= {bound}"]')
+    monkeypatch.setenv("LEAST", "0.9")
+
+    run_queries(*options, BOOTS).assert_outcomes(failed=1, deselected=0)
+
+
+def test_a_suite_that_is_gone_when_a_query_is_judged_is_an_error(suite: Suite, run_queries: Run, engine: Any) -> None:
+    path = suite(EVERY)
+    engine.before_search = lambda: path.unlink(missing_ok=True)
+
+    result = run_queries("--relevance-tag", "tail")
+
+    result.assert_outcomes(errors=1, deselected=2)
+    result.stdout.fnmatch_lines(["*shop.relevance.yaml*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
