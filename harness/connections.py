@@ -135,7 +135,7 @@ class Connections:
 
         if self._client is not None:
             return Cluster("client")
-        return resolve_cluster(suite.target, find_config(Path(suite.path).resolve().parent), url=self._url)
+        return resolve_cluster(suite.target, find_config(Path(suite.path).parent), url=self._url)
 
     def _connect(self, cluster: Cluster, stated: str | None) -> Door:
         from harness.search import open_search

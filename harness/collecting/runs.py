@@ -61,7 +61,8 @@ class SuiteRuns:
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
         """
-        key = (path.resolve(), options)
+        # A link in another folder is another suite: its files and its harness.toml are those beside the link.
+        key = (path.parent.resolve() / path.name, options)
         if key not in self._done:
             self._done[key] = self._execute(*key) if self._folder is None else self._share(self._folder, *key)
         done = self._done[key]

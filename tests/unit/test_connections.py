@@ -66,6 +66,20 @@ def test_suites_on_one_cluster_share_a_connection(openings, folder):
     assert all(search.closed for search in openings.searches)
 
 
+def test_the_harness_toml_of_a_linked_suite_is_the_one_above_the_link(openings, folder):
+    suite = suite_at(folder / "inner")
+    for name, url in (("elsewhere", "http://three:9200"), ("inner", "http://four:9200")):
+        (folder / name).mkdir()
+        (folder / name / "harness.toml").write_text(f'[clusters.default]\nurl = "{url}"\n')
+    (folder / "elsewhere" / "s.relevance.yaml").touch()
+    (folder / "inner" / "s.relevance.yaml").symlink_to(folder / "elsewhere" / "s.relevance.yaml")
+
+    with Connections({}) as connections:
+        connections.open_all([suite])
+
+    assert [url for url, _, _ in openings.opened] == ["http://four:9200"]
+
+
 def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, folder):
     with Connections({}) as connections:
         connections.open_all([suite_at(folder), suite_at(folder, engine="opensearch 2.19")])

@@ -74,6 +74,20 @@ def test_in_one_process_it_runs_once_for_each_path_and_options(tmp_path: Path) -
     assert len(runs.all()) == 2
 
 
+def test_a_link_in_another_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a" / "s.yaml").touch()
+    (tmp_path / "b" / "s.yaml").symlink_to(tmp_path / "a" / "s.yaml")
+    runner = Runner()
+    runs = SuiteRuns(runner)
+
+    for name in ("a", "b"):
+        runs.finished(tmp_path / name / "s.yaml", OPTIONS)
+
+    assert [path for path, _ in runner.calls] == [tmp_path / "a" / "s.yaml", tmp_path / "b" / "s.yaml"]
+
+
 def test_processes_that_share_a_folder_share_what_ran(tmp_path: Path) -> None:
     first, second = Runner(), Runner()
 
