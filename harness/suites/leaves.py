@@ -50,11 +50,18 @@ def read_name(node: Node) -> Written:
     return name
 
 
+PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
+"""Markers that do something in pytest, where those of a suite only select."""
+
+
 def read_marker(node: Node) -> Written:
-    """The name of a pytest marker."""
+    """The name of a pytest marker; none that would waive a threshold in pytest alone, without a reason and a day."""
     name = read_name(node)
     if not name.isidentifier():
         refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
+    if name in PYTESTS_OWN:
+        waiver = f"; write `{name}: {{reason: …, until: …}}` instead" if name in ("skip", "xfail") else ""
+        refuse(f"found {str(name)!r}, expected a marker of your own, for -m{waiver}", name.mark)
     return name
 
 

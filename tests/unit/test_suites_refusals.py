@@ -548,6 +548,18 @@ CASES = {
         "found 'not slow', expected the name of a pytest marker: letters, digits and _",
         "    markers: [not slow]",
     ),
+    "marker that waives in pytest alone": (
+        SHOP + "    markers: [slow, xfail]\n",
+        "14:21",
+        "found 'xfail', expected a marker of your own, for -m; write `xfail: {reason: …, until: …}` instead",
+        "    markers: [slow, xfail]",
+    ),
+    "marker that does something in pytest": (
+        SHOP + "    markers: [usefixtures]\n",
+        "14:15",
+        "found 'usefixtures', expected a marker of your own, for -m",
+        "    markers: [usefixtures]",
+    ),
     "list as the suite": (
         "- a\n",
         "1:1",
