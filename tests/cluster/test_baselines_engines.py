@@ -1,0 +1,136 @@
+"""
+The gate on real engines, with the product suite and a baseline of its own.
+
+A request that lost its best field fails and names what fell; an index that was built in another order passes, and its
+ties are named; judgments that changed are named and are no regression.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.baseline.files import read_baselines
+from harness.cli import main
+from harness.model import Status
+from harness.report.json import loads
+
+SUITES = Path(__file__).parents[2] / "suites"
+
+
+@pytest.fixture
+def shop(tmp_path, engine_url, search):
+    """A copy of the product suite without its ties broken, held to nothing but its baseline; removes its indexes."""
+    shutil.copytree(SUITES, tmp_path / "suites")
+    shop = _Shop(tmp_path / "suites", engine_url)
+    yield shop
+    for index in shop.indexes:
+        search.connection.perform("DELETE", f"/{index}")
+
+
+class _Shop:
+    def __init__(self, folder, url):
+        self.folder, self.url, self.indexes = folder, url, set()
+        self.path = folder / "products.relevance.yaml"
+        self.suite = yaml.safe_load(self.path.read_text(encoding="utf-8"))
+        self.suite["suite"] = "baseline-test"
+        self.suite["thresholds"] = ["drop nDCG@10 <= 0.02", "drop every nDCG@10 <= 0.3"]
+        self.suite["requests"] = {"current": {"query": self.suite["requests"]["current"]["query"]}}
+        self.suite["queries"] = [
+            {key: query[key] for key in ("id", "text", "tags", "judgments") if key in query}
+            for query in self.suite["queries"]
+        ]
+        self.write()
+
+    def write(self):
+        self.path.write_text(yaml.safe_dump(self.suite, sort_keys=False), encoding="utf-8")
+
+    def save(self):
+        assert main(["baseline", "save", str(self.path), "--url", self.url, "--allow-write", "-q"]) == 0
+
+    def run(self):
+        """The exit status, and the report on the suite."""
+        output = self.folder / "report.json"
+        words = ["--url", self.url, "--allow-write", "-q", "--output", f"json={output}"]
+        status = main(["run", str(self.path), *words])
+        [report] = loads(output.read_text(encoding="utf-8")).suites
+        self.indexes.add(report.index)
+        return status, report
+
+
+def test_the_same_search_fell_by_nothing(shop):
+    shop.save()
+    status, report = shop.run()
+    assert (status, [verdict.observed for verdict in report.verdicts]) == (0, [0.0, 0.0])
+    assert not any("since the baseline" in note for note in report.notes)
+    entry = read_baselines(shop.folder / "products.baseline.json").requests["current"]
+    assert (entry.index.documents, entry.index.missing) == (321, ())
+
+
+def test_a_request_that_lost_the_title_fails_and_names_the_queries_that_fell(shop):
+    shop.save()
+    _, before = shop.run()
+    fields = shop.suite["requests"]["current"]["query"]["multi_match"]["fields"]
+    fields.remove("title^3")
+    shop.write()
+    status, report = shop.run()
+    mean, every = report.verdicts
+    assert (status, mean.status, every.status) == (1, Status.FAILED, Status.FAILED)
+    was, now = ({query.id: query.scores["nDCG@10"] for query in one.queries} for one in (before, report))
+    falls = sorted(
+        (query for query in was if was[query] > now[query]), key=lambda query: (now[query] - was[query], query)
+    )
+    assert mean.blamed == tuple(falls)
+    assert mean.observed == pytest.approx(sum(was.values()) / len(was) - sum(now.values()) / len(now))
+    worst = falls[0]
+    assert f"fell most: {worst} {was[worst]:.4f} -> {now[worst]:.4f}" in mean.reason
+    assert every.blamed == tuple(query for query in falls if was[query] - now[query] > 0.3)
+    assert any(note.endswith("the request changed") for note in report.notes)
+    assert "ties" not in mean.reason
+
+
+def test_an_index_that_was_built_in_another_order_passes_and_its_ties_are_named(shop):
+    shop.save()
+    _, before = shop.run()
+    documents = shop.folder / "products" / "documents.jsonl"
+    lines = documents.read_text(encoding="utf-8").splitlines()
+    documents.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
+    status, report = shop.run()
+    assert report.index != before.index
+    was, now = ({query.id: query.scores["nDCG@10"] for query in one.queries} for one in (before, report))
+    moved = [query for query in was if abs(was[query] - now[query]) > 1e-9]
+    assert moved, "ties must have changed places for this to show anything"
+    assert (status, {verdict.status for verdict in report.verdicts}) == (0, {Status.PASSED})
+    assert {verdict.observed for verdict in report.verdicts} == {0.0}
+    for verdict in report.verdicts:
+        assert f"only ties changed places in {len(moved)} quer" in verdict.reason
+    assert not any("since the baseline" in note for note in report.notes)
+
+
+def test_judgments_that_changed_are_named_and_are_no_regression(shop):
+    shop.save()
+    _, before = shop.run()
+    changed = [query["id"] for query in shop.suite["queries"] if query.get("judgments")]
+    for query in shop.suite["queries"]:
+        if query["id"] in changed:
+            query["judgments"] = dict.fromkeys(query["judgments"], "bad") | {"sku-nowhere": "perfect"}
+    shop.write()
+    status, report = shop.run()
+    means = [one.summaries[0].mean for one in (before, report)]
+    assert means[1] < means[0] - 0.02, "the scores fell by more than is allowed, for the judgments are others"
+    assert (status, [verdict.observed for verdict in report.verdicts]) == (0, [0.0, 0.0])
+    [note] = [note for note in report.notes if "since the baseline" in note]
+    assert note.endswith(f"the judgments changed: {len(changed)} queries ({', '.join(changed)})")
+
+
+def test_an_index_that_lost_documents_is_named(shop):
+    shop.save()
+    documents = shop.folder / "products" / "documents.jsonl"
+    lines = [
+        line for line in documents.read_text(encoding="utf-8").splitlines() if json.loads(line)["id"] != "sku-1001"
+    ]
+    documents.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _, report = shop.run()
+    assert any(note.endswith("the index changed: it had 321 documents and has 320") for note in report.notes)
