@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isnan
+from operator import gt
+from typing import cast
 
 from harness.errors import UsageError
 from harness.measures.definition import SMALLEST_POSITIVE, Formula
@@ -85,6 +88,8 @@ def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence
     """
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
+    if _falls(scores):
+        return ranking
     known = [score for score in scores if score is not None]
     if len(known) < len(scores):
         return ranking
@@ -93,3 +98,11 @@ def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence
             raise UsageError(f"the score of document {document!r} is not a number")
     in_bytes = (document.encode("utf-8", "surrogatepass") for document in ranking)
     return [document for _, _, document in sorted(zip(known, in_bytes, ranking, strict=True), reverse=True)]
+
+
+def _falls(scores: Sequence[float | None]) -> bool:
+    """Whether each score is a number below the one before it, as in a run file that was written in order."""
+    if None in scores:
+        return False
+    known = cast("Sequence[float]", scores)
+    return all(map(gt, known, islice(known, 1, None))) and not any(map(isnan, known[:1]))

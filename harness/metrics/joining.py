@@ -83,6 +83,8 @@ def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> 
     _check_columns(run, judgments, queries)
     documents = 1 + max(int(column.max(initial=0)) for column in (run.document, judgments.document))
     levels, codes = distinct(compact(judgments.grade))
+    if queries * documents * 2 * max(1, len(levels)) >= 2**63:
+        raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents - 1}")
     known_query, known_document, codes = _grouped(judgments, codes, documents, len(levels))
     steps = np.arange(0, queries + QUERIES_AT_ONCE, QUERIES_AT_ONCE).clip(max=queries)
     hits, judged = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
@@ -138,9 +140,6 @@ def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> No
         query, document = columns[:2]
         if len(query) and not (query.min() >= 0 and query.max() < queries and document.min() >= 0):
             raise UsageError(f"a code in the {name} is below 0, or a query's is not below the {queries} queries")
-    documents = max(int(columns.document.max(initial=0)) for columns in (run, judgments))
-    if (queries + 1) * (documents + 1) * (len(judgments.grade) + 1) >= 2**63:
-        raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents}")
     if (run.query[1:] < run.query[:-1]).any():
         raise UsageError("the run must be grouped by query, in the order of the codes")
 

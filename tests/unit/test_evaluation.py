@@ -211,6 +211,12 @@ class TestArrays:
         with pytest.raises(MeasureError, match="Compat is computed from ids, query by query"):
             evaluate_grades(np.array([0]), np.array([]), np.array([0]), np.array([]), [parse_measure("Compat")])
 
+    def test_how_many_judgments_there_are_does_not_limit_the_codes(self):
+        many = np.arange(2**12)
+        judgments = CodedJudgments(many[::-1], many, np.ones(len(many), np.int8))
+        run = CodedRun(np.array([0]), np.array([2**31]))
+        assert np.isfinite(evaluate_codes(run, judgments, 2**20, [AP])["AP"]).sum() == len(many)
+
     def test_codes_too_large_for_one_integer(self):
         run = CodedRun(np.array([0]), np.array([2**62]))
         with pytest.raises(UsageError, match="too many queries and documents"):

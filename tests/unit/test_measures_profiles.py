@@ -158,6 +158,16 @@ class TestTrec:
     def test_scores_are_float64(self):
         assert by_score(["a", "b"], [16777216.0, 16777217.0]) == ["b", "a"]
 
+    @pytest.mark.parametrize("scores", [[nan], [2.0, nan], [nan, 2.0], [3.0, nan, 1.0]])
+    def test_a_score_that_is_no_number_wherever_it_stands(self, scores):
+        with pytest.raises(UsageError, match="is not a number"):
+            by_score(["a", "b", "c"][: len(scores)], scores)
+
+    @pytest.mark.parametrize("scores", [[], [1.0], [3.0, 2.0, 1.0], [inf, 0.0, -inf]])
+    def test_what_is_in_order_stays(self, scores):
+        ranking = ["a", "b", "c"][: len(scores)]
+        assert by_score(ranking, scores) == ranking
+
     def test_a_score_that_is_no_number(self):
         with pytest.raises(UsageError, match="the score of document 'b' is not a number"):
             by_score(["a", "b"], [1.0, nan])
