@@ -39,9 +39,10 @@ def score_batch(
         MeasureError: a grade that the gain map or the measure's scale does not hold.
     """
     definition, settings = definition_of(measure), settings_of(measure, gain, profile)
-    condensed = batch.condensed() if settings.values.get("judged_only") else batch
+    rules = rules_of(profile)
+    condensed = batch.condensed(rules.least_judged) if settings.values.get("judged_only") else batch
     values = BATCHED[definition.name](condensed, settings)
-    return np.where(_defined(definition, batch, settings), values, 0.0 if rules_of(profile).zero_undefined else np.nan)
+    return np.where(_defined(definition, batch, settings), values, 0.0 if rules.zero_undefined else np.nan)
 
 
 def _defined(definition: Definition, batch: Batch, settings: Settings) -> NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from math import isnan
+from math import inf, isnan
 from operator import gt
 from typing import cast
 
@@ -26,9 +26,10 @@ class Rules:
 
     *gain* holds where neither a measure's text nor the caller gives one, *defaults* the parameters of measures where
     their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing relevant scores 0.
-    *skips_unjudged*: a query without any judgment is left out.
-    *sorts*: hits are ordered by score, not taken as they come. *cuts_first*: before unjudged documents are taken out.
-    *grades_unjudged*: an unjudged hit may be given a grade. *formulas* replaces those of the registry by name.
+    *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score, not taken as they
+    come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit may be given a
+    grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *formulas* replaces those of
+    the registry by name.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL
@@ -38,6 +39,7 @@ class Rules:
     sorts: bool = False
     cuts_first: bool = False
     grades_unjudged: bool = False
+    least_judged: float = -inf
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
     def defaults_of(self, measure: str) -> Iterable[tuple[str, Parameter]]:
@@ -49,7 +51,9 @@ ANY_POSITIVE: Mapping[str, Parameter] = {"rel": SMALLEST_POSITIVE}
 
 RULES: Mapping[Profile, Rules] = {
     Profile.STANDARD: Rules(zero_undefined=False),
-    Profile.TREC: Rules(GainKind.LINEAR, {"Bpref": {"negative": "skipped"}}, skips_unjudged=True, sorts=True),
+    Profile.TREC: Rules(
+        GainKind.LINEAR, {"Bpref": {"negative": "skipped"}}, skips_unjudged=True, sorts=True, least_judged=0.0
+    ),
     Profile.RANK_EVAL: Rules(
         defaults={"nDCG": {"ideal": "returned"}, "P": {"over": "hits"}}, cuts_first=True, grades_unjudged=True
     ),

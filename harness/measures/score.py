@@ -52,7 +52,8 @@ def score_query(
     condensed = bool(settings.values.get("judged_only"))
     if condensed and rules.cuts_first:
         ranking = without_duplicates(ranking)[: settings.cutoff]
-    return score_graded(measure, grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed), gain, profile)
+    graded = grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed, least=rules.least_judged)
+    return score_graded(measure, graded, gain, profile)
 
 
 def score_graded(

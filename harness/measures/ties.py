@@ -82,7 +82,7 @@ def tie_band(
     ordered = by_score(ranking, scores) if rules.sorts else ranking
     condensed = bool(settings.values.get("judged_only"))
     cut_first = condensed and rules.cuts_first
-    whole = grade_ranking(ordered, grades, judged_only=condensed and not cut_first)
+    whole = grade_ranking(ordered, grades, judged_only=condensed and not cut_first, least=rules.least_judged)
     hits = zip(whole.ids, whole.grades, strict=True)
     groups = [list(members) for _, members in groupby(hits, key=lambda hit: score_of[hit[0]])]
     tied = sum(len(members) for members in groups if len(members) > 1)

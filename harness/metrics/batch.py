@@ -97,15 +97,17 @@ class Batch:
         """How many hits each query has, down to *cutoff*."""
         return self.returned if cutoff is None else np.minimum(self.returned, cutoff)
 
-    def condensed(self) -> Batch:
-        """The same without the unjudged hits, so that those below move up."""
+    def condensed(self, least: float) -> Batch:
+        """The same without the unjudged hits and those of a grade below *least*, so that those below move up."""
 
         def condense() -> Batch:
-            counts = np.bincount(self.query, minlength=self.queries)
-            order = ranks_grouped(self.query, counts)
-            return Batch(counts, self.query, order, self.grade, self.judged_query, self.judged_grade)
+            kept = self.grade >= least
+            query, grade = self.query[kept], self.grade[kept]
+            counts = np.bincount(query, minlength=self.queries)
+            order = ranks_grouped(query, counts)
+            return Batch(counts, query, order, grade, self.judged_query, self.judged_grade)
 
-        condensed: Batch = self.once("condensed", condense)
+        condensed: Batch = self.once(("condensed", least), condense)
         return condensed
 
     def once(self, key: object, compute: Callable[[], Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 from harness.errors import UsageError
 
@@ -67,13 +67,18 @@ def cover_subtopics(
 
 
 def grade_ranking(
-    ranking: Sequence[str], judgments: Mapping[str, float], cutoff: int | None = None, *, judged_only: bool = False
+    ranking: Sequence[str],
+    judgments: Mapping[str, float],
+    cutoff: int | None = None,
+    *,
+    judged_only: bool = False,
+    least: float = -inf,
 ) -> GradedRanking:
     """
     Look up the grade of each document, down to *cutoff*.
 
     A document that came twice counts once, at its first place. With *judged_only* the unjudged documents are taken out
-    before the cut, so that the ones below move up (Sakai 2007, condensed lists).
+    before the cut, so that the ones below move up (Sakai 2007, condensed lists); those of a grade below *least* too.
 
     Raises:
         UsageError: a grade is not a finite number.
@@ -82,7 +87,8 @@ def grade_ranking(
         if not isfinite(grade):
             raise UsageError(f"the grade of document {document!r} is {grade}, and must be a finite number")
     unique = without_duplicates(ranking)
-    kept = [document for document in unique if document in judgments] if judged_only else unique
+    known = {document for document, grade in judgments.items() if grade >= least} if judged_only else ()
+    kept = [document for document in unique if document in known] if judged_only else unique
     ids = kept[:cutoff]
     return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(kept))
 

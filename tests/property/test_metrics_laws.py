@@ -41,6 +41,7 @@ def score(measure, ranking, grades, gain=None):
         return None
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=GRADES, gain=GAINS)
 def test_every_value_lies_in_the_range_of_its_measure(ranking, grades, gain):
     for measure in ALL:
@@ -51,6 +52,7 @@ def test_every_value_lies_in_the_range_of_its_measure(ranking, grades, gain):
             assert greatest is None or value <= greatest + 1e-12, measure
 
 
+@settings(deadline=None)
 @given(grades=GRADES, gain=GAINS, extra=RANKINGS)
 def test_the_ideal_order_is_1(grades, gain, extra):
     worth = dict(gain.table).get
@@ -65,6 +67,7 @@ def test_the_ideal_order_is_1(grades, gain, extra):
         )
 
 
+@settings(deadline=None)
 @given(grades=st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(1, 4), min_size=1))
 def test_all_relevant_documents_first_is_1(grades):
     ranking = sorted(grades, key=grades.__getitem__, reverse=True)
@@ -73,6 +76,7 @@ def test_all_relevant_documents_first_is_1(grades):
     assert score_query(parse_measure("infAP"), ranking, grades) == pytest.approx(1, abs=1e-5)  # it smooths
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=GRADES, gain=GAINS, data=st.data())
 def test_moving_a_better_document_up_never_lowers_a_score(ranking, grades, gain, data):
     assume(len(ranking) > 1)
@@ -96,6 +100,7 @@ def test_moving_a_better_document_up_never_lowers_a_score(ranking, grades, gain,
             assert before is None or after >= before - 1e-12, text
 
 
+@settings(deadline=None)
 @given(
     ranking=RANKINGS,
     grades=GRADES,
@@ -108,6 +113,7 @@ def test_unjudged_documents_at_the_end_change_only_what_counts_hits(ranking, gra
         assert score(measure, [*ranking, *more], grades) == score(measure, ranking, grades), measure
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=GRADES)
 def test_unjudged_documents_within_the_cutoff_lower_only_judged(ranking, grades):
     longer = [*ranking, "new1", "new2"]
@@ -116,7 +122,7 @@ def test_unjudged_documents_within_the_cutoff_lower_only_judged(ranking, grades)
     assert score(parse_measure("Judged@14"), longer, grades) < 1
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(ranking=RANKINGS, grades=GRADES, names=st.permutations(DOCUMENTS))
 def test_names_of_documents_do_not_matter(ranking, grades, names):
     new_name = dict(zip(DOCUMENTS, names, strict=True))
@@ -126,6 +132,7 @@ def test_names_of_documents_do_not_matter(ranking, grades, names):
         assert score(measure, renamed_ranking, renamed_grades) == score(measure, ranking, grades), measure
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=GRADES)
 def test_bounds_are_the_score_where_all_is_judged(ranking, grades):
     judged = {**dict.fromkeys(ranking, 0), **grades}
@@ -135,6 +142,7 @@ def test_bounds_are_the_score_where_all_is_judged(ranking, grades):
         assert bounds.judged == (1 if ranking else 0)
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 4), max_size=12))
 def test_bounds_enclose_measures_without_an_ideal(ranking, grades):
     for text in ("P@3", "RR@5", "Success@3", "RBP@4", "ERR@4", "DCG@4"):
@@ -143,6 +151,7 @@ def test_bounds_enclose_measures_without_an_ideal(ranking, grades):
             assert bounds.if_worst == bounds.as_judged <= bounds.if_best + 1e-12
 
 
+@settings(deadline=None)
 @given(ranking=RANKINGS, grades=GRADES, p=st.floats(0.05, 0.95))
 def test_the_residual_is_how_far_rbp_could_rise(ranking, grades, p):
     assume(any(grade >= 1 for grade in grades.values()))
@@ -154,6 +163,7 @@ def test_the_residual_is_how_far_rbp_could_rise(ranking, grades, p):
 
 
 class TestRankAgainstRank:
+    @settings(deadline=None)
     @given(first=RANKINGS, second=RANKINGS, p=st.floats(0.05, 0.95))
     def test_rbo_lies_in_0_to_1_and_is_symmetric(self, first, second, p):
         assume(first or second)
@@ -161,11 +171,13 @@ class TestRankAgainstRank:
         assert -1e-9 <= value <= 1 + 1e-9
         assert value == pytest.approx(rbo(second, first, p), abs=1e-12)
 
+    @settings(deadline=None)
     @given(ranking=RANKINGS.filter(bool), p=st.floats(0.05, 0.95))
     def test_rbo_of_a_ranking_with_itself_is_1_and_with_strangers_0(self, ranking, p):
         assert rbo(ranking, ranking, p) == pytest.approx(1, abs=1e-9)
         assert rbo(ranking, [f"other {each}" for each in ranking], p) == pytest.approx(0, abs=1e-12)
 
+    @settings(deadline=None)
     @given(ranking=RANKINGS, p=st.floats(0.3, 0.95))
     def test_rbo_lies_between_the_sums_of_what_was_seen_and_what_could_be(self, ranking, p):
         """The least that agreement can be is what was seen, to a depth past which the weight is nothing."""
@@ -178,11 +190,13 @@ class TestRankAgainstRank:
         least, greatest = (1 - p) * seen, (1 - p) * seen + p ** len(ranking)
         assert least - 1e-9 <= rbo(ranking, other, p) <= greatest + 1e-9
 
+    @settings(deadline=None)
     @given(first=RANKINGS, second=RANKINGS, cutoff=st.integers(1, 15))
     def test_overlap(self, first, second, cutoff):
         assert overlap(first, second, cutoff) == overlap(second, first, cutoff) <= 1
         assert overlap(first, first, cutoff) == min(len(first), cutoff) / cutoff
 
+    @settings(deadline=None)
     @given(ranking=RANKINGS)
     def test_kendalls_tau_of_opposites(self, ranking):
         assume(len(ranking) > 1)

@@ -195,6 +195,11 @@ class TestTrec:
         assert score("infAP", returned, profile=Profile.TREC) == pytest.approx(pooled)
         assert score("infAP", [None, 1], profile=Profile.TREC) == pytest.approx(1 / 2)
 
+    def test_a_negative_grade_is_no_judgment_where_only_judged_documents_count(self):
+        returned = [-1, 1]
+        assert score("RR(judged_only=true)", returned) == 0.5
+        assert score("RR(judged_only=true)", returned, profile=Profile.TREC) == 1
+
     def test_judged_is_over_the_lesser_of_cutoff_and_hits(self):
         assert score("Judged@10", [1, None], profile=Profile.TREC) == 0.5
         assert score("Judged@1", [1, None], profile=Profile.TREC) == 1
