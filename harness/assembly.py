@@ -157,6 +157,7 @@ def _query_report(
         ideal=_ideal(query, suite, known),
         missing=_missing(query, ranking, suite.gain, known) if isinstance(response, Ranking) else (),
         total=ranking.total,
+        total_is_lower_bound=ranking.total_is_lower_bound,
         took=ranking.took,
         judged=len(query.judgments),
         duplicates=ranking.duplicates,

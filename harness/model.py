@@ -144,6 +144,28 @@ class DropCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class WorseCondition:
+    """
+    ``worse nDCG@10 by 0.1 <= 3 queries``: how many queries may be further below the baseline than *by*.
+
+    *allowed* is a number of queries, or a fraction of those compared where *relative* (``5 %`` is 0.05).
+    """
+
+    measure: Measure
+    by: float
+    allowed: float
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignificanceCondition:
+    """``drop nDCG@10 is not significant at 5%``: chance may well explain the drop of the mean; *level* in (0, 0.5]."""
+
+    measure: Measure
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyCondition:
     """``p95 latency <= 200 ms`` over the engine's own `took`; *percentile* is 50, 95, 99 or 100 (max)."""
 
@@ -183,7 +205,10 @@ class Unresolved:
     variables: tuple[str, ...]
 
 
-Condition: TypeAlias = ScoreCondition | DropCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
+BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
+"""What compares with a baseline."""
+
+Condition: TypeAlias = ScoreCondition | BaselineCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +224,8 @@ class Threshold:
     """
     One line that a suite holds its rankings to: a threshold, or a rank expectation of one query.
 
-    *text* is as written, *tag* limits it to the queries with that tag, *mark* is where it stands.
+    *text* is as written, *tag* limits it to the queries with that tag, *mark* is where it stands. With *warns* a
+    shortfall is a warning.
     """
 
     text: str
@@ -209,6 +235,7 @@ class Threshold:
     xfail: Waiver | None = None
     skip: Waiver | None = None
     markers: tuple[str, ...] = ()
+    warns: bool = False
 
 
 # ------------------------------------------------------------------------------------------------ suite
@@ -697,7 +724,7 @@ class QueryReport:
     All that is known of one query after a run.
 
     *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
-    returned or not.
+    returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
     """
 
     id: str
@@ -713,6 +740,7 @@ class QueryReport:
     took: float | None = None
     judged: int = 0
     duplicates: tuple[str, ...] = ()
+    total_is_lower_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)

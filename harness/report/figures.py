@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from harness.model import Status, Verdict
+from harness.model import QueryReport, Status, Verdict
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -85,6 +85,13 @@ def _observed(verdict: Verdict) -> str:
 def milliseconds(value: float | None) -> str:
     """The engine's own time for one request."""
     return "–" if value is None else f"{value:g} ms"
+
+
+def matching_text(query: QueryReport) -> str:
+    """How many documents match, and that it is ``at least`` so many where the engine stopped counting."""
+    if query.total is None:
+        return "–"
+    return f"at least {query.total:,}" if query.total_is_lower_bound else f"{query.total:,}"
 
 
 def tally_text(statuses: Iterable[Status]) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import MissingDocument, QueryReport, RankedDocument
-from harness.report.figures import counted_text, plain_text, score_text
+from harness.report.figures import counted_text, matching_text, plain_text, score_text
 from harness.report.printable import printable
 
 RANKS_SHOWN = 10
@@ -76,7 +76,7 @@ def _heading(query: QueryReport, measure: str | None) -> Text:
     known = [shown] if shown else []
     known.append(str(query.outcome))
     if query.total is not None:
-        known.append(f"{query.total:,} matching")
+        known.append(f"{matching_text(query)} matching")
     return text.append(f"  ({'; '.join(known)})", style="dim")
 
 

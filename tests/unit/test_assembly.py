@@ -68,6 +68,12 @@ def test_a_ranking_stands_beside_its_grades_gains_and_ties():
     assert (query.total, query.took, query.judged, query.tags) == (40, 3, 5, ("head",))
 
 
+def test_a_total_that_is_a_lower_bound_stays_one():
+    answers = {"shoes": Ranking(total=2, total_is_lower_bound=True)}
+    [query] = report_on([QUERY], answers).queries
+    assert (query.total, query.total_is_lower_bound) == (2, True)
+
+
 TIED = Ranking((Hit("a", 1.0), Hit("b", 1.0)))
 
 
