@@ -12,7 +12,7 @@ from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
 from harness.report.figures import counted_text, untold_waiver
 from harness.report.printable import printable
 from harness.report.ranking_text import indented, query_renderables
-from harness.report.verdict_text import BAD, named_threshold, status_text
+from harness.report.verdict_text import LOOKED_AT, named_threshold, status_text
 
 EXPLAINED = 50
 """Thresholds of a suite that are explained; the others have their line."""
@@ -30,15 +30,16 @@ UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
 
 
 def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
-    """Every threshold that did not hold with its reason, and after them the queries that they blame."""
+    """Every threshold that somebody has to look at with its reason, and after them the queries that they blame."""
     unanswered = {query.id for query in suite.queries if query.outcome in UNANSWERED}
-    bad = [verdict for verdict in suite.verdicts if verdict.status in BAD and not _is_told(verdict, unanswered)]
+    bad = [verdict for verdict in suite.verdicts if verdict.status in LOOKED_AT and not _is_told(verdict, unanswered)]
     for verdict in bad[:EXPLAINED]:
         yield from _reason(verdict)
         yield Text()
     if len(bad) > EXPLAINED:
         left = counted_text(len(bad) - EXPLAINED, "more threshold")
-        yield Text(f"{left} did not hold; an HTML report explains each.", style="dim")
+        verb = "is" if len(bad) - EXPLAINED == 1 else "are"
+        yield Text(f"{left} {verb} not explained here; an HTML report explains each.", style="dim")
         yield Text()
     answered = {query.id: query for query in suite.queries if query.id not in unanswered}
     yield from _blamed_queries(bad, answered)

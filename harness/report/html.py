@@ -22,6 +22,7 @@ from markupsafe import Markup
 from harness.model import Report, Status, Verdict
 from harness.report.figures import (
     counted_text,
+    matching_text,
     observed_text,
     plain_text,
     required_text,
@@ -33,6 +34,7 @@ from harness.report.histogram import share_of
 from harness.report.page import Limits, MeasureView, suite_views
 from harness.report.printable import printable
 from harness.report.ranking_text import grade_text, missing_place
+from harness.report.verdict_text import BAD
 
 METER_WIDTH = 120
 PLOT_WIDTH = 320
@@ -94,6 +96,7 @@ def _environment() -> Environment:
         "tally": tally_text,
         "grade_text": grade_text,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
+        "matching": matching_text,
         "meter_marks": _meter_marks,
         "missing_place": missing_place,
         "number": lambda count: "–" if count is None else f"{count:,}",
@@ -127,14 +130,16 @@ def _clipped(text: str, most: int) -> str:
 
 def _headline(report: Report) -> str:
     counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
-    bad = {status: counts[status] for status in (Status.ERROR, Status.FAILED, Status.XPASSED) if counts[status]}
+    bad = sum(counts[status] for status in BAD)
     if bad:
-        return f"{counted_text(sum(bad.values()), 'threshold')} of {sum(counts.values()):,} did not hold"
+        return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
     if not counts:
         return "No threshold was decided"
-    return (
-        f"{counted_text(sum(counts.values()), 'threshold')}, all hold" if report.exit_status == 0 else "Not all is well"
-    )
+    if report.exit_status != 0:
+        return "Not all is well"
+    waived = counts[Status.XFAILED]
+    held = f"{counted_text(sum(counts.values()), 'threshold')}, all hold"
+    return f"{held} but {counted_text(waived, 'expected failure')}" if waived else held
 
 
 def _closing(report: Report) -> str:

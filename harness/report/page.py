@@ -24,8 +24,9 @@ from harness.model import (
 )
 from harness.report.figures import counted_text
 from harness.report.histogram import Bin, histogram
+from harness.report.outcome_text import outcome_lines
+from harness.report.verdict_text import BAD, LOOKED_AT
 
-BAD = (Status.FAILED, Status.ERROR, Status.XPASSED)
 GRADE_STEPS = 4
 
 
@@ -90,7 +91,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class SuiteView:
-    """All that the page shows of one suite; *held_by_queries* are folded away."""
+    """All that the page shows of one suite; *held_by_queries* are folded away, *remarks* are those of the terminal."""
 
     anchor: str
     suite: SuiteReport
@@ -102,6 +103,7 @@ class SuiteView:
     outcomes: Mapping[Outcome, int]
     tags: tuple[str, ...]
     left_out: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
@@ -143,6 +145,7 @@ def _suite_view(anchor: str, suite: SuiteReport, limits: Limits) -> SuiteView:
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
         left_out=tuple(_left_out(suite, queries, len(listed))),
+        remarks=(*outcome_lines(suite.queries), *suite.notes),
     )
 
 
@@ -158,16 +161,18 @@ def _verdict_view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
 def _worst(verdicts: Iterable[Verdict]) -> Status:
     """An error before a failure, as in the exit status."""
     statuses = {verdict.status for verdict in verdicts}
-    return next(
-        (status for status in (Status.ERROR, Status.FAILED, Status.XPASSED) if status in statuses), Status.PASSED
-    )
+    return next((status for status in (Status.ERROR, Status.FAILED) if status in statuses), Status.PASSED)
 
 
 def _listed(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """All in the suite's order; where they are too many, those that did not hold first, then the suite's own."""
+    """All in the suite's order; where they are too many, those to look at first, then the suite's own."""
     if len(verdicts) <= most:
         return list(verdicts)
-    return sorted(verdicts, key=lambda verdict: (verdict.status not in BAD, verdict.query is not None))[:most]
+    return sorted(verdicts, key=_urgency)[:most]
+
+
+def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
+    return (verdict.status not in BAD, verdict.status not in LOOKED_AT, verdict.query is not None)
 
 
 def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int) -> Iterable[str]:

@@ -12,17 +12,18 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Outcome, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.model import QueryReport, Report, Status, SuiteReport, Verdict
 from harness.report.explanations import explanations, failure
 from harness.report.figures import counted_text, observed_text, score_text, tally_text
+from harness.report.outcome_text import outcome_lines
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, indented, query_renderables
-from harness.report.verdict_text import BAD, named_threshold, status_text
+from harness.report.verdict_text import LOOKED_AT, named_threshold, status_text
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
-    """*report*; where *quiet* only the thresholds that did not hold, and the last line."""
+    """*report*; where *quiet* only the thresholds to look at, and the last line."""
     for suite in report.suites:
         yield from _quiet_lines(suite) if quiet else _suite_renderables(suite)
     yield _closing(report)
@@ -53,7 +54,8 @@ def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     if suite.summaries:
         yield indented(_measures(suite))
         yield Text()
-    remarks = [*_outcomes(suite.queries), *(Text(printable(note), style="dim") for note in suite.notes)]
+    remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
+    remarks += [Text(printable(note), style="dim") for note in suite.notes]
     if remarks:
         yield from map(indented, remarks)
         yield Text()
@@ -95,20 +97,6 @@ def _measures(suite: SuiteReport) -> Table:
     return table
 
 
-def _outcomes(queries: Iterable[QueryReport]) -> Iterator[Text]:
-    """A line for each outcome but a plain score: how many queries have it, why, and the first of them."""
-    ids: dict[tuple[Outcome, str], list[str]] = {}
-    for query in queries:
-        if query.outcome is not Outcome.SCORED:
-            ids.setdefault((query.outcome, query.reason), []).append(query.id)
-    for (outcome, reason), affected in ids.items():
-        shown = ", ".join(affected[:3]) + (", …" if len(affected) > 3 else "")
-        why = f": {reason}" if reason else ""
-        yield Text(
-            printable(f"{counted_text(len(affected), 'query')} with outcome {outcome}{why} ({shown})"), style="yellow"
-        )
-
-
 def _listed(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """All but the passed thresholds of single queries, of which there may be thousands."""
     return [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
@@ -128,7 +116,7 @@ def _verdict_table(verdicts: Iterable[Verdict]) -> Table:
 
 def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
     for verdict in suite.verdicts:
-        if verdict.status in BAD:
+        if verdict.status in LOOKED_AT:
             yield Text.assemble(
                 printable(suite.name),
                 ": ",

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict
+from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.html import render
 from harness.report.page import Limits, shade_of
 
@@ -65,6 +65,45 @@ def test_a_waiver_that_the_reason_tells_is_not_told_again(report, suite):
     row = text.split("Why")[1].split("Measures")[0]
     assert row.count("waits for synonyms") == 1
     assert "Waived" not in row
+
+
+@pytest.fixture
+def unexpected(report, suite):
+    reason = "2 documents match; passed, though expected to fail: waits for synonyms; take the xfail away"
+    verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
+    held = Verdict("p5", "median P@5 >= 0.1", Status.PASSED, "It holds.", 0.2, 0.1, "P@5", counted=3)
+    return replace(report, suites=(replace(suite, verdicts=(held, verdict)),), exit_status=0)
+
+
+def test_an_unexpected_pass_holds_and_is_told_once(unexpected):
+    page = Page(render(unexpected))
+    assert "2 thresholds, all hold" in page.text
+    assert "did not hold" not in page.text
+    assert page.text.split("Why")[1].split("Measures")[0].count("waits for synonyms") == 1
+    assert (
+        page.text.split("Rankings")[0].count("unexpected pass") == 3
+    )  # the count above, the one of the suite, its row
+    heading = page.text.split("products")[1][:40]
+    assert "passed" in heading
+
+
+def test_expected_failures_are_told_in_the_heading(report, suite):
+    kept = tuple(verdict for verdict in suite.verdicts if verdict.status in (Status.PASSED, Status.XFAILED))
+    text = Page(render(replace(report, suites=(replace(suite, verdicts=kept),), exit_status=0))).text
+    assert "3 thresholds, all hold but 1 expected failure" in text
+
+
+def test_a_total_that_is_a_lower_bound_is_told_as_one(report, suite):
+    query = replace(suite.queries[0], total=2, total_is_lower_bound=True)
+    text = Page(render(replace(report, suites=(replace(suite, queries=(query,)),)))).text
+    assert "· at least 2 matching ·" in text
+    assert "0.4000 at least 2 5" in text
+
+
+def test_the_remarks_of_the_terminal_are_on_the_page_too(report):
+    text = Page(render(report)).text.split("Thresholds")[0]
+    assert "1 query with outcome zero hits: no hits (q2)" in text
+    assert "1 query with outcome error: failed shards: 1 of 5 (q3)" in text
 
 
 def test_a_latency_has_its_unit(report, suite):

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict
+from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.plain import plain
 from harness.report.terminal import failure_text, plain_report, query_block, report_renderables
 
@@ -74,6 +74,22 @@ def test_a_failure_shows_numbers_rankings_and_missing_documents(suite):
     assert row_of(text, "sku-9").split()[2:4] == ["unjudged", "–"]
     assert row_of(text, "sku-77").endswith("at rank 37")
     assert row_of(text, "sku-78").endswith("not in the first 1,000")
+
+
+def test_a_total_that_is_a_lower_bound_is_told_as_one(red_shoes):
+    assert "; 213 matching)" in query_block(red_shoes)
+    assert "; at least 213 matching)" in query_block(replace(red_shoes, total_is_lower_bound=True))
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_an_unexpected_pass_is_told_with_its_reason_once_however_quiet(suite, report, quiet):
+    reason = "2 documents match; passed, though expected to fail: waits for synonyms; take the xfail away"
+    verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
+    unexpected = replace(report, suites=(replace(suite, verdicts=(verdict,)),), exit_status=0)
+    text = plain(report_renderables(unexpected, quiet=quiet), 300)
+    assert "UNEXPECTED PASS" in text
+    assert text.count("waits for synonyms") == 1
+    assert "did not hold" not in text
 
 
 def test_a_waiver_is_told_with_the_failure(suite):
@@ -156,7 +172,7 @@ def test_many_failures_are_all_listed_and_fifty_explained(suite, report):
     assert all(f"threshold {n}" in text for n in range(52))
     assert "reason 49." in text
     assert "reason 50." not in text
-    assert "2 more thresholds did not hold" in text
+    assert "2 more thresholds are not explained here" in text
 
 
 def failed(number, *blamed, query=None):
