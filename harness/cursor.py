@@ -63,6 +63,13 @@ class Cursor:
         except ValueError:
             self.fail(f"found {match.group()!r}, expected a comparison: {_OPERATORS}", start)
 
+    def at_most(self, what: str) -> None:
+        """Go past ``<=``, the only comparison that limits *what*."""
+        start = self.position
+        operator = self.operator()
+        if operator is not Operator.AT_MOST:
+            self.fail(f"found {operator.value!r}, but {what} is only limited with '<='", start)
+
     def number(self, expected: str) -> float:
         """The finite number that stands here."""
         start = self.position
@@ -83,11 +90,18 @@ class Cursor:
             self.fail(f"{found}, expected {expected}, at least {least}", start)
         return int(match.group())
 
-    def measure(self) -> Measure:
-        """The measure up to the comparison. Its own parameters hold = too, in brackets."""
+    def has_after_word(self, pattern: re.Pattern[str]) -> bool:
+        """Whether *pattern* matches behind the word that stands here; blanks in brackets end no word."""
+        end = _first_outside_brackets(self.text, self.position, str.isspace)
+        while end < len(self.text) and self.text[end].isspace():
+            end += 1
+        return pattern.match(self.text, end) is not None
+
+    def measure(self, *, one_word: bool = False) -> Measure:
+        """The measure up to the comparison, or of *one_word*. Its own parameters hold = too, in brackets."""
         start = self.position
         end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
-        if end == len(self.text):
+        if end == len(self.text) or one_word:
             end = _first_outside_brackets(self.text, start, str.isspace)
         text = self.text[start:end].rstrip()
         if not text:

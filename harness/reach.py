@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.measures import measure_range
-from harness.model import Condition, DropCondition, Gain, HitCount, Operator, ScoreCondition
+from harness.model import Condition, DropCondition, Gain, HitCount, Operator, ScoreCondition, WorseCondition
 from harness.thresholds import TOLERANCE
 
 
@@ -22,6 +22,8 @@ def check_reach(condition: Condition, gain: Gain) -> str | None:
         return _score_reach(condition, gain)
     if isinstance(condition, DropCondition):
         return _drop_reach(condition, gain)
+    if isinstance(condition, WorseCondition):
+        return _drop_reach(DropCondition(condition.measure, condition.by), gain)
     if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
         return "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
     return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from harness.errors import UndefinedScore
 from harness.measures import definition_of, gain_in_force, score_query
 from harness.model import (
-    DropCondition,
+    BaselineCondition,
     Failure,
     FailureKind,
     Measure,
@@ -118,7 +118,7 @@ def failure_text(failure: Failure) -> str:
 def measure_named(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
-    return condition.measure if isinstance(condition, (ScoreCondition, DropCondition)) else None
+    return condition.measure if isinstance(condition, ScoreCondition | BaselineCondition) else None
 
 
 def _each_once(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:

@@ -5,6 +5,8 @@ The text of a threshold or of a rank expectation -> its condition.
 
     threshold = [ statistic ] measure op number [ "for" tag ]        a statistic always, but on a query's own threshold
               | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
+              | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
+              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     op        = ">=" | ">" | "<=" | "<" | "="
@@ -18,15 +20,14 @@ from __future__ import annotations
 
 import re
 
+from harness.baseline_grammar import read_drop, read_worse
 from harness.cursor import NUMBER, WORD, Cursor
 from harness.model import (
     Before,
     Condition,
-    DropCondition,
     HitCount,
     InTop,
     LatencyCondition,
-    Operator,
     ScoreCondition,
     StatisticKind,
 )
@@ -66,7 +67,9 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     first, second = [*text.split(maxsplit=2), "", ""][:2]
     condition: Condition
     if first == "drop":
-        condition = _drop(cursor, of_query=of_query)
+        condition = read_drop(cursor, of_query=of_query)
+    elif first == "worse":
+        condition = read_worse(cursor, of_query=of_query)
     elif second == "latency":
         condition = _latency(cursor)
         cursor.expect_end("nothing after 'ms'")
@@ -137,22 +140,6 @@ def _fraction(cursor: Cursor, share: re.Match[str], start: int) -> float:
     return per_cent / 100
 
 
-def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition:
-    cursor.take(WORD)
-    start = cursor.position
-    every = cursor.take(re.compile(r"every(?!\S)")) is not None
-    if every and of_query:
-        cursor.fail("found 'every', but a query's own threshold has no statistic; leave it out", start)
-    measure = cursor.measure()
-    _expect_at_most(cursor, "a drop")
-    start = cursor.position
-    allowed = cursor.number("a number such as 0.02 or 2%")
-    if allowed < 0:
-        cursor.fail(f"found {allowed:g}, expected an allowed drop of at least 0", start)
-    relative = cursor.take(re.compile("%")) is not None
-    return DropCondition(measure, allowed / 100 if relative else allowed, every, relative)
-
-
 def _latency(cursor: Cursor) -> LatencyCondition:
     start = cursor.position
     match = cursor.take(WORD)
@@ -160,7 +147,7 @@ def _latency(cursor: Cursor) -> LatencyCondition:
     if name not in _PERCENTILES:
         cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
     cursor.take(WORD)
-    _expect_at_most(cursor, "a latency")
+    cursor.at_most("a latency")
     start = cursor.position
     milliseconds = cursor.number("a number of milliseconds such as 200 ms")
     if milliseconds <= 0:
@@ -168,13 +155,6 @@ def _latency(cursor: Cursor) -> LatencyCondition:
     if cursor.take(re.compile(r"ms(?!\S)")) is None:
         cursor.fail(f"{cursor.found()}, expected the unit 'ms'")
     return LatencyCondition(_PERCENTILES[name], milliseconds)
-
-
-def _expect_at_most(cursor: Cursor, what: str) -> None:
-    start = cursor.position
-    operator = cursor.operator()
-    if operator is not Operator.AT_MOST:
-        cursor.fail(f"found {operator.value!r}, but {what} is only limited with '<='", start)
 
 
 def _tag(cursor: Cursor, *, of_query: bool) -> str | None:

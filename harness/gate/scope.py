@@ -25,6 +25,7 @@ class Finding:
     blamed: tuple[str, ...] = ()
     counted: int = 0
     left_out: int = 0
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

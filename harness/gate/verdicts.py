@@ -9,10 +9,13 @@ from datetime import date
 from harness.gate.answers import judge_expectation
 from harness.gate.drops import judge_drop
 from harness.gate.latency import judge_latency
-from harness.gate.pairs import Compared, pair_scores
+from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
+from harness.gate.significance import judge_significance
+from harness.gate.worse import judge_worse
 from harness.model import (
+    BaselineCondition,
     Before,
     DropCondition,
     HitCount,
@@ -30,6 +33,7 @@ from harness.model import (
     Unresolved,
     Verdict,
     Waiver,
+    WorseCondition,
 )
 from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
@@ -97,6 +101,8 @@ def _decide_one(gated: Gated, compared: Compared, strict_xfail: bool) -> Verdict
     xfail = first_in_force(today, *waivers)
     if xfail is not None:
         return _verdict(gated, _waive(finding, xfail, strict_xfail), xfail)
+    if threshold.warns and finding.status is Status.FAILED:
+        finding = replace(finding, status=Status.WARNED)
     ended = first_ended(today, *waivers) or first_ended(today, threshold.skip, query.skip if query else None)
     if ended is not None:
         note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
@@ -113,15 +119,21 @@ def _judge(gated: Gated, compared: Compared) -> Finding:
         return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
-    if isinstance(condition, DropCondition):
+    if isinstance(condition, BaselineCondition):
         pairs = pair_scores(compared, queries, condition.measure)
-        if isinstance(pairs, Finding):
-            return replace(pairs, required=condition.allowed)
-        return judge_drop(condition, pairs, of_query=gated.query is not None)
+        return pairs if isinstance(pairs, Finding) else _judge_pairs(condition, pairs, of_query=gated.query is not None)
     if isinstance(condition, Unresolved):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")
     return _judge_expectation(gated, condition, suite, run)
+
+
+def _judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+    if isinstance(condition, DropCondition):
+        return judge_drop(condition, pairs, of_query=of_query)
+    if isinstance(condition, WorseCondition):
+        return judge_worse(condition, pairs)
+    return judge_significance(condition, pairs)
 
 
 def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, suite: Suite, run: Run) -> Finding:
@@ -164,6 +176,7 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         mark=threshold.mark,
         waiver=waiver,
         markers=_markers(gated),
+        unit=finding.unit,
     )
 
 

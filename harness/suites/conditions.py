@@ -137,6 +137,7 @@ def _threshold(line: Line, text: Written, condition: Condition, tag: str | None)
         xfail=read_waiver(line.xfail),
         skip=read_waiver(line.skip),
         markers=tuple(map(str, line.markers)),
+        warns=line.severity == "warn",
     )
 
 

@@ -29,6 +29,7 @@ from harness.suites.nodes import MappingNode, Node
 from harness.suites.strict import Shape, either, word_of
 
 Markers: TypeAlias = list[Marker]
+Severity = Annotated[Literal["fail", "warn"], word_of(["fail", "warn"])]
 
 
 class WaiverShape(Shape):
@@ -55,6 +56,7 @@ class ThresholdShape(Shape):
     xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
     skip: WaiverShape | None = Field(None, description="It is left out.")
     markers: Markers = Field([], description="pytest markers of its test.")
+    severity: Severity = Field("fail", description="What it does where it does not hold. Default: fail.")
 
 
 class ExpectationShape(Shape):
@@ -64,15 +66,16 @@ class ExpectationShape(Shape):
     xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
     skip: WaiverShape | None = Field(None, description="It is left out.")
     markers: Markers = Field([], description="pytest markers of its test.")
+    severity: Severity = Field("fail", description="What it does where it does not hold. Default: fail.")
 
 
 ThresholdLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
-    either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers"),
+    either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity"),
 ]
 ExpectationLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
-    either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers"),
+    either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity"),
 ]
 
 

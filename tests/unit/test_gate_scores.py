@@ -266,7 +266,7 @@ def test_a_query_whose_skip_is_over_and_that_did_not_run_is_an_error():
 
 def test_a_drop_fails_while_there_is_no_baseline():
     verdict = verdict_on("drop nDCG@10 <= 0.02", {"a": 1.0})
-    assert (verdict.status, verdict.required) == (Status.FAILED, 0.02)
+    assert verdict.status is Status.FAILED
     assert "no baseline" in verdict.reason
 
 

@@ -17,7 +17,7 @@ LAYERS = (
     ("spelling", "sources", "masking", "waivers", "fingerprints"),
     ("metrics", "statistics"),
     ("measures",),
-    ("cursor", "thresholds", "formats"),
+    ("cursor", "baseline_grammar", "thresholds", "formats"),
     ("reach", "selection", "scoring", "evaluation", "comparison"),
     ("gate",),
     ("assembly", "redaction", "report"),
@@ -34,8 +34,9 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "thresholds", "reach",
-        "selection", "scoring", "evaluation", "comparison", "gate", "assembly", "redaction")  # fmt: skip
+PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "baseline_grammar",
+        "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "gate", "assembly",
+        "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

@@ -51,6 +51,7 @@ thresholds:
     xfail: {reason: waits for synonyms, until: 2027-01-31}
     skip: {reason: too slow}
     markers: [slow]
+    severity: warn
 queries:
   - id: 007
     text: red running shoes
@@ -125,6 +126,28 @@ def test_thresholds_are_read_with_what_pytest_is_to_do(write):
     assert every.xfail == Waiver("waits for synonyms", date(2027, 1, 31))
     assert every.skip == Waiver("too slow")
     assert every.markers == ("slow",)
+    assert (head.warns, every.warns) == (False, True)
+
+
+def test_thresholds_on_a_baseline_are_read_and_say_how_deep_to_look(write):
+    text = """\
+suite: shop
+target: {index: products}
+baseline: optional
+request: {query: {match: {title: "{{text}}"}}}
+thresholds:
+  - drop nDCG@12 <= 2%
+  - worse RR@14 by 0.1 <= 3 queries
+  - drop P@16 is not significant at 5%
+queries:
+  - {id: shoes, text: red shoes, judgments: {a: 1}, thresholds: [drop RR <= 50%]}
+"""
+    suite = load_suite(write(text), {})
+    assert suite.baseline_optional
+    assert [threshold.condition.measure.text for threshold in suite.thresholds] == ["nDCG@12", "RR@14", "P@16"]
+    assert suite.queries[0].thresholds[0].condition.allowed == 0.5
+    assert suite.depth == 16
+    assert not load_suite(write(text.replace("optional", "required")), {}).baseline_optional
 
 
 def test_a_query_is_read_with_its_ids_as_written(write):
@@ -144,7 +167,7 @@ def test_a_query_is_read_with_its_ids_as_written(write):
     assert query.thresholds[0].condition.statistic is StatisticKind.QUERY
     assert query.thresholds[3].markers == ("slow",)
     assert (query.xfail, query.skip, query.markers) == (Waiver("waits"), Waiver("broken"), ("nightly",))
-    assert query.mark.line == 18
+    assert query.mark.line == 19
 
 
 def test_what_is_left_out_has_a_default(write):

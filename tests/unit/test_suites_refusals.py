@@ -247,7 +247,7 @@ CASES = {
         changed('"mean nDCG@10 >= 0.8"', "[a]"),
         "8:5",
         "found a list, expected a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, "
-        "markers",
+        "markers, severity",
         "  - [a]",
     ),
     "placeholder that is no name": (

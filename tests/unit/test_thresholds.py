@@ -14,7 +14,9 @@ from harness.model import (
     LatencyCondition,
     Operator,
     ScoreCondition,
+    SignificanceCondition,
     StatisticKind,
+    WorseCondition,
 )
 from harness.reach import check_reach
 from harness.thresholds import parse_expectation, parse_threshold
@@ -48,6 +50,11 @@ def of_query(text):
         ),
         ("drop nDCG@10 <= 0.02", DropCondition(NDCG, 0.02), None),
         ("drop every nDCG@10 <= 2 % for head", DropCondition(NDCG, 0.02, every=True, relative=True), "head"),
+        ("drop nDCG@10 is not significant at 5%", SignificanceCondition(NDCG, 0.05), None),
+        ("drop  nDCG@10  is  not  significant  at  0.1 %  for head", SignificanceCondition(NDCG, 0.001), "head"),
+        ("worse nDCG@10 by 0.1 <= 3 queries", WorseCondition(NDCG, 0.1, 3), None),
+        ("worse nDCG@10 by 0 <= 1 query for head", WorseCondition(NDCG, 0, 1), "head"),
+        ("worse nDCG@10 by 0.1<=5 % for head", WorseCondition(NDCG, 0.1, 0.05, relative=True), "head"),
         ("p50 latency <= 20 ms", LatencyCondition(50, 20.0), None),
         ("p95 latency <= 200ms", LatencyCondition(95, 200.0), None),
         ("p99 latency<=200 ms", None, None),
@@ -68,6 +75,13 @@ def test_a_query_threshold_has_no_statistic():
         None,
     )
     assert of_query("drop nDCG@10 <= 1%") == (DropCondition(NDCG, 0.01, relative=True), None)
+
+
+def test_blanks_inside_a_measure_end_it_nowhere():
+    measure = parse_measure("nDCG(gain=linear, log=e)@10")
+    significant, _ = of_suite(f"drop {measure} is not significant at 5%")
+    worse, _ = of_suite("worse nDCG(gain=linear, log=e)@10 by 0.1 <= 5%")
+    assert significant.measure == worse.measure == measure
 
 
 def test_equals_signs_and_blanks_inside_a_measure_are_its_own():
@@ -111,6 +125,24 @@ def test_equals_signs_and_blanks_inside_a_measure_are_its_own():
         ("-5% nDCG@10 >= 0.8", 0, "found '-5%', expected a share of the queries above 0% and up to 100%"),
         ("drop nDCG@10 >= 0.02", 13, "found '>=', but a drop is only limited with '<='"),
         ("drop nDCG@10 <= -0.02", 16, "found -0.02, expected an allowed drop of at least 0"),
+        (
+            "drop nDCG@10 is significant at 5%",
+            13,
+            "found 'is', expected 'is not significant at' and a level such as 5%",
+        ),
+        ("drop nDCG@10 is not significant at", 34, "found the end, expected a level such as 5%"),
+        ("drop nDCG@10 is not significant at 0.05", 39, "found the end, expected '%' after the level"),
+        ("drop nDCG@10 is not significant at 0%", 35, "found 0%, expected a level above 0% and up to 50%"),
+        ("drop nDCG@10 is not significant at 60%", 35, "found 60%, expected a level above 0% and up to 50%"),
+        ("drop nDCG@10 is not significant at 5% fro x", 38, "found 'fro', expected 'for' and a tag"),
+        ("worse nDCG@10 <= 3 queries", 14, "found '<=', expected 'by' and a number such as 0.1"),
+        ("worse nDCG@10 by <= 3 queries", 17, "found '<=', expected a number such as 0.1"),
+        ("worse nDCG@10 by -0.1 <= 3 queries", 17, "found -0.1, expected at least 0"),
+        ("worse nDCG@10 by 0.1 < 3 queries", 21, "found '<', but the number of queries is only limited with '<='"),
+        ("worse nDCG@10 by 0.1 <= 3", 25, "found the end, expected 'queries' or '%'"),
+        ("worse nDCG@10 by 0.1 <= 2.5 queries", 24, "found 2.5, expected a whole number of queries, at least 0"),
+        ("worse nDCG@10 by 0.1 <= -1 queries", 24, "found -1, expected a whole number of queries, at least 0"),
+        ("worse nDCG@10 by 0.1 <= 101%", 24, "found 101%, expected a share of the queries from 0% to 100%"),
         ("p90 latency <= 20 ms", 0, "found 'p90', expected p50, p95, p99 or max before 'latency'"),
         ("p95 latency < 20 ms", 12, "found '<', but a latency is only limited with '<='"),
         ("p95 latency <= 20", 17, "found the end, expected the unit 'ms'"),
@@ -131,6 +163,16 @@ def test_a_suite_threshold_out_of_grammar_is_refused(text, offset, message):
         ("mean nDCG@10 >= 0.8", 0, "found 'mean', but a query's own threshold has no statistic; leave it out"),
         ("95% nDCG@10 >= 0.8", 0, "found '95%', but a query's own threshold has no statistic; leave it out"),
         ("drop every nDCG@10 <= 0.1", 5, "found 'every', but a query's own threshold has no statistic; leave it out"),
+        (
+            "drop nDCG@10 is not significant at 5%",
+            13,
+            "found 'is', but one query is too few for a test; expected '<=' and a number",
+        ),
+        (
+            "worse nDCG@10 by 0.1 <= 1 query",
+            0,
+            "found 'worse', which counts queries; a query's own threshold is on its 'drop'",
+        ),
         ("nDCG@10 >= 0.8 for head", 15, "found 'for', but a query's own threshold has no tag; leave it out"),
         ("nDCG@10 >= 0.8 now", 15, "found 'now', expected nothing more"),
     ],
@@ -219,6 +261,7 @@ def test_an_expectation_out_of_grammar_is_refused(text, offset, message):
         ("mean nDCG@10 > 1", "'> 1' can never be met: nDCG@10 reaches 0 to 1"),
         ("mean nDCG@10 < 0", "'< 0' can never be met: nDCG@10 reaches 0 to 1"),
         ("drop nDCG@10 <= 1.5", "1.5 is out of reach: nDCG@10 reaches 0 to 1"),
+        ("worse nDCG@10 by 1.5 <= 3 queries", "1.5 is out of reach: nDCG@10 reaches 0 to 1"),
         (
             "drop nDCG@10 <= 150%",
             "150% is out of reach: nDCG@10 cannot fall by more than 100%",

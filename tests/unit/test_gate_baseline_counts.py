@@ -1,0 +1,186 @@
+"""Thresholds on how many queries fell, and on whether chance explains a drop; and warnings in place of failures."""
+
+import importlib.util
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+import harness.gate.significance
+from harness.gate import decide
+from harness.model import (
+    Engine,
+    Outcome,
+    Query,
+    Ranking,
+    Reference,
+    Run,
+    Score,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Waiver,
+)
+from harness.statistics import detectable_difference, effect_size, sign_flip
+from harness.thresholds import parse_threshold
+
+TODAY = date(2026, 6, 1)
+
+
+def verdict_on(text, before, after, **fields):
+    """One threshold; *before* and *after* are scores of its measure, a query each."""
+    condition, tag = parse_threshold(text, of_query=False)
+    names = [f"q{place:02}" for place in range(len(before))]
+    suite = Suite(
+        "s", "s", Target(), {}, (), tuple(map(Query, names, names)), (Threshold(text, condition, tag, **fields),)
+    )
+    run = Run({name: Ranking() for name in names}, Engine("fake"))
+
+    def scored(values):
+        return tuple(
+            Score(name, condition.measure.text, None, value)
+            if isinstance(value, Outcome)
+            else Score(name, condition.measure.text, value, Outcome.SCORED)
+            for name, value in zip(names, values, strict=True)
+        )
+
+    reference = Reference(run, scored(before), depth=10)
+    [verdict] = decide(suite, run, scored(after), today=TODAY, reference=reference)
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------------ how many
+
+
+BEFORE = [0.5] * 20
+AFTER = [0.2, 0.3, 0.4, 0.39] + [0.9] * 16
+"""Three queries fell by more than 0.1, one by 0.1 itself."""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "status"),
+    [("3 queries", Status.PASSED), ("2 queries", Status.FAILED), ("15%", Status.PASSED), ("14.9%", Status.FAILED)],
+)
+def test_so_many_queries_may_be_worse(allowed, status):
+    verdict = verdict_on(f"worse P@10 by 0.1 <= {allowed}", BEFORE, AFTER)
+    assert verdict.status is status
+    assert verdict.blamed == (() if status is Status.PASSED else ("q00", "q01", "q03"))
+    assert (verdict.observed, verdict.unit) == ((0.15, None) if "%" in allowed else (3, "queries"))
+
+
+def test_the_reason_counts_and_names_the_worst():
+    verdict = verdict_on("worse P@10 by 0.1 <= 2 queries", BEFORE, AFTER)
+    assert verdict.reason == (
+        "P@10 fell by more than 0.1 for 3 of 20 queries, allowed 2; "
+        "fell most: q00 0.5000 -> 0.2000, q01 0.5000 -> 0.3000, q03 0.5000 -> 0.3900"
+    )
+    share = verdict_on("worse P@10 by 0.1 <= 10%", BEFORE, AFTER)
+    assert share.reason.startswith("P@10 fell by more than 0.1 for 3 of 20 queries (15.00%), allowed 10%; fell most: ")
+
+
+def test_a_share_counts_decimally():
+    before, after = [1.0] * 100, [0.0] * 7 + [1.0] * 93
+    assert verdict_on("worse P@1 by 0.5 <= 7%", before, after).status is Status.PASSED
+
+
+def test_by_nothing_counts_every_fall():
+    assert verdict_on("worse P@10 by 0 <= 0 queries", [0.5], [0.5]).status is Status.PASSED
+    assert verdict_on("worse P@10 by 0 <= 0 queries", [0.5], [0.49]).status is Status.FAILED
+
+
+@pytest.mark.parametrize("text", ["worse P@10 by 1 <= 100%", "drop P@10 is not significant at 5%"])
+def test_a_query_without_an_answer_is_an_error_however_much_is_allowed(text):
+    assert verdict_on(text, [0.5] * 6, [Outcome.ERROR] + [0.5] * 5).status is Status.ERROR
+
+
+# ------------------------------------------------------------------------------------------------ chance
+
+
+def test_a_fall_of_nearly_all_is_more_than_chance():
+    before = [0.8] * 10
+    after = [0.5, 0.6, 0.7, 0.7, 0.6, 0.5, 0.7, 0.6, 0.8, 0.85]
+    verdict = verdict_on("drop P@10 is not significant at 5%", before, after)
+    expected = sign_flip([now - was for was, now in zip(before, after, strict=True)], alternative="less").p_value
+    assert verdict.status is Status.FAILED
+    assert verdict.observed == pytest.approx(expected)
+    assert expected <= 0.05 == verdict.required
+    assert verdict.reason.startswith(
+        "the drop of mean P@10, from 0.8000 to 0.6550, is significant at 5%: "
+        f"p is {expected:.4f} (paired sign-flip test, one-sided, 10 queries); fell most: q00 0.8000 -> 0.5000, "
+    )
+    assert verdict.blamed[0] == "q00"
+    assert "q09" not in verdict.blamed
+
+
+def test_a_fall_that_chance_explains_passes_and_says_what_could_have_been_found():
+    before = [0.5] * 10
+    after = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.2, 0.7, 0.4, 0.5]
+    verdict = verdict_on("drop P@10 is not significant at 5%", before, after)
+    differences = [now - was for was, now in zip(before, after, strict=True)]
+    smallest = detectable_difference(
+        effect_size(differences).standard_deviation, 10, level=0.05, power=0.8, alternative="less"
+    )
+    assert verdict.status is Status.PASSED
+    assert smallest > 0.02
+    assert verdict.reason.endswith(
+        f"; too few queries to tell: the smallest drop that 10 queries can show is {smallest:.2g}"
+    )
+
+
+@pytest.mark.parametrize("after", [0.5, 0.6])
+def test_where_nothing_fell_there_is_nothing_to_tell(after):
+    verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 10, [after] + [0.5] * 9)
+    assert verdict.status is Status.PASSED
+    assert "too few" not in verdict.reason
+
+
+def test_a_rise_is_never_a_drop():
+    assert verdict_on("drop P@10 is not significant at 5%", [0.1] * 10, [0.9] * 10).observed == 1.0
+
+
+@pytest.mark.parametrize(("queries", "told"), [(4, False), (5, True)])
+def test_so_few_queries_that_none_could_tell_hold_nothing(queries, told):
+    verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * queries, [0.5] * queries)
+    assert verdict.status is (Status.PASSED if told else Status.FAILED)
+    if not told:
+        assert verdict.reason.endswith(
+            "cannot be tested: too few queries to tell: p cannot be below 0.0625 with 4 queries"
+        )
+
+
+def test_without_the_packages_for_statistics_it_is_an_error(monkeypatch):
+    def find(name):
+        return None if name == "scipy" else importlib.util.find_spec(name)
+
+    monkeypatch.setattr(harness.gate.significance, "find_spec", find)
+    verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 9, [0.5] * 9)
+    assert verdict.status is Status.ERROR
+    assert (
+        "cannot be tested without scipy, which `pip install 'relevance-harness[statistics]'` brings" in verdict.reason
+    )
+
+
+# ------------------------------------------------------------------------------------------------ warnings
+
+
+def test_what_is_only_to_warn_warns_where_it_would_fail():
+    failed = verdict_on("worse P@10 by 0 <= 0 queries", [0.5], [0.4])
+    warned = verdict_on("worse P@10 by 0 <= 0 queries", [0.5], [0.4], warns=True)
+    assert warned == replace(failed, status=Status.WARNED)
+    assert verdict_on("worse P@10 by 0 <= 0 queries", [0.5], [0.5], warns=True).status is Status.PASSED
+
+
+def test_a_warning_forgives_no_error_and_an_expected_failure_stays_one():
+    assert verdict_on("drop P@10 <= 0", [0.5], [Outcome.ERROR], warns=True).status is Status.ERROR
+    waived = verdict_on("drop P@10 <= 0", [0.5], [0.4], warns=True, xfail=Waiver("soon"))
+    assert waived.status is Status.XFAILED
+
+
+def test_a_warning_does_not_fail_a_run():
+    condition, _ = parse_threshold("mean P@10 >= 0.9", of_query=False)
+    suite = Suite(
+        "s", "s", Target(), {}, (), (Query("a", "a"),), (Threshold("mean P@10 >= 0.9", condition, warns=True),)
+    )
+    [verdict] = decide(suite, Run({}, Engine("x")), [Score("a", "P@10", 0.5, Outcome.SCORED)], today=TODAY)
+    assert (verdict.status, verdict.blamed) == (Status.WARNED, ("a",))
