@@ -183,6 +183,21 @@ def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
     assert box["x"] + box["width"] <= width
 
 
+@pytest.mark.parametrize("cutoffs", [(5,), range(1, 21)])
+def test_no_heading_of_the_table_reaches_into_the_next(show, report, cutoffs):
+    names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in cutoffs]
+    suite = report.suites[0]
+    summaries = tuple(replace(suite.summaries[0], measure=name) for name in names)
+    queries = tuple(replace(one, scores=dict.fromkeys(names, 0.5)) for one in suite.queries)
+    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)))
+    headings = page.locator("table.queries > thead th")
+    assert headings.count() == 7 + len(names)
+    for heading in headings.all():
+        text, cell = heading.locator("button").bounding_box(), heading.bounding_box()
+        assert text["x"] >= cell["x"]
+        assert text["x"] + text["width"] <= cell["x"] + cell["width"]
+
+
 NARROW = {"viewport": {"width": 400, "height": 900}}
 
 
