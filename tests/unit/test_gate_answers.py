@@ -67,11 +67,12 @@ def test_where_documents_stand(text, hits, status, reason):
     assert (verdict.status, verdict.reason) == (status, reason)
 
 
-@pytest.mark.parametrize("text", ["x in top 8", "x not in top 8"])
-def test_a_ranking_that_is_not_deep_enough_cannot_tell(text):
-    verdict = expect(text, ranking("abcde"))
+@pytest.mark.parametrize("k", [6, 8])
+@pytest.mark.parametrize("wanted", ["in", "not in"])
+def test_a_ranking_that_is_not_deep_enough_cannot_tell(wanted, k):
+    verdict = expect(f"x {wanted} top {k}", ranking("abcde"))
     assert verdict.status is Status.ERROR
-    assert verdict.reason == "cannot be judged: x is not in the 5 hits asked for, set `depth: 8`"
+    assert verdict.reason == f"cannot be judged: x is not in the 5 hits asked for, set `depth: {k}`"
 
 
 def test_a_short_ranking_is_whole_and_can_tell():

@@ -340,6 +340,62 @@ def test_a_build_makes_room_if_it_is_this_suites_and_was_not_used_for_an_hour(
     assert (old in server.indexes) is stays
 
 
+LONG_AGO = "2020-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("other", "meta"),
+    [
+        ("products-0123456789ab", {}),
+        ("products-0123456789ab", {KEY: {"made_by": "somebody"}}),
+        ("products-copy", {KEY: asdict(Marker("products", "0" * 64, "b", 0, True, LONG_AGO))}),
+        ("products-0123456789ab-copy", {KEY: asdict(Marker("products", "0" * 64, "b", 0, True, LONG_AGO))}),
+    ],
+    ids=["of our name without our mark", "of our name with a mark of theirs", "a copy", "a copy of a copy"],
+)
+def test_an_index_that_only_looks_like_an_old_build_stays(
+    server: Server, folder: Path, index: str, other: str, meta: dict[str, Any]
+) -> None:
+    server.indexes[other] = {"meta": meta, "documents": {}}
+
+    assert ensure(server, folder) == index
+    assert sorted(server.indexes) == sorted([index, other])
+
+
+def test_an_alias_of_that_name_is_left_as_it_is(server: Server, folder: Path, index: str) -> None:
+    behind = {"mappings": {"_meta": {KEY: asdict(Marker("products", "0" * 64, "b", 1, True, LONG_AGO))}}}
+    server.before = lambda call, body: reply({"behind-the-alias": behind}) if "_mapping" in call else None
+
+    with pytest.raises(FixtureError, match=f'"{index}" is there, but the harness did not make it'):
+        ensure(server, folder)
+    assert {call.partition(" ")[0] for call in server.calls} == {"GET"}
+
+
+def test_an_index_that_somebody_wrote_to_is_not_reused(server: Server, folder: Path, index: str) -> None:
+    ensure(server, folder)
+    server.indexes[index]["documents"]["theirs"] = {}
+
+    with pytest.raises(FixtureError, match="was built with 1100 documents, and has 1101"):
+        ensure(server, folder)
+    assert "theirs" in server.indexes[index]["documents"]
+
+
+def test_a_builder_that_fails_after_it_was_taken_for_gone_removes_nothing(
+    server: Server, folder: Path, index: str
+) -> None:
+    def take_over_and_fail(call: str, body: bytes) -> None:
+        if call.endswith("/_bulk"):
+            theirs = replace(marker(server, index), build="theirs")
+            server.indexes[index] = {"meta": {KEY: asdict(theirs)}, "documents": {}}
+            raise EngineUnreachable("gone")
+
+    server.before = take_over_and_fail
+
+    with pytest.raises(EngineUnreachable):
+        ensure(server, folder)
+    assert marker(server, index).build == "theirs"
+
+
 def test_a_marker_whose_time_has_no_zone_is_read(server: Server, folder: Path, index: str) -> None:
     ensure(server, folder)
     server.indexes[index]["meta"] = {KEY: asdict(replace(marker(server, index), used="2026-11-21T11:00:00"))}

@@ -215,8 +215,11 @@ class TestFailure:
 
         assert failure(answer(hit("a"), _shards=shards)).kind is FailureKind.SHARDS
 
-    def test_a_remote_cluster_that_was_left_out_is_missed(self) -> None:
-        found = failure(answer(hit("a"), _clusters={"total": 2, "successful": 1, "skipped": 1}))
+    @pytest.mark.parametrize("lacking", ["skipped", "partial", "failed"])
+    @pytest.mark.parametrize("shards", [0, 1])
+    def test_a_remote_cluster_that_was_left_out_is_missed(self, lacking: str, shards: int) -> None:
+        asked = {"total": shards, "successful": shards, "skipped": 0, "failed": 0}
+        found = failure(answer(hit("a"), _shards=asked, _clusters={"total": 2, "successful": 1, lacking: 1}))
 
         assert found.kind is FailureKind.SHARDS
         assert "1 of 2 clusters" in found.reason
