@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Json, Ranking
 from harness.search.hits import MalformedAnswer, kind_of, unique_hits
 
-__all__ = ["compiled", "read_service_answer"]
+__all__ = ["compiled", "path_problem", "read_service_answer"]
 
 Place: TypeAlias = tuple[int, ...]
 """The list indexes on the way to a value: what an item's id, score and title have in common."""
@@ -53,15 +53,37 @@ def compiled(text: str) -> JSONPath:
     Raises:
         UsageError: It is none, or more than one.
     """
+    path = _compile(text)
+    if isinstance(path, str):
+        raise UsageError(f'"{text}" is not a JSONPath: {path}')
+    return path
+
+
+def path_problem(text: str) -> str | None:
+    """What keeps *text* from being a JSONPath."""
+    path = _compile(text)
+    return path if isinstance(path, str) else None
+
+
+def _compile(text: str) -> JSONPath | str:
+    """The path, or a sentence about what is wrong."""
     if not text.startswith("$"):
-        raise UsageError(f'"{text}" is not a JSONPath: it begins with $')
+        return "it begins with $"
     try:
         path = compile_path(text, strict=True)
     except JSONPathError as error:
-        raise UsageError(f'"{text}" is not a JSONPath: {error}') from error
-    if isinstance(path, CompoundJSONPath):
-        raise UsageError(f'"{text}" is more than one JSONPath')
-    return path
+        return _wrong_at(text, error)
+    return "it is more than one path" if isinstance(path, CompoundJSONPath) else path
+
+
+def _wrong_at(text: str, error: JSONPathError) -> str:
+    """The library's sentence with its place, but where that speaks of the library's own tokens."""
+    token = getattr(error, "token", None)
+    index = getattr(token, "index", -1)
+    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found its end"
+    said = str(error.args[0]) if error.args else ""
+    in_its_own_words = not said or "TOKEN" in said or said.startswith("unexpected token")
+    return f"{found}, which cannot stand there" if in_its_own_words else f"{found}: {said}"
 
 
 def _find(content: Json, text: str) -> dict[Place, Json]:

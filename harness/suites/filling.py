@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.errors import UsageError
 from harness.model import Query
@@ -10,39 +10,67 @@ from harness.spelling import did_you_mean
 from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.placeholders import RESERVED, as_text, is_name, placeholders_in
 from harness.suites.problems import Problems
+from harness.suites.search_templates import check_source, source_node, texts
+from harness.suites.templates import body_node
 
 
-def check_placeholders(nodes: Sequence[Node], queries: Sequence[Query], problems: Problems) -> None:
+def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], problems: Problems) -> None:
     """
-    Every placeholder has a value in every query, and every param of a query has a placeholder.
+    Every placeholder has a value in every query, every param of a query has a placeholder, every request changes.
 
-    *nodes* are the parts of the suite that hold requests.
+    *requests* are the suite's, by name, as they stand in the file.
     """
     params = {name for query in queries for name in query.params}
     used: set[str] = set()
-    for node in nodes:
-        for scalar, is_key in _texts(node):
-            for name, offset, inside in placeholders_in(scalar):
-                sentence = _unknown(name, params)
-                if sentence:
-                    problems.inside(scalar, offset, sentence)
-                    continue
-                used.add(name)
-                _check_values(name, queries, problems, inside=inside or is_key)
+    for node in requests.values():
+        named = _check_request(node, params, queries, problems)
+        if not named - {"depth"} and not _is_told_of(node, problems):
+            problems.at(node.mark, _unchanging(node))
+        check_source(body_node(node), {*params, *RESERVED}, problems)
+        used |= named
     _check_params(queries, used, problems)
 
 
-def _texts(node: Node) -> Iterator[tuple[Written, bool]]:
-    """All scalars below *node*, and whether each is a key."""
+def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
+    """The names of all placeholders of a request, those told that a query cannot fill."""
+    named = set()
+    for scalar, is_key in _texts(node, besides=source_node(body_node(node))):
+        for name, offset, inside in placeholders_in(scalar):
+            named.add(name)
+            sentence = _unknown(name, params)
+            if sentence:
+                problems.inside(scalar, offset, sentence)
+            else:
+                _check_values(name, queries, problems, inside=inside or is_key)
+    return named
+
+
+def _unchanging(node: Node) -> str:
+    """One ranking for every query would be held against the judgments of each."""
+    of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
+    return f"no query can change this request: expected {{{{text}}}} somewhere in it{of_template}"
+
+
+def _is_told_of(node: Node, problems: Problems) -> bool:
+    """Whether something else is wrong in the lines of *node*, such as a placeholder that lost its quotes."""
+    first = node.mark.line
+    last = max((text.mark.line for text in texts(node)), default=first)
+    return any(problem.path == node.mark.path and first <= problem.line <= last for problem in problems.found)
+
+
+def _texts(node: Node, *, besides: Node | None) -> Iterator[tuple[Written, bool]]:
+    """All scalars below *node* but those of the node *besides*, and whether each is a key."""
+    if node is besides:
+        return
     if isinstance(node, Written):
         yield node, False
     elif isinstance(node, MappingNode):
         for key, value in node.items():
             yield key, True
-            yield from _texts(value)
+            yield from _texts(value, besides=besides)
     else:
         for item in node:
-            yield from _texts(item)
+            yield from _texts(item, besides=besides)
 
 
 def _unknown(name: str, params: set[str]) -> str | None:

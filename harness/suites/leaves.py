@@ -147,6 +147,9 @@ def _number_hint(scalar: Written) -> str:
     return ""
 
 
+BESIDE_A_BODY = ("index", "body", "http")
+"""The keys of a request that is more than a body of _search."""
+
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
 
@@ -171,7 +174,7 @@ JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJso
 RequestBody = Annotated[
     dict[str, Any],
     PlainValidator(read_json_object),
-    WithJsonSchema({"type": "object", "not": {"anyOf": [{"required": [key]} for key in ("index", "body", "http")]}}),
+    WithJsonSchema({"type": "object", "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]}}),
 ]
 Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
 Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]

@@ -39,7 +39,7 @@ from harness.suites.grading import (
 from harness.suites.judging import Judgments, judgment_files
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.targets import check_indexes, read_target
-from harness.suites.templates import read_templates
+from harness.suites.templates import read_templates, request_nodes
 
 DEFAULT_MEASURE = "nDCG@10"
 
@@ -233,8 +233,7 @@ class _Assembly:
         if not reading.problems.found:
             check_measures(measures, self._gain, self._profile, reading.problems)
         if self._is_whole("request", "requests"):
-            nodes = [reading.root.child(key) for key in ("request", "requests") if key in reading.root]
-            check_placeholders(nodes, queries, reading.problems)
+            check_placeholders(request_nodes(reading), queries, reading.problems)
 
     def _measures_with_places(self, queries: Sequence[Query]) -> list[Any]:
         mark = self.reading.key_mark("measures")

@@ -10,6 +10,7 @@ from harness.errors import SuiteError, UsageError
 from harness.model import HttpRequest, Json, Query, RequestTemplate, SearchRequest, Suite
 from harness.spelling import did_you_mean
 from harness.suites.placeholders import fill, fill_text
+from harness.suites.search_templates import fill_body
 from harness.suites.window import window_problem
 
 
@@ -62,7 +63,7 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
-    body = fill(template, values)
+    body = fill_body(template, values)
     sentence = window_problem(template, body, depth)
     if sentence:
         raise UsageError(sentence)

@@ -6,16 +6,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.model import HttpRequest, RequestTemplate
+from harness.suites.leaves import BESIDE_A_BODY
 from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.placeholders import placeholders_in
 from harness.suites.problems import Problems
 from harness.suites.reading import Reading
 from harness.suites.scalars import resolve
+from harness.suites.search_templates import check_search_template, source_node, source_size
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.window import BEGINS_LATER, SKIPPING, skips_hits
 
 DEFAULT_NAME = "request"
 """What the only request of a suite is called."""
+
+ASKING = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
+"""Keys by which a body says what it asks for."""
+
+PARTS_OF_A_BODY = ASKING | {
+    "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "explain", "ext", "fields", "from", "highlight",
+    "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
+    "script_fields", "search_after", "search_pipeline", "size", "slice", "sort", "stats", "stored_fields", "suggest",
+    "terminate_after", "timeout", "track_scores", "track_total_hits", "version",
+}  # fmt: skip
+"""Keys that a body of _search has."""
 
 
 def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
@@ -39,15 +52,34 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     return {}
 
 
+def request_nodes(reading: Reading) -> dict[str, Node]:
+    """The requests by name, as they stand in the file."""
+    nodes = {DEFAULT_NAME: reading.root.child("request")} if reading.shape.request is not None else {}
+    several = reading.root.child("requests") if reading.shape.requests is not None else {}
+    return nodes | {str(name): node for name, node in several.items()}
+
+
+def body_node(request: Node) -> Node | None:
+    """The body of _search in a request, which may be all that the request is."""
+    if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
+        body: Node | None = request.child("body")
+        return body
+    return request
+
+
 def size_of(template: RequestTemplate) -> int | None:
     """The number of hits that the body itself asks for."""
+    if template.http is None and (size := source_size(template.body)) is not None:
+        return size
     size = template.body.get("size") if isinstance(template.body, Mapping) else None
     return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
 
 
 def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
     if not isinstance(entry, RequestShape):
-        _check_window(node, problems)
+        if name == DEFAULT_NAME:
+            _refuse_several(node, problems)
+        _check_body(node, problems)
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
         found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
@@ -57,8 +89,24 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
             problems.at(entry.index.mark, "an HTTP service has no index; put it into the path or the params")
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
-        _check_window(node.child("body"), problems)
+        _check_body(node.child("body"), problems)
     return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark)
+
+
+def _check_body(body: Node | None, problems: Problems) -> None:
+    """What is written out in a body, or in the source of a search template, can be sent."""
+    check_search_template(body, problems)
+    _check_window(body, problems)
+    _check_window(source_node(body), problems)
+
+
+def _refuse_several(node: Node, problems: Problems) -> None:
+    """Bodies by name under the key for one: each of them has what a body has, and none is called like a part of one."""
+    if not isinstance(node, MappingNode) or not node or node.keys() & PARTS_OF_A_BODY:
+        return
+    if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
+        names = ", ".join(node)
+        problems.at(node.mark, f"found requests by name ({names}) where one body stands; expected the key 'requests'")
 
 
 def _check_window(body: Node | None, problems: Problems) -> None:
@@ -101,13 +149,11 @@ def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
 
 
 def _check_path(expression: Written, problems: Problems) -> None:
-    import jsonpath
+    from harness.search.jsonpaths import path_problem
 
-    try:
-        jsonpath.compile(str(expression))
-    except jsonpath.JSONPathError as error:
-        reason = str(error).splitlines()[0] if str(error) else "it cannot be read"
-        problems.at(expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {reason}")
+    sentence = path_problem(expression)
+    if sentence:
+        problems.at(expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}")
 
 
 def _optional(text: Any) -> str | None:

@@ -188,8 +188,8 @@ def test_a_profile_brings_its_own_gain_where_the_suite_names_none(write):
 
 @pytest.mark.parametrize("tree", ["no", "on", "012", "12:30", "2027-01-01", "yes", "1_000", "0b1"])
 def test_a_scalar_that_only_yaml_1_1_gives_a_type_is_text_in_a_request(write, tree):
-    suite = load_suite(write(SMALL.replace('"{{text}}"', tree)), {})
-    assert suite.requests["request"].body == {"query": {"match": {"title": tree}}}
+    suite = load_suite(write(SMALL.replace('"{{text}}"', f'{tree}, brand: "{{{{text}}}}"')), {})
+    assert suite.requests["request"].body == {"query": {"match": {"title": tree, "brand": "{{text}}"}}}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_scalar_that_only_yaml_1_1_gives_a_type_is_text_in_a_request(write, tr
     ],
 )
 def test_a_scalar_has_the_type_of_yaml_1_2_in_a_request(write, written, value):
-    suite = load_suite(write(SMALL.replace('"{{text}}"', written)), {})
+    suite = load_suite(write(SMALL.replace('"{{text}}"', f'{written}, brand: "{{{{text}}}}"')), {})
     found = suite.requests["request"].body["query"]["match"]["title"]
     assert (found, type(found)) == (value, type(value))
 

@@ -507,10 +507,10 @@ CASES = {
         "suite: shop",
     ),
     "request and requests": (
-        changed("measures:", "requests: {a: {query: {match_all: {}}}}\nmeasures:"),
+        changed("measures:", "requests: {a: {query: {term: {x: '{{text}}'}}}}\nmeasures:"),
         "6:1",
         "found both 'request' and 'requests', expected one of them",
-        "requests: {a: {query: {match_all: {}}}}",
+        "requests: {a: {query: {term: {x: '{{text}}'}}}}",
     ),
     "depth below a cutoff": (
         SHOP + "depth: 5\n",

@@ -1,0 +1,205 @@
+"""Search templates: the suite's placeholders are filled in their params, and their source is the engine's to fill."""
+
+import pytest
+
+from harness.errors import SuiteError
+from harness.suites import load_suite
+from harness.suites.requests import build_requests
+
+AWKWARD = 'a "quoted" {{text}} \\ {brace}'
+SUITE = """\
+suite: shop
+target: {index: products}
+request: REQUEST
+measures: ["nDCG@5"]
+queries:
+  - {id: shoes, text: 'a "quoted" {{text}} \\ {brace}', params: {brand: acme}, judgments: {sku-1: 1}}
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def load_request(request, text=SUITE):
+        path = tmp_path / "shop.relevance.yaml"
+        path.write_text(text.replace("REQUEST", request), encoding="utf-8")
+        return load_suite(path.relative_to(tmp_path), {})
+
+    return load_request
+
+
+def refusals(load, request, text=SUITE):
+    with pytest.raises(SuiteError) as caught:
+        load(request, text)
+    return [f"{problem.line}:{problem.column} {problem.message}" for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("written", "source"),
+    [
+        (
+            """'{"query": {"match": {"{{field}}": "{{q}}"}}, "size": {{size}}}'""",
+            '{"query": {"match": {"{{field}}": "{{q}}"}}, "size": {{size}}}',
+        ),
+        (
+            '{query: {match: {title: "{{q}}"}}, size: "{{size}}"}',
+            {"query": {"match": {"title": "{{q}}"}}, "size": "{{size}}"},
+        ),
+        ('"{{#toJson}}q{{/toJson}}"', "{{#toJson}}q{{/toJson}}"),
+    ],
+)
+def test_the_source_is_passed_as_it_is_and_params_are_filled(load, written, source):
+    params = '{q: "{{text}}", field: title, brand: "for {{brand}}"}'
+    suite = load(f"{{template: {{source: {written}, params: {params}}}}}")
+    (request,) = build_requests(suite, None)
+    assert request.body == {
+        "size": 10,
+        "template": {"params": {"q": AWKWARD, "field": "title", "brand": "for acme"}, "source": source},
+    }
+
+
+def test_a_stored_template_may_be_chosen_by_a_param(load):
+    (request,) = build_requests(load('{template: {id: "products-{{brand}}", params: {q: "{{text}}"}}}'), None)
+    assert request.body["template"] == {"id": "products-acme", "params": {"q": AWKWARD}}
+
+
+def test_a_request_with_an_index_of_its_own_may_be_a_template(load):
+    request = '{index: next, body: {template: {source: {query: {match: {t: "{{q}}"}}, size: 10}, params: PARAMS}}}'
+    (built,) = build_requests(load(request.replace("PARAMS", '{q: "{{text}} {{brand}}"}')), None)
+    assert built.index == "next"
+    assert built.body["template"]["params"] == {"q": f"{AWKWARD} acme"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "refusal"),
+    [
+        (
+            "{template: products}",
+            "3:21 found 'products', expected a search template: {id: NAME, params: …} or {source: …, params: …}",
+        ),
+        (
+            '{template: {params: {q: "{{text}}"}}}',
+            "3:21 found neither 'id' nor 'source', expected a search template: {id: NAME, params: …} or "
+            "{source: …, params: …}",
+        ),
+        (
+            '{template: {id: a, source: b, params: {q: "{{text}}"}}}',
+            "3:21 found both 'id' and 'source', expected a search template: {id: NAME, params: …} or "
+            "{source: …, params: …}",
+        ),
+        ('{template: {id: a, params: ["{{text}}"]}}', "3:37 found a list, expected params as a mapping"),
+        (
+            '{template: {id: a, params: {q: "{{text}}"}}, sort: [price]}',
+            "3:55 found 'sort' beside 'template'; a search template stands alone, or with size",
+        ),
+        (
+            '{template: {source: {from: 10, size: 10, query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}',
+            "3:37 a ranking begins at its first hit; leave `from` out, which turns to a later page",
+        ),
+        (
+            '{template: {source: {size: 3, query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}',
+            "3:10 the request 'request' has size 3, but 'nDCG@5' needs 5 hits",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_template_is_told(load, request_, refusal):
+    assert refusals(load, request_, SUITE.replace(", params: {brand: acme}", "")) == [refusal]
+
+
+def test_a_template_that_does_not_say_its_size_gets_the_ten_hits_of_the_engine(load):
+    text = SUITE.replace(", params: {brand: acme}", "").replace("nDCG@5", "nDCG@20")
+    request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}'
+    assert refusals(load, request, text) == ["3:10 the request 'request' has size 10, but 'nDCG@20' needs 20 hits"]
+    filled = request.replace("{query:", '{size: "{{size}}", query:')
+    assert load(filled, text).depth == 20
+
+
+def test_a_placeholder_of_the_suite_in_a_source_is_told_to_go_through_params(load):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    request = '{template: {source: {query: {match: {t: "{{text}} {{q}}"}}}, params: {q: "{{text}}"}}}'
+    assert refusals(load, request, text) == [
+        "3:50 found {{text}}, which the template's params do not have; in a source the engine fills it in, from "
+        'params; expected params: {text: "{{text}}"}'
+    ]
+    passed = request.replace("params: {q:", 'params: {text: "{{text}}", q:')
+    assert load(passed, text).requests["request"].body["template"]["params"] == {"text": "{{text}}", "q": "{{text}}"}
+
+
+def test_a_template_whose_params_take_nothing_of_the_query_is_refused(load):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: shoes}}}'
+    assert refusals(load, request, text) == [
+        "3:10 no query can change this request: expected {{text}} somewhere in it, among the params of its template"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ any request
+
+
+@pytest.mark.parametrize(
+    ("request_", "place"),
+    [
+        ("{query: {match_all: {}}}", "3:10"),
+        ('{query: {match: {title: red}}, size: "{{depth}}"}', "3:10"),
+        ("{http: {path: /find, ids: $.ids}}", "3:10"),
+    ],
+)
+def test_a_request_that_no_query_changes_is_refused(load, request_, place):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    assert refusals(load, request_, text) == [
+        f"{place} no query can change this request: expected {{{{text}}}} somewhere in it"
+    ]
+
+
+def test_each_request_of_a_suite_is_held_to_that(load):
+    text = SUITE.replace("request: REQUEST", 'requests:\n  a: {query: {term: {t: "{{text}} {{brand}}"}}}\n  b: REQUEST')
+    assert refusals(load, "{query: {match_all: {}}}", text) == [
+        "5:6 no query can change this request: expected {{text}} somewhere in it"
+    ]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ['{query: {term: {brand: "{{brand}}"}}}', '{http: {path: "/find/{{brand}}", ids: $.ids}}'],
+)
+def test_a_param_changes_a_request_as_a_text_does(load, request_):
+    assert load(request_).queries[0].text == AWKWARD
+
+
+# ------------------------------------------------------------------------------------------------ request, requests
+
+
+def test_bodies_by_name_under_the_key_for_one_are_told(load):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    request = '{current: {query: {match: {t: "{{text}}"}}}, next: {index: n, body: {query: {match: {t: "{{text}}"}}}}}'
+    assert refusals(load, request, text) == [
+        "3:10 found requests by name (current, next) where one body stands; expected the key 'requests'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        '{query: {query: "{{text}} {{brand}}"}}',
+        '{rescore: {query: {rescore_query: {match: {t: "{{text}} {{brand}}"}}}}}',
+        '{new_part: {of: "{{text}} {{brand}}"}}',
+    ],
+)
+def test_a_body_is_not_taken_for_several(load, request_):
+    assert load(request_).requests["request"].body
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$[1:2:3:4]", "found ':4]' at character 8, which cannot stand there"),
+        ("$.a, $.b", "found ', $.b' at character 4, which cannot stand there"),
+        ("$.hits[", "found its end: unexpected end of query"),
+        ("hits", "it begins with $"),
+    ],
+)
+def test_a_json_path_is_refused_in_words_of_its_own(load, path, found):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    request = f'{{http: {{path: "/{{{{text}}}}", ids: "{path}"}}}}'
+    assert refusals(load, request, text) == [f"3:42 found {path!r}, expected a JSONPath such as $.hits[*].id: {found}"]
