@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from harness.collecting.baselines import update_wanted, update_word
+
 __all__ = ["PluginOptions", "add_options", "read_options"]
 
 REPORT_SUFFIXES = (".html", ".json")
@@ -16,7 +18,10 @@ REPORT_SUFFIXES = (".html", ".json")
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
-    """What the user asked for; *reports* are absolute paths of the files to write."""
+    """
+    What the user asked for; *reports* are absolute paths of the files to write, *baseline* that of the file to compare
+    with. With *update_baseline* what runs becomes the baseline.
+    """
 
     url: str | None = None
     embedded: bool = False
@@ -26,6 +31,8 @@ class PluginOptions:
     allow_write: bool = False
     each_query: bool = False
     reports: tuple[Path, ...] = ()
+    baseline: Path | None = None
+    update_baseline: bool = False
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -69,6 +76,19 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         help="write a report, .html or .json by its name; may be given several times",
     )
+    group.addoption(
+        "--relevance-baseline",
+        metavar="FILE",
+        help="compare with this file of baselines, instead of the one beside the suite",
+    )
+    group.addoption(
+        "--relevance-update-baseline",
+        nargs="?",
+        const="yes",
+        type=update_word,
+        metavar="force",
+        help="keep what suites return as their baseline; in CI only with =force",
+    )
     _add_ini_lines(parser)
 
 
@@ -95,7 +115,8 @@ def read_options(config: pytest.Config) -> PluginOptions:
     The options in force.
 
     Raises:
-        pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it.
+        pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it, a
+            baseline that is to be updated in CI.
     """
     url, embedded = _server(config)
     version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
@@ -112,6 +133,8 @@ def read_options(config: pytest.Config) -> PluginOptions:
         allow_write=_switch(config, "relevance_allow_write"),
         each_query=_switch(config, "relevance_each_query"),
         reports=_reports(config),
+        baseline=_baseline(config),
+        update_baseline=update_wanted(config.getoption("relevance_update_baseline")),
     )
 
 
@@ -147,6 +170,11 @@ def _check_url(url: str) -> None:
             "--relevance-url: a login in a URL ends up in logs: name the cluster in harness.toml, with the environment "
             "variables that hold the login"
         )
+
+
+def _baseline(config: pytest.Config) -> Path | None:
+    given = config.getoption("relevance_baseline")
+    return (config.invocation_params.dir / given).absolute() if given else None
 
 
 def _reports(config: pytest.Config) -> tuple[Path, ...]:

@@ -61,8 +61,7 @@ class SuiteRuns:
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
         """
-        # A link in another folder is another suite: its files and its harness.toml are those beside the link.
-        key = (path.parent.resolve() / path.name, options)
+        key = (_identity(path), options)
         if key not in self._done:
             self._done[key] = self._execute(*key) if self._folder is None else self._share(self._folder, *key)
         done = self._done[key]
@@ -74,11 +73,23 @@ class SuiteRuns:
         """What ran in this process, or in any that shares the folder."""
         return list(self._done.values()) if self._folder is None else read_folder(self._folder)
 
+    def under(self, options: RunOptions) -> list[Finished]:
+        """What ran under *options*, here or in any process that shares the folder."""
+        if self._folder is None:
+            mine = [done for (_, asked), done in self._done.items() if asked == options]
+            return [done for done in mine if isinstance(done, Finished)]
+        files = {file: _read(file) for file in sorted(self._folder.glob("*.json"))}
+        return [
+            done
+            for file, done in files.items()
+            if isinstance(done, Finished) and file.stem == _name(_identity(Path(done.report.path)), options)
+        ]
+
     def _share(self, folder: Path, path: Path, options: RunOptions) -> Finished | Failed:
         from filelock import FileLock
 
         folder.mkdir(parents=True, exist_ok=True)
-        name = hashlib.sha256(f"{path}\n{options}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        name = _name(path, options)
         file = folder / f"{name}.json"
         with FileLock(folder / f"{name}.lock"):
             if file.exists():
@@ -96,6 +107,15 @@ class SuiteRuns:
             # A defect of ours or of a plugin: asked again by each item it would only come again.
             return Failed(str(path), traceback.format_exc())
         return Finished(finished.report, lambda: finished.run)
+
+
+def _identity(path: Path) -> Path:
+    """A link in another folder is another suite: its files and its harness.toml are those beside the link."""
+    return path.parent.resolve() / path.name
+
+
+def _name(path: Path, options: RunOptions) -> str:
+    return hashlib.sha256(f"{path}\n{options}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def read_folder(folder: Path) -> list[Finished | Failed]:

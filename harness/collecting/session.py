@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
 from harness.collecting.runs import Failed, Finished, SuiteRuns
+from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.collecting.alone import LoneQueries
@@ -40,6 +41,7 @@ class RelevanceSession:
         """
         self.options = options
         self.written: list[Path] = []
+        self.updated: list[Path] = []
         self.problems: list[str] = []
         self.suites_collected: list[Suite] = []
         self._today = date.today()
@@ -107,6 +109,8 @@ class RelevanceSession:
             tags=options.tags,
             allow_write=options.allow_write,
             today=self._today,
+            baseline=options.baseline,
+            save_baseline=options.update_baseline,
         )
 
     def shared_folder(self) -> Path:
@@ -119,9 +123,29 @@ class RelevanceSession:
         return self._folder
 
     def finish(self) -> None:
-        """Write the reports that were asked for, in the controller; what cannot be written is a problem to show."""
-        if self.is_worker or not self.options.reports:
+        """Write what was asked for, in the controller; what cannot be written is a problem to show."""
+        if self.is_worker:
             return
+        if self.options.update_baseline:
+            self._update_baselines()
+        if self.options.reports:
+            self._write_reports()
+
+    def _update_baselines(self) -> None:
+        """Keep what ran for items; what a fixture ran under options of its own is not what suites are held to."""
+        from harness.collecting.baselines import save_baselines
+
+        asked = self.run_options()
+        paths = sorted({Path(done.report.path) for done in self._runs.under(asked)})
+        try:
+            finished = [self.finished(path, asked, os.environ) for path in paths]
+        except HarnessError as error:
+            self.problems.append(str(error))
+            return
+        self.updated, problems = save_baselines(finished, asked)
+        self.problems.extend(problems)
+
+    def _write_reports(self) -> None:
         report = self.report()
         if report is None:
             return

@@ -38,6 +38,10 @@ def _asked(options: PluginOptions) -> Iterator[str]:
         yield "an item for each query"
     if options.allow_write:
         yield "may build indexes"
+    if options.baseline:
+        yield f"baseline {options.baseline.name}"
+    if options.update_baseline:
+        yield "baselines are updated"
 
 
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
@@ -50,6 +54,8 @@ def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) 
         terminal.write_line(suite_line(suite))
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.error.strip().splitlines()[-1]}", red=True)
+    for path in session.updated:
+        terminal.write_line(f"baseline written to {path}")
     for path in session.written:
         terminal.write_line(f"report written to {path}")
     for problem in session.problems:

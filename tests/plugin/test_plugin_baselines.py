@@ -133,3 +133,109 @@ def test_a_query_s_own_drop_is_the_query_s_item(suite: Suite, save, run: Run, en
     result = run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*nDCG@10 (gain exponential) fell by * from 1.0000 to *, allowed 0.1*"])
+
+
+# ------------------------------------------------------------------------------------------------ updating
+
+
+def kept(path: Path) -> dict[str, object]:
+    return json.loads(path.with_name("shop.baseline.json").read_text())["requests"]["request"]["queries"]
+
+
+def test_an_update_keeps_what_ran_and_compares_with_nothing(suite: Suite, run: Run, engine) -> None:
+    path = suite(DROP.replace("]", ', "mean nDCG@10 >= 0.5"]'))
+
+    result = run("--relevance-update-baseline")
+
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["relevance: *baselines are updated", "baseline written to shop.baseline.json"])
+    assert set(kept(path)) == {"shoes", "boots"}
+    run().assert_outcomes(passed=2)
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+    run().assert_outcomes(passed=1, failed=1)
+    run("--relevance-update-baseline")
+    run().assert_outcomes(passed=2)
+
+
+def test_an_update_of_one_tag_leaves_other_queries(suite: Suite, run: Run, engine) -> None:
+    path = suite(DROP, shoes='expect: ["hits >= 1"]')
+    run("--relevance-update-baseline")
+    before = kept(path)
+    engine.rankings.update({"red shoes": ["b", "a"], "rubber boots": ["d", "e"]})
+
+    run("--relevance-update-baseline", "--relevance-tag", "head")
+
+    after = kept(path)
+    assert after["boots"] == before["boots"]
+    assert after["shoes"] != before["shoes"]
+
+
+def test_with_workers_the_controller_writes_once(suite: Suite, run: Run, engine) -> None:
+    path = suite(
+        DROP.replace("]", ', "mean nDCG@10 >= 0.5", "every nDCG@10 >= 0.1"]'), boots='thresholds: ["nDCG@10 >= 0.1"]'
+    )
+
+    result = run("-p", "xdist", "-n2", "--relevance-update-baseline")
+
+    result.assert_outcomes(passed=3, skipped=1)
+    assert [line for line in result.outlines if "baseline written" in line] == [
+        "baseline written to shop.baseline.json"
+    ]
+    assert set(kept(path)) == {"shoes", "boots"}
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+    run("-p", "xdist", "-n2").assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+def test_what_a_fixture_ran_otherwise_is_not_kept(
+    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    path = suite(DROP)
+    pytester.makepyfile(
+        "def test_head(relevance):\n    assert relevance.run('shop.relevance.yaml', tags=('head',)).mean('nDCG@10') == 1"
+    )
+
+    result = run(*workers, "--relevance-update-baseline")
+
+    result.assert_outcomes(passed=1, skipped=1)
+    assert set(kept(path)) == {"shoes", "boots"}
+
+
+def test_a_run_with_an_error_is_not_kept(suite: Suite, run: Run, engine) -> None:
+    path = suite('thresholds: ["mean nDCG@10 >= 0.5"]')
+    engine.broken["red shoes"] = 400
+
+    result = run("--relevance-update-baseline")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no baseline is saved from a run with errors: 1 query had no answer (shoes)*"])
+    assert not path.with_name("shop.baseline.json").exists()
+
+
+@pytest.mark.parametrize("value", ["true", "1"])
+def test_in_ci_an_update_has_to_be_forced(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    path = suite(DROP)
+    monkeypatch.setenv("CI", value)
+
+    refused = run("--relevance-update-baseline")
+
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--relevance-update-baseline: CI is set*=force*"])
+    assert not path.with_name("shop.baseline.json").exists()
+    run("--relevance-update-baseline=force").assert_outcomes(skipped=1)
+    assert set(kept(path)) == {"shoes", "boots"}
+
+
+def test_a_path_after_the_option_is_told_where_it_goes(suite: Suite, run: Run) -> None:
+    result = run("--relevance-update-baseline", suite(DROP).name)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*found 'shop.relevance.yaml', expected nothing or =force; put paths before*"])
+
+
+def test_another_file_is_written_and_compared_with(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(DROP)
+    run("--relevance-update-baseline", "--relevance-baseline", "mine.json").assert_outcomes(skipped=1)
+    assert [path.name for path in pytester.path.glob("*.json")] == ["mine.json"]
+    run("--relevance-baseline", "mine.json").assert_outcomes(passed=1)
+    run().assert_outcomes(failed=1)

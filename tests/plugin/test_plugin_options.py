@@ -118,6 +118,17 @@ def test_the_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
 def test_the_help_names_every_option(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--help")
 
-    options = ("url", "embedded", "engine-version", "request", "tag", "allow-write", "each-query", "report")
+    options = (
+        "url",
+        "embedded",
+        "engine-version",
+        "request",
+        "tag",
+        "allow-write",
+        "each-query",
+        "report",
+        "baseline",
+        "update-baseline",
+    )
     for option in options:
         result.stdout.fnmatch_lines(f"*--relevance-{option}*")

@@ -1,0 +1,67 @@
+"""`--relevance-update-baseline`: what suites returned in a session becomes their baseline."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.execution import FinishedSuite, RunOptions
+
+__all__ = ["FORCE", "save_baselines", "update_wanted", "update_word"]
+
+FORCE = "force"
+PLAIN = "yes"
+_NOT_CI = ("", "0", "false")
+
+
+def update_word(text: str) -> str:
+    """What may stand behind ``--relevance-update-baseline``; the name of a suite there is the next argument's."""
+    if text not in (FORCE, PLAIN):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected nothing or ={FORCE}; put paths before the option")
+    return text
+
+
+def update_wanted(word: str | None) -> bool:
+    """
+    Whether baselines are to be updated.
+
+    Raises:
+        pytest.UsageError: in CI, where nobody has looked at what would become the measure of all later runs.
+    """
+    if word == PLAIN and os.environ.get("CI", "").lower() not in _NOT_CI:
+        raise pytest.UsageError(
+            "--relevance-update-baseline: CI is set, and a pipeline that makes its own baseline holds nothing to it: "
+            f"update it where you can look at the difference, or say --relevance-update-baseline={FORCE}"
+        )
+    return word is not None
+
+
+def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tuple[list[Path], list[str]]:
+    """The files that were written, and a sentence for each suite whose baseline could not be."""
+    from harness.baseline.saving import keep_run
+
+    written, problems = [], []
+    for one in finished:
+        try:
+            kept = keep_run(
+                one.suite,
+                one.run,
+                one.scores,
+                created=options.day().isoformat(),
+                partial=bool(options.tags),
+                file=options.baseline,
+            )
+            kept.write()
+        except HarnessError as error:
+            problems.append(str(error))
+        else:
+            written.append(kept.path)
+    return written, problems
