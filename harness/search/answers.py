@@ -23,6 +23,7 @@ __all__ = [
     "may_be_one_at_fault",
     "read_answer",
     "refusal_of_all",
+    "refusal_text",
 ]
 
 BUSY = frozenset({429, 502, 503})
@@ -99,9 +100,14 @@ def json_of(answer: Answer) -> Json | Failure:
 def failure_of(answer: Answer) -> Failure:
     """Why *answer*, whose status is no success, is none, in the engine's words where it has any."""
     if answer.status < 400:
-        return _malformed(f"the server answered with status {answer.status} instead of an answer", answer)
+        return _malformed("the server gives something else than an answer", answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
-    return Failure(kind, f"status {answer.status}: {_words(answer)}", answer.status)
+    return Failure(kind, _words(answer), answer.status)
+
+
+def refusal_text(answer: Answer) -> str:
+    """The same as a text that begins with the status, where no failure carries it."""
+    return f"status {answer.status}: {failure_of(answer).reason}"
 
 
 def _words(answer: Answer) -> str:

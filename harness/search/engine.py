@@ -82,7 +82,9 @@ class EngineSearch:
         if refusal is None:
             return
         remedy = "it needs the privilege `read` on the index" if refusal.status == 403 else "is it set, and right?"
-        raise LoginRefused(self.connection.mask(f"the engine refuses the login ({refusal.reason}): {remedy}"))
+        raise LoginRefused(
+            self.connection.mask(f"the engine refuses the login (status {refusal.status}: {refusal.reason}): {remedy}")
+        )
 
     def _masked(self, response: Response) -> Response:
         if isinstance(response, Ranking):

@@ -82,7 +82,9 @@ class HttpSearch:
             raise EngineUnreachable(asker.given_up.reason)
         refusal = refusal_of_all(responses)
         if refusal is not None:
-            raise LoginRefused(self.connection.mask(f"the service refuses the login ({refusal.reason})"))
+            raise LoginRefused(
+                self.connection.mask(f"the service refuses the login (status {refusal.status}: {refusal.reason})")
+            )
         return [self._masked(response) for response in responses]
 
     def _ask_all(

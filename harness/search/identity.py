@@ -8,7 +8,7 @@ from typing import Any
 from harness.addresses import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Engine
-from harness.search.answers import failure_of, json_of
+from harness.search.answers import json_of, refusal_text
 from harness.search.connection import Answer, Connection
 from harness.search.reasons import excerpt
 
@@ -73,7 +73,7 @@ def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
 
 def _no_engine(answer: Answer) -> str:
     if answer.status != 200:
-        reason = failure_of(answer).reason
+        reason = refusal_text(answer)
     else:
         reason = f'it says "{excerpt(answer.body[:400].decode("utf-8", "replace"), 120)}"'
     return f"`GET /` is not answered as an engine does: {reason}; is the URL right? If it is, {STATE_IT}"
@@ -81,7 +81,7 @@ def _no_engine(answer: Answer) -> str:
 
 def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with what can be done about it."""
-    reason = failure_of(answer).reason
+    reason = refusal_text(answer)
     if answer.status == 401:
         remedy = "are the variables of the cluster's login set, and right?"
     else:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused
 from harness.model import Failure, Json
-from harness.search.answers import BUSY, failure_of, json_of
+from harness.search.answers import BUSY, json_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.documents import Document
 from harness.search.marker import Marker, read_marker
@@ -145,7 +145,7 @@ class Indexes:
             attempt += 1
             answer = self._connection.perform(method, path, body=data, mime=mime)
         if answer.status in (401, 403):
-            raise LoginRefused(self._connection.mask(f"{failure_of(answer).reason}; {PRIVILEGES}"))
+            raise LoginRefused(self._connection.mask(f"{refusal_text(answer)}; {PRIVILEGES}"))
         if answer.status >= 300 and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)
         return answer
@@ -157,7 +157,7 @@ class Indexes:
         return pause is not None
 
     def _failed(self, sentence: str, answer: Answer) -> FixtureError:
-        return FixtureError(self._connection.mask(f"{sentence}: {failure_of(answer).reason}"))
+        return FixtureError(self._connection.mask(f"{sentence}: {refusal_text(answer)}"))
 
     def _content(self, answer: Answer) -> Mapping[str, Any]:
         content = json_of(answer)

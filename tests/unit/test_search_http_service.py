@@ -18,6 +18,7 @@ from werkzeug import Request, Response
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
+from harness.scoring import failure_text
 from harness.search import open_search
 from harness.search.http_service import HttpSearch
 from harness.search.logins import Login
@@ -93,13 +94,13 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (Response("oops", 500), FailureKind.ERROR, "status 500: oops"),
-        (Response("no", 404), FailureKind.ERROR, "status 404"),
-        (Response("slow", 504), FailureKind.TIMEOUT, "504"),
+        (Response("oops", 500), FailureKind.ERROR, "oops"),
+        (Response("no", 404), FailureKind.ERROR, "no"),
+        (Response("slow", 504), FailureKind.TIMEOUT, "slow"),
         (Response("<html>", 200), FailureKind.MALFORMED, "not JSON"),
         (Response("", 200), FailureKind.MALFORMED, "empty"),
         (Response('{"id": []}', 200), FailureKind.MALFORMED, r"`\$.ids`"),
-        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "302"),
+        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "something else than an answer"),
     ],
 )
 def test_what_is_no_answer(httpserver: HTTPServer, answer: Response, kind: FailureKind, words: str) -> None:
@@ -109,6 +110,8 @@ def test_what_is_no_answer(httpserver: HTTPServer, answer: Response, kind: Failu
 
     assert found.kind is kind
     assert words.replace("\\", "") in found.reason
+    assert failure_text(found).count(str(answer.status_code)) == 1  # the status is told once
+    assert found.status == answer.status_code
 
 
 def test_a_request_for_an_engine_fails_alone(httpserver: HTTPServer) -> None:
