@@ -22,20 +22,23 @@ def choose_depth(
     """
     The hits asked for: the suite's own depth, else the deepest of its cutoffs, expectations and requests' sizes.
 
-    An own size of a request may be deeper than needed where the suite gives no depth, and is never shallower.
+    An own size of a request may be deeper than needed where the suite gives no depth, and is never shallower. Where
+    each request has one, no more is asked for than they say.
     """
     needed, by_what = max(_needs(measures, thresholds), default=(0, ""))
     given: int | None = reading.shape.depth
     if given is not None and given < needed:
         message = f"depth {given} is too shallow for '{by_what}', which needs {needed} hits"
         reading.problems.at(reading.key_mark("depth"), message)
-    sizes = []
+    sizes, least = [], 1
     for template in templates:
         size = size_of(template)
-        if size is not None:
-            sizes.append(size)
-            _check_size(reading, template, size, needed, by_what)
-    return given or max(LEAST_DEPTH, needed, *sizes)
+        if size is None:
+            least = LEAST_DEPTH
+            continue
+        sizes.append(size)
+        _check_size(reading, template, size, needed, by_what)
+    return given or max(least, needed, *sizes)
 
 
 def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iterator[tuple[int, str]]:
