@@ -66,7 +66,7 @@ class Problem:
     One thing that is wrong in a file.
 
     *line* and *column* count from 1; 0 where the problem is the whole file's. *excerpt* is the line with a caret below
-    it, ready to print, or empty.
+    it, ready to print, or empty. *count* is how many problems it stands for, where a file has too many to tell each.
     """
 
     path: str
@@ -74,6 +74,7 @@ class Problem:
     column: int
     message: str
     excerpt: str = ""
+    count: int = 1
 
     def __str__(self) -> str:
         place = self.path if not self.line else f"{self.path}:{self.line}:{self.column}"

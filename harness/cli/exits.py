@@ -84,7 +84,8 @@ def _say_problems(error: InputError) -> None:
     """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
     from harness.report.figures import counted_text
 
-    click.echo(f"{error}\nharness: {counted_text(len(error.problems), 'problem')}", err=True)
+    count = sum(problem.count for problem in error.problems)
+    click.echo(f"{error}\nharness: {counted_text(count, 'problem')}", err=True)
 
 
 def _say_fault(error: Exception) -> None:

@@ -25,8 +25,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the lines of a kind of file hold: TREC's columns by name, and the name of the one that counts."""
+    """What the lines of a *kind* of file hold: TREC's columns by name, and the name of the one that counts."""
 
+    kind: str
     value: str
     trec_columns: tuple[str, ...]
 
@@ -36,8 +37,8 @@ class Layout:
         return ("query", "document", self.value)
 
 
-JUDGMENTS = Layout("grade", ("query", "iteration", "document", "grade"))
-RUNS = Layout("score", ("query", "Q0", "document", "rank", "score", "tag"))
+JUDGMENTS = Layout("judgment", "grade", ("query", "iteration", "document", "grade"))
+RUNS = Layout("run", "score", ("query", "Q0", "document", "rank", "score", "tag"))
 
 
 @dataclass(slots=True)
@@ -56,6 +57,11 @@ class Findings:
         excerpt = excerpt_of(line, column, text) if text else ""
         self.problems.append(Problem(self.name, line, column if line else 0, message, excerpt))
 
+    def have_one_cause(self, line: int, message: str, text: str) -> None:
+        """Note what is wrong with the whole file, in place of what was found line by line; *line* shows it."""
+        self.problems, self.others = [], 0
+        self.add(line, message, text)
+
     def raise_any(self, path: Path) -> None:
         """
         Fail where anything was found in the file *path*.
@@ -65,10 +71,8 @@ class Findings:
         """
         self.problems = with_excerpts(path, self.problems)
         if self.others:
-            count = len(self.problems) + self.others
-            self.problems.append(
-                Problem(self.name, 0, 0, f"{count} problems, of which the first {MOST_PROBLEMS} are told")
-            )
+            more = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
+            self.problems.append(Problem(self.name, 0, 0, f"{more} not told", count=self.others))
         if self.problems:
             raise FormatError(self.problems)
 

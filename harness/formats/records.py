@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from harness.formats.findings import Findings, Layout, Record
+from harness.formats.findings import JUDGMENTS, RUNS, Findings, Layout, Record
 from harness.formats.opening import Form, form_of, open_bytes
 
 COMMENT = "#"
@@ -73,15 +73,25 @@ def _text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]
 def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
     columns = layout.trec_columns
     document, value = columns.index("document"), columns.index(layout.value)
+    widths: dict[int, tuple[int, str]] = {}
     for number, text in _text_lines(file, findings):
         if text.startswith(COMMENT):
             continue
         fields = split_blanks(text)
+        widths.setdefault(len(fields), (number, text))
         if len(fields) != len(columns):
-            expected = f"expected {len(columns)}: {', '.join(columns)}"
-            findings.add(number, f"found {len(fields)} column{'s' * (len(fields) != 1)}, {expected}", text)
+            findings.add(number, f"found {len(fields)} column{'s' * (len(fields) != 1)}, {_expected(layout)}", text)
             continue
         yield Record(number, fields[0], fields[document], fields[value])
+    other = RUNS if layout is JUDGMENTS else JUDGMENTS
+    if set(widths) == {len(other.trec_columns)}:
+        [(number, text)] = widths.values()
+        found = f"found {len(other.trec_columns)} columns in every line"
+        findings.have_one_cause(number, f"{found}, {_expected(layout)}; is this the {other.kind} file?", text)
+
+
+def _expected(layout: Layout) -> str:
+    return f"expected {len(layout.trec_columns)}: {', '.join(layout.trec_columns)}"
 
 
 def split_blanks(text: str) -> list[str]:
