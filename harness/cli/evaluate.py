@@ -46,7 +46,7 @@ def command(
     if as_json:
         from harness.report.score_json import scores_json
 
-        click.echo(scores_json(evaluation, options.measures))
+        click.echo(scores_json(evaluation, options.measures, complete=complete))
     else:
         _print_table(evaluation, options, per_query=per_query)
 

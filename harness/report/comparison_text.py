@@ -16,8 +16,8 @@ MOVED_SHOWN = 3
 """Queries of a measure that are named, those that changed most first."""
 
 
-def comparison_renderables(comparison: Comparison) -> Iterator[RenderableType]:
-    """Which runs, how they were tested, a line a measure, and what moved."""
+def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
+    """Which runs, how they were tested, a line a measure, and what moved; *complete* is whether `--complete` was given."""
     names = (printable(comparison.candidate), printable(comparison.reference))
     yield Text.assemble((names[0], "bold"), " against ", (names[1], "bold"))
     yield Text(f"{_how(comparison)}\n", style="dim")
@@ -25,6 +25,8 @@ def comparison_renderables(comparison: Comparison) -> Iterator[RenderableType]:
     yield Text()
     for row in comparison.measures:
         yield from _remarks(row, comparison)
+    if any(comparison.left_out.values()) and not complete:
+        yield Text("--complete counts a judged query that is not in a run as one without hits", style="yellow")
 
 
 def p_text(value: float) -> str:

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
     """What the means do not count, in words."""
     if evaluation.missing:
-        fate = "count as queries without hits" if complete else "are in no mean; --complete counts them"
-        yield f"{_some(evaluation.missing, 'judged query')} not in the run {fate}"
+        yield f"{_some(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
         yield f"{_some(evaluation.unjudged, 'query')} of the run without judgments"
+
+
+def _fate(queries: int, complete: bool) -> str:
+    if complete:
+        return "counts as a query without hits" if queries == 1 else "count as queries without hits"
+    return f"{'is' if queries == 1 else 'are'} in no mean; --complete counts {'it' if queries == 1 else 'them'}"
 
 
 def _some(queries: tuple[str, ...], noun: str) -> str:

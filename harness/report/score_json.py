@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from harness.evaluation import Evaluation
 
 
-def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure]) -> str:
+def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
     """
     ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
+
+    Where queries are in no mean, ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}`` names them, each list only
+    where it holds some.
 
     Args:
         evaluation: The scores.
         measures: What is written, by the text that it is written under.
+        complete: Whether judged queries that are not in the run were counted.
     """
     by_measure: dict[str, Json] = {}
     for asked, measure in measures.items():
@@ -26,4 +30,8 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure]) -> str:
         if measure.text in evaluation.summed:
             figures["sum"] = evaluation.sum(measure.text)
         by_measure[asked] = {**figures, "queries": dict(evaluation.scores[measure.text])}
-    return json.dumps({"profile": str(evaluation.profile), "measures": by_measure}, indent=2, allow_nan=False)
+    plain: dict[str, Json] = {"profile": str(evaluation.profile), "measures": by_measure}
+    left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}
+    if any(left_out.values()):
+        plain["left_out"] = {why: list(queries) for why, queries in left_out.items() if queries}
+    return json.dumps(plain, indent=2, allow_nan=False)

@@ -71,6 +71,71 @@ def test_complete_counts_judged_queries_that_are_not_in_the_run(files, capsys):
     assert evaluated(capsys, words)["measures"]["RR"] == {"mean": 0.5, "queries": {"q1": 1, "q2": 1, "q3": 0, "q4": 0}}
 
 
+def test_json_names_the_queries_that_are_in_no_mean(files, capsys):
+    words = [*files, "--measure", "RR"]
+    assert evaluated(capsys, words)["left_out"] == {"not_in_run": ["q4"], "not_judged": ["q9"]}
+    assert evaluated(capsys, [*words, "--complete"])["left_out"] == {"not_judged": ["q9"]}
+
+
+def test_json_has_no_more_than_the_scores_where_every_query_is_in_them(files, capsys, tmp_path):
+    (tmp_path / "r.run").write_text("q1 Q0 a 1 1 tag\nq2 Q0 x 1 1 tag\nq3 Q0 z 1 1 tag\n")
+    words = [*files, "--measure", "RR"]
+    assert list(evaluated(capsys, words)) == ["profile", "measures", "left_out"]
+    (tmp_path / "r.run").write_text((tmp_path / "r.run").read_text() + "q4 Q0 w 1 1 tag\n")
+    assert list(evaluated(capsys, words)) == ["profile", "measures"]
+
+
+@pytest.mark.parametrize(
+    ("run", "complete", "said"),
+    [
+        (
+            "q1 Q0 a 1 1 t\n",
+            False,
+            "3 judged queries (q2, q3, q4) not in the run are in no mean; --complete counts them",
+        ),
+        ("q1 Q0 a 1 1 t\n", True, "3 judged queries (q2, q3, q4) not in the run count as queries without hits"),
+        (RUN, True, "1 judged query (q4) not in the run counts as a query without hits"),
+    ],
+)
+def test_what_is_left_out_is_said_in_the_right_number(files, tmp_path, capsys, run, complete, said):
+    (tmp_path / "r.run").write_text(run)
+    assert main([*files, "--measure", "RR", *(["--complete"] if complete else [])]) == 0
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_and_qrels_that_changed_places_are_one_problem(files, tmp_path, capsys):
+    (tmp_path / "long.run").write_text("".join(f"q{n} Q0 d {n} 1.0 tag\n" for n in range(300)))
+    (tmp_path / "long.qrels").write_text("".join(f"q{n} 0 d 1\n" for n in range(300)))
+    words = ["evaluate", "--measure", "RR", "--qrels"]
+    assert main([*words, str(tmp_path / "long.run"), "--run", str(tmp_path / "long.qrels")]) == 2
+    text = capsys.readouterr().err
+    assert "long.run:1:1: found 6 columns in every line, expected 4: query, iteration, document, grade" in text
+    assert "is this the run file?" in text
+    assert text.endswith("harness: 1 problem\n")
+    assert main([*words, str(tmp_path / "long.qrels"), "--run", str(tmp_path / "long.qrels")]) == 2
+    text = capsys.readouterr().err
+    assert "long.qrels:1:1: found 4 columns in every line, expected 6: query, Q0, document, rank, score, tag" in text
+    assert "is this the judgment file?" in text
+    assert text.endswith("harness: 1 problem\n")
+
+
+def test_a_line_of_the_other_kind_among_good_ones_is_told_as_it_is(files, tmp_path, capsys):
+    (tmp_path / "j.qrels").write_text(QRELS + "q5 Q0 d 1 1.0 tag\n")
+    assert main([*files, "--measure", "RR"]) == 2
+    text = capsys.readouterr().err
+    assert "j.qrels:9:1: found 6 columns, expected 4" in text
+    assert "is this" not in text
+
+
+def test_the_number_of_problems_is_that_of_the_file(files, tmp_path, capsys):
+    (tmp_path / "r.run").write_text("".join(f"q{n} Q0 d 1 high tag\n" for n in range(300)))
+    assert main([*files, "--measure", "RR"]) == 2
+    text = capsys.readouterr().err
+    assert text.count("'high'") == 20
+    assert "r.run: 280 more problems are not told" in text
+    assert text.endswith("harness: 300 problems\n")
+
+
 def test_counts_give_their_sum(files, capsys):
     found = evaluated(capsys, [*files, "--measure", "NumRet", "--profile", "trec"])["measures"]["NumRet"]
     assert found == {"mean": 2, "sum": 6, "queries": {"q1": 3, "q2": 2, "q3": 1}}
@@ -98,7 +163,7 @@ def test_people_get_a_table_with_profile_gain_and_what_is_left_out(files, capsys
     assert ["q3", "–", "1.0000"] in lines
     assert lines[-1] == ["NumRet", "1.7500", "7", "4", "0"]
     assert lines[-2][-1] == "exponential"
-    assert "1 judged query (q4) not in the run are in no mean; --complete counts them" in printed.err
+    assert "1 judged query (q4) not in the run is in no mean; --complete counts it" in printed.err
     assert "1 query (q9) of the run without judgments" in printed.err
 
 
