@@ -13,6 +13,7 @@ import click
 from harness.cli.engine_options import engine_options, run_options
 from harness.cli.exits import silence_stdout
 from harness.cli.outputs import Output, OutputType, write_outputs
+from harness.cli.seconds import Seconds
 from harness.cli.suite_paths import suites_argument
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Compare with this file of baselines, instead of the one beside the suite.",
 )
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    type=Seconds(),
+    help="Send nothing more of a suite after so many seconds; its other queries did not run.",
+)
+@click.option("--strict-xfail", is_flag=True, help="Take a threshold that holds in spite of its xfail for a failure.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else, on standard output.")
 @click.option(
     "--output",
@@ -37,7 +45,9 @@ if TYPE_CHECKING:
     type=OutputType(),
     help="Write a report: html=FILE or json=FILE; may be repeated.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold or pass unexpectedly, and no progress."
+)
 def command(
     suites: Sequence[Path],
     as_json: bool,

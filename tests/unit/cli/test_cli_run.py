@@ -55,6 +55,19 @@ def test_every_option_reaches_the_pipeline(pipeline):
     assert pipeline.options.allow_write is False
 
 
+def test_a_budget_and_strictness_reach_the_pipeline(pipeline):
+    assert main(["run", "a.yaml"]) == 0
+    assert (pipeline.options.budget, pipeline.options.strict_xfail) == (None, False)
+    assert main(["run", "a.yaml", "--budget", "2.5", "--strict-xfail"]) == 0
+    assert (pipeline.options.budget, pipeline.options.strict_xfail) == (2.5, True)
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "nan", "inf", "soon"])
+def test_a_budget_is_a_number_of_seconds(pipeline, capsys, budget):
+    assert main(["run", "a.yaml", "--budget", budget]) == 2
+    assert f"found '{budget}', expected a number of seconds above 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("status", [0, 1, 3])
 def test_the_exit_status_is_the_report_s(pipeline, status):
     pipeline.answer = report(exit_status=status)

@@ -2,7 +2,9 @@ import json
 
 import pytest
 
+from harness import comparison
 from harness.cli import main
+from harness.cli.significance import CORRECTIONS, SAMPLES, SEED, TESTS
 
 
 @pytest.fixture
@@ -57,8 +59,8 @@ def test_people_get_a_table_that_says_how_it_was_tested(files, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--test", "tt"], "found test 'tt', expected one of"),
-        (["--correction", "bonferoni"], "found correction 'bonferoni'"),
+        (["--test", "tt"], "'tt' is not one of 'sign-flip', 't', 'wilcoxon', 'sign'"),
+        (["--correction", "bonferoni"], "'bonferoni' is not one of 'holm', 'benjamini-hochberg', 'none'"),
         (["--level", "2"], "found level 2"),
         (["--samples", "0"], "--samples"),
     ],
@@ -66,6 +68,29 @@ def test_people_get_a_table_that_says_how_it_was_tested(files, capsys):
 def test_wrong_options_end_with_2(files, capsys, more, said):
     assert main([*words(files, "good", "bad"), *more]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_choices_and_defaults_of_the_help_are_those_in_force(capsys):
+    assert (comparison.TESTS, tuple(comparison.CORRECTIONS)) == (TESTS, CORRECTIONS)
+    usual = comparison.ComparisonOptions()
+    assert (TESTS[0], CORRECTIONS[0], SAMPLES, SEED) == (usual.test, usual.correction, usual.samples, usual.seed)
+    assert main(["significance", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "[sign-flip|t|wilcoxon|sign]" in text
+    assert "[holm|benjamini-hochberg|none]" in text
+    assert f"[default: {SAMPLES}; x>=1]" in text
+    assert f"[default: {SEED}; x>=0]" in text
+    assert "the exit status is 0 whatever is found" in text
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_what_is_left_out_names_the_option_that_counts_it(files, capsys, complete):
+    lines = (files / "good").read_text().splitlines(keepends=True)
+    (files / "part").write_text("".join(lines[:20]))
+    assert main([*words(files, "good", "part"), *(["--complete"] if complete else [])]) == 0
+    text = capsys.readouterr().out
+    assert ("10 queries not scored in both runs, left out" in text) is not complete
+    assert ("--complete counts a judged query that is not in a run" in text) is not complete
 
 
 def test_runs_without_a_common_query_are_refused(files, capsys):
