@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -160,16 +159,12 @@ def _server(config: pytest.Config) -> tuple[str | None, bool]:
 
 
 def _check_url(url: str) -> None:
-    """Refused here already, as the header line prints the URL."""
-    try:
-        login = urlsplit(url).username is not None
-    except ValueError as error:
-        raise pytest.UsageError(f"--relevance-url: not a URL: {error}") from None
-    if login:
-        raise pytest.UsageError(
-            "--relevance-url: a login in a URL ends up in logs: name the cluster in harness.toml, with the environment "
-            "variables that hold the login"
-        )
+    """Refused here already, and with no word of what may be a login, as the header line prints the URL."""
+    from harness.addresses import url_problem
+
+    sentence = url_problem(url)
+    if sentence:
+        raise pytest.UsageError(f"--relevance-url: {sentence}")
 
 
 def _baseline(config: pytest.Config) -> Path | None:

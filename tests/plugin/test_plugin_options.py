@@ -18,8 +18,11 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "add --relevance-embedded"),
         (["--relevance-report=report.pdf"], "--relevance-report report.pdf: a report's name ends with .html or .json"),
         (["--relevance-report=report"], "--relevance-report report: a report's name ends with .html or .json"),
-        (["--relevance-url=https://elastic:secret@h:9200"], "a login in a URL ends up in logs"),
-        (["--relevance-url=http://[::1"], "--relevance-url: not a URL"),
+        (["--relevance-url=https://elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
+        (["--relevance-url=elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
+        (["--relevance-url=http://h:9200/?api_key=secret"], "--relevance-url: a URL of a server has neither ? nor #"),
+        (["--relevance-url=h:9200"], "--relevance-url: found a URL that begins with 'h'"),
+        (["--relevance-url=http://[::1"], "--relevance-url: this is not a URL"),
     ],
 )
 def test_options_that_cannot_be_are_a_usage_error(pytester: pytest.Pytester, options: list[str], sentence: str) -> None:
