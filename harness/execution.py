@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedSuite", "Progress", "RunOptions", "SuiteExecution"]
 
+LOCATED = (Status.FAILED, Status.WARNED, Status.XFAILED)
+"""What a verdict has to be for the missing documents of the queries that it blames to be looked for."""
+
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
 
@@ -252,6 +255,6 @@ def _on_index(suite: Suite, index: str | None) -> Suite:
 
 def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:
     """The queries blamed for what failed: the worst of each threshold, then the second of each, and so on."""
-    blamed = [verdict.blamed for verdict in verdicts if verdict.status in (Status.FAILED, Status.XFAILED)]
+    blamed = [verdict.blamed for verdict in verdicts if verdict.status in LOCATED]
     rounds = zip_longest(*blamed)
     return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))

@@ -21,8 +21,11 @@ STYLES: Mapping[Status, str] = {
 BAD = (Status.FAILED, Status.ERROR)
 """What does not hold: the exit status is not 0."""
 
-LOOKED_AT = (*BAD, Status.XPASSED)
-"""What somebody has to look at: an unexpected pass holds, and its `xfail` would hide the next failure."""
+LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
+"""
+What somebody has to look at: a warning is there to be read, and the `xfail` of an unexpected pass, which holds, would
+hide the next failure.
+"""
 
 
 def status_text(status: Status) -> Text:

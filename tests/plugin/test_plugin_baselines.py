@@ -193,7 +193,10 @@ def test_what_a_fixture_ran_otherwise_is_not_kept(
 ) -> None:
     path = suite(DROP)
     pytester.makepyfile(
-        "def test_head(relevance):\n    assert relevance.run('shop.relevance.yaml', tags=('head',)).mean('nDCG@10') == 1"
+        """
+        def test_head(relevance):
+            assert relevance.run("shop.relevance.yaml", tags=("head",)).mean("nDCG@10") == 1
+        """
     )
 
     result = run(*workers, "--relevance-update-baseline")

@@ -360,3 +360,12 @@ def test_a_suite_that_compares_with_nothing_asks_nothing_of_the_index():
     search = FakeSearch({"q": ["a"]})
     search.index_facts = None
     assert execute(suite_of(query("q"), thresholds=["mean RR@3 >= 0.1"]), search).run.facts is None
+
+
+def test_what_only_warns_is_explained_like_a_failure():
+    gated = replace(threshold("every RR@3 >= 0.5"), warns=True)
+    suite = replace(suite_of(query("q")), thresholds=(gated,))
+    search = FakeSearch({"q": ["x", "y", "z", "a"]})
+    report = execute(suite, search).report
+    assert report.verdicts[0].status is Status.WARNED
+    assert report.queries[0].missing == (MissingDocument("a", 1, rank=4, searched=1000),)

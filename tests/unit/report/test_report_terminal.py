@@ -249,3 +249,11 @@ def test_an_id_is_never_cut(suite, red_shoes):
     odd = replace(red_shoes, ranking=(RankedDocument(1, identity, 1, 1.0, title="t" * 200),), missing=())
     text = query_block(odd, width=60)
     assert text.count("x") == 90
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_warning_is_told_with_its_reason_however_quiet(suite, report, quiet):
+    warned = replace(suite, verdicts=(replace(failed(1), status=Status.WARNED),))
+    text = plain(report_renderables(replace(report, suites=(warned,)), quiet=quiet), 300)
+    assert "WARNED" in text
+    assert text.count("reason 1.") == 1
