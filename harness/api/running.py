@@ -76,7 +76,7 @@ class Options(TypedDict, total=False):
     embedded: bool
     engine_version: str | None
     request: str | None
-    tags: tuple[str, ...]
+    tags: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool
     today: date | None
@@ -173,11 +173,20 @@ class Relevance:
         return opened
 
 
+def _tags_of(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """A text would be taken for its letters."""
+    tags = given.get("tags", ())
+    if isinstance(tags, str):
+        raise UsageError(f"tags is the text {tags!r}, expected a sequence of tags: tags=[{tags!r}]")
+    return {"tags": tuple(tags)} if "tags" in given else {}
+
+
 def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
     known = [field.name for field in fields(RunOptions)]
     unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
     if unknown:
         raise UsageError("; ".join(unknown))
+    given = {**given, **_tags_of(given)}
     if given.get("url"):
         defaults = replace(defaults, embedded=False, engine_version=None)
     if given.get("embedded"):

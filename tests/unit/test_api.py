@@ -301,3 +301,18 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
         assert [given is client for _, given, _ in opened] == [False, False, True, False]
         assert not any(search.closed for _, _, search in opened)
     assert all(search.closed for _, _, search in opened)
+
+
+@pytest.mark.parametrize("tags", ["head", ""])
+def test_a_text_is_no_sequence_of_tags(tags):
+    with pytest.raises(UsageError, match=f"tags is the text '{tags}', expected a sequence of tags"):
+        Relevance().run("s.relevance.yaml", tags=tags)
+
+
+def test_a_list_of_tags_is_as_good_as_a_tuple(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Relevance, "_finish", lambda self, path, options: asked.append(options))
+    monkeypatch.setattr("harness.api.running.SuiteRun", lambda finished, today: None)
+    Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml", tags=["head"])
+    Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml")
+    assert [options.tags for options in asked] == [("head",), ("tail",)]
