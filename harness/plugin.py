@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.collecting.items import SuiteFile, SuiteItem, deselect_by_tag, is_suite_file, looks_like_suite
+from harness.collecting.items import (
+    SuiteFile,
+    SuiteItem,
+    check_choices,
+    deselect_by_tag,
+    is_suite_file,
+    looks_like_suite,
+)
 from harness.collecting.options import add_options, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
@@ -80,10 +87,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what `--relevance-tag` does not select."""
+    """Refuse what no suite has, and leave out what `--relevance-tag` does not select."""
     session = config.stash[SESSION]
-    if session.options.tags and session.suites_collected:
-        deselect_by_tag(config, items, session)
+    if not session.suites_collected:
+        return
+    check_choices(session)
+    if session.options.tags:
+        deselect_by_tag(config, items)
 
 
 @pytest.hookimpl(trylast=True)

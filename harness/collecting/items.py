@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from harness.collecting.session import RelevanceSession
     from harness.model import Suite, Waiver
 
-__all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "deselect_by_tag", "is_suite_file", "looks_like_suite"]
+__all__ = [
+    "RelevanceWarning",
+    "SuiteFile",
+    "SuiteItem",
+    "check_choices",
+    "deselect_by_tag",
+    "is_suite_file",
+    "looks_like_suite",
+]
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
 _FIRST_BYTES = 65_536
@@ -171,24 +179,34 @@ class SuiteItem(pytest.Item):
         pytest.fail(sentence, pytrace=False)
 
 
-def deselect_by_tag(config: pytest.Config, items: list[pytest.Item], session: RelevanceSession) -> None:
+def check_choices(session: RelevanceSession) -> None:
     """
-    Take the items that `--relevance-tag` does not select out of *items*, as `-k` would.
+    Refuse a tag that no suite has, and a request that one lacks, all in one error.
 
-    A worker of pytest-xdist cannot say that a tag is wrong: the controller does, once all have told it.
+    A worker of pytest-xdist cannot say so: the controller does, once all have told it.
 
     Raises:
-        pytest.UsageError: no query of any suite has the tag.
+        pytest.UsageError: a choice cannot be met.
     """
-    from harness.selection import check_tags
+    from harness.selection import check_requests, check_tags
 
+    suites, options = session.suites_collected, session.options
+    problems = []
     try:
-        check_tags(session.suites_collected, session.options.tags)
+        check_tags(suites, options.tags)
     except HarnessError as error:
-        problem = f"--relevance-tag: {error}"
-        if not session.is_worker:
-            raise pytest.UsageError(problem) from None
-        session.problems.append(problem)
+        problems.append(f"--relevance-tag: {error}")
+    try:
+        check_requests(suites, options.request)
+    except HarnessError as error:
+        problems.append(f"--relevance-request: {error}")
+    if problems and not session.is_worker:
+        raise pytest.UsageError("\n".join(problems))
+    session.problems.extend(problems)
+
+
+def deselect_by_tag(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take the items that `--relevance-tag` does not select out of *items*, as `-k` would."""
     left_out = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

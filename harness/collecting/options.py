@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class PluginOptions:
     reports: tuple[Path, ...] = ()
     baseline: Path | None = None
     update_baseline: bool = False
+    budget: float | None = None
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -63,6 +65,11 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         default=None,
         help="let suites with a fixture build their own index on the server",
+    )
+    group.addoption(
+        "--relevance-budget",
+        metavar="SECONDS",
+        help="send nothing more of a suite after so many seconds; its other queries did not run",
     )
     group.addoption(
         "--relevance-each-query",
@@ -101,6 +108,7 @@ def _add_ini_lines(parser: pytest.Parser) -> None:
     parser.addini(
         "relevance_allow_write", "let fixtures build their index (--relevance-allow-write)", type="bool", default=False
     )
+    parser.addini("relevance_budget", "seconds that the searches of a suite may take (--relevance-budget)")
     parser.addini(
         "relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool", default=False
     )
@@ -115,7 +123,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
 
     Raises:
         pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it, a
-            baseline that is to be updated in CI.
+            baseline that is to be updated in CI, a budget that is no number of seconds.
     """
     url, embedded = _server(config)
     version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
@@ -132,9 +140,23 @@ def read_options(config: pytest.Config) -> PluginOptions:
         allow_write=_switch(config, "relevance_allow_write"),
         each_query=_switch(config, "relevance_each_query"),
         reports=_reports(config),
+        budget=_budget(config),
         baseline=_baseline(config),
         update_baseline=update_wanted(config.getoption("relevance_update_baseline")),
     )
+
+
+def _budget(config: pytest.Config) -> float | None:
+    text = config.getoption("relevance_budget") or config.getini("relevance_budget") or None
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise pytest.UsageError(f"--relevance-budget: found {text!r}, expected a number of seconds above 0, such as 60")
+    return seconds
 
 
 def _switch(config: pytest.Config, name: str) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -73,16 +74,16 @@ class SuiteRuns:
         """What ran in this process, or in any that shares the folder."""
         return list(self._done.values()) if self._folder is None else read_folder(self._folder)
 
-    def under(self, options: RunOptions) -> list[Finished]:
-        """What ran under *options*, here or in any process that shares the folder."""
+    def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
+        """What ran under the *options* of its path, here or in any process that shares the folder."""
         if self._folder is None:
-            mine = [done for (_, asked), done in self._done.items() if asked == options]
+            mine = [done for (path, asked), done in self._done.items() if asked == options(path)]
             return [done for done in mine if isinstance(done, Finished)]
         files = {file: _read(file) for file in sorted(self._folder.glob("*.json"))}
         return [
             done
             for file, done in files.items()
-            if isinstance(done, Finished) and file.stem == _name(_identity(Path(done.report.path)), options)
+            if isinstance(done, Finished) and file.stem == _stem(_identity(Path(done.report.path)), options)
         ]
 
     def _share(self, folder: Path, path: Path, options: RunOptions) -> Finished | Failed:
@@ -102,11 +103,11 @@ class SuiteRuns:
         try:
             finished = self._run(path, options)
         except HarnessError as error:
-            return Failed(str(path), str(error))
+            return Failed(str(path), in_pytest(str(error)))
         except Exception:
             # A defect of ours or of a plugin: asked again by each item it would only come again.
             return Failed(str(path), traceback.format_exc())
-        return Finished(finished.report, lambda: finished.run)
+        return Finished(reworded(finished.report), lambda: finished.run)
 
 
 def _identity(path: Path) -> Path:
@@ -116,6 +117,10 @@ def _identity(path: Path) -> Path:
 
 def _name(path: Path, options: RunOptions) -> str:
     return hashlib.sha256(f"{path}\n{options}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _stem(path: Path, options: Callable[[Path], RunOptions]) -> str:
+    return _name(path, options(path))
 
 
 def read_folder(folder: Path) -> list[Finished | Failed]:

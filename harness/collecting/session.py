@@ -72,7 +72,7 @@ class RelevanceSession:
         Raises:
             RunFailed: it could not be run.
         """
-        return self._runs.finished(path, self.run_options()).report
+        return self._runs.finished(path, self._shared(path, self.run_options())).report
 
     def lone_queries(self, path: Path) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
@@ -92,7 +92,7 @@ class RelevanceSession:
         from harness.scoring import score_run
         from harness.selection import select_queries
 
-        done = self._runs.finished(path, options)
+        done = self._runs.finished(path, self._shared(path, options))
         suite, run = select_queries(self.load(path, environ), options.tags), done.run()
         return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
@@ -108,6 +108,7 @@ class RelevanceSession:
             request=options.request,
             tags=options.tags,
             allow_write=options.allow_write,
+            budget=options.budget,
             today=self._today,
             baseline=options.baseline,
             save_baseline=options.update_baseline,
@@ -136,7 +137,7 @@ class RelevanceSession:
         from harness.collecting.baselines import save_baselines
 
         asked = self.run_options()
-        paths = sorted({Path(done.report.path) for done in self._runs.under(asked)})
+        paths = sorted({Path(done.report.path) for done in self._runs.under(lambda path: self._shared(path, asked))})
         try:
             finished = [self.finished(path, asked, os.environ) for path in paths]
         except HarnessError as error:
@@ -179,6 +180,16 @@ class RelevanceSession:
             self._host.close()
         if self._folder is not None and not self.is_worker:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _shared(self, path: Path, options: RunOptions) -> RunOptions:
+        """*options* as the key of a run: the first request is the same one whether or not it is named."""
+        if options.request is None:
+            return options
+        try:
+            first = next(iter(self.load(path, None).requests))
+        except HarnessError:
+            return options  # the run will tell what is wrong
+        return replace(options, request=None) if options.request == first else options
 
     def _run(self, path: Path, options: RunOptions) -> FinishedSuite:
         from harness.pipeline import connections_for, run_with

@@ -34,6 +34,8 @@ def _asked(options: PluginOptions) -> Iterator[str]:
         yield f"request {options.request}"
     if options.tags:
         yield f"tags {', '.join(options.tags)}"
+    if options.budget is not None:
+        yield f"at most {options.budget:g} s a suite"
     if options.each_query:
         yield "an item for each query"
     if options.allow_write:

@@ -1,0 +1,156 @@
+"""Which request and how much time: named requests, the shared run, the budget, the words of messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+
+
+@pytest.fixture
+def two_requests(suite: Suite) -> Path:
+    """A suite that sends `current` unless told otherwise."""
+    path = suite(MEAN)
+    body = "    query: {match: {title: '{{text}}'}}\n"
+    text = path.read_text(encoding="utf-8")
+    start, end = text.index("request:"), text.index("measures:")
+    named = f"requests:\n  current:\n{body}  candidate:\n{body}"
+    path.write_text(text[:start] + named + text[end:], encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("options", [(), ("--relevance-request", "current"), ("-p", "xdist", "-n2")])
+def test_the_first_request_is_the_same_run_named_or_not(
+    two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(relevance):
+            assert relevance.run("shop.relevance.yaml", request="current").report.request == "current"
+            assert relevance.run("shop.relevance.yaml", request=None).report.request == "current"
+        """
+    )
+
+    result = run(*options)
+
+    result.assert_outcomes(passed=2)
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+    assert sum(line.startswith("shop: ") for line in result.outlines) == 1
+
+
+def test_another_request_is_another_run(
+    two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile("def test_it(relevance): relevance.run('shop.relevance.yaml', request='candidate')")
+
+    result = run()
+
+    result.assert_outcomes(passed=2)
+    assert engine.asked == {"red shoes": 2, "rubber boots": 2}
+
+
+@pytest.mark.parametrize("named", ["current", "candidate"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+def test_a_baseline_is_updated_under_the_request_that_was_named(
+    two_requests: Path, run: Run, pytester: pytest.Pytester, named: str, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile("def test_it(relevance): relevance.run('shop.relevance.yaml', request='current')")
+
+    result = run("--relevance-request", named, "--relevance-update-baseline=force", *workers)
+
+    result.assert_outcomes(passed=2)
+    kept = json.loads(two_requests.with_name("shop.baseline.json").read_text(encoding="utf-8"))
+    assert list(kept["requests"]) == [named]
+
+
+def test_a_request_that_a_suite_does_not_have_is_one_usage_error(suite: Suite, run: Run) -> None:
+    suite(MEAN, shoes="expect: ['a in top 3']")
+
+    result = run("--relevance-request", "requst", "--relevance-tag", "haed")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    text = result.stderr.str()
+    assert text.count("found no request 'requst', known are request") == 1
+    assert "--relevance-request: " in text
+    assert "--relevance-tag: no query has the tag 'haed'" in text
+
+
+def test_workers_tell_a_request_that_a_suite_does_not_have_too(suite: Suite, run: Run) -> None:
+    suite(MEAN)
+
+    result = run("--relevance-request", "requst", "-p", "xdist", "-n1")
+
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines("--relevance-request: *found no request 'requst', known are request*")
+
+
+def test_a_suite_that_is_wrong_tells_so_whatever_request_was_named(
+    two_requests: Path, run: Run, pytester: pytest.Pytester
+) -> None:
+    two_requests.write_text("suite: [", encoding="utf-8")
+    test = pytester.makepyfile("def test_it(relevance): relevance.run('shop.relevance.yaml', request='current')")
+
+    result = run(str(test))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines("*RunFailed: shop.relevance.yaml:2:1: this is not YAML*")
+
+
+def test_messages_name_the_plugin_s_options(suite: Suite, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+
+    result = pytester.runpytest()
+
+    result.assert_outcomes(errors=1)
+    assert "--relevance-url" in result.stdout.str()
+    assert " --url" not in result.stdout.str()
+    assert " --embedded" not in result.stdout.str()
+
+
+def test_a_server_that_is_not_there_names_the_plugin_s_option(suite: Suite, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+
+    result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9")
+
+    result.assert_outcomes(errors=1)
+    assert "`--relevance-embedded`" in result.stdout.str()
+    assert "`--embedded`" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("where", ["option", "ini"])
+def test_after_its_budget_nothing_more_is_sent(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, where: str
+) -> None:
+    suite(MEAN)
+    if where == "ini":
+        pytester.makeini("[pytest]\nrelevance_budget = 0.000001\n")
+
+    result = run(*(["--relevance-budget", "0.000001"] if where == "option" else []))
+
+    result.assert_outcomes(errors=1)
+    assert engine.asked == {}
+    assert "did not run: 2" in result.stdout.str()
+    assert "at most 1e-06 s a suite" in result.stdout.str()
+
+
+def test_a_budget_that_is_long_enough_changes_nothing(suite: Suite, run: Run) -> None:
+    suite(MEAN)
+
+    run("--relevance-budget", "600").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("budget", ["0", "-3", "nan", "inf", "soon"])
+def test_a_budget_is_a_number_of_seconds(suite: Suite, run: Run, budget: str) -> None:
+    suite(MEAN)
+
+    result = run(f"--relevance-budget={budget}")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(f"ERROR: --relevance-budget: found '{budget}', expected a number of seconds*")
