@@ -17,7 +17,7 @@ MOVED_SHOWN = 3
 
 
 def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
-    """Which runs, how they were tested, a line a measure, and what moved; *complete* is whether `--complete` was given."""
+    """Which runs, how they were tested, a line a measure, and what moved; *complete* as `--complete` was given."""
     names = (printable(comparison.candidate), printable(comparison.reference))
     yield Text.assemble((names[0], "bold"), " against ", (names[1], "bold"))
     yield Text(f"{_how(comparison)}\n", style="dim")
