@@ -139,7 +139,8 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
         if not files:
             raise UsageError(f"{path}: found no suite in this folder, expected files named *.relevance.yaml")
         for file in files:
-            found.setdefault(file.resolve(), file)
+            # A link to a suite is another suite: its files are those beside the link.
+            found.setdefault(file.parent.resolve() / file.name, file)
     if not found:
         raise UsageError("found no suite to run, expected a file named *.relevance.yaml or a folder that holds some")
     return list(found.values())

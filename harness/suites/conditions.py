@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from harness.suites.nodes import Written
 from harness.suites.problems import Problems
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.thresholds import parse_expectation, parse_threshold
+
+_FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
 """As the shape has it: the text alone, or with what pytest is to do with it."""
@@ -106,7 +109,7 @@ def _parse(
 ) -> tuple[Condition, str | None] | None:
     unresolved = Unresolved(text.variables)
     if text.unset:
-        return unresolved, None
+        return unresolved, _tag_as_written(text)
     try:
         condition, tag = parse(text)
     except GrammarError as error:
@@ -116,7 +119,13 @@ def _parse(
     if sentence:
         problems.at(text.mark, sentence)
         return None
-    return (unresolved, None) if text.variables and checking else (condition, tag)
+    return (unresolved if text.variables and checking else condition), tag
+
+
+def _tag_as_written(text: Written) -> str | None:
+    """The tag of a threshold that cannot be parsed yet, for it decides what a selection of tags holds."""
+    match = _FOR_A_TAG.search(text.raw)
+    return match[1].rstrip() if match and "$" not in match[1] else None
 
 
 def _text_of(line: Line) -> Written:

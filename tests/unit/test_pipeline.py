@@ -101,6 +101,16 @@ def test_a_folder_stands_for_its_suites_and_each_runs_once(folder, search):
     assert [suite.name for suite in run(folder, one).suites] == ["two", "one"]
 
 
+def test_a_link_to_a_suite_is_a_suite_of_its_own_and_a_folder_reached_by_a_link_is_not(folder):
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    first = write(folder / "a", "s")
+    linked = folder / "b" / first.name
+    linked.symlink_to(first)
+    (folder / "c").symlink_to(folder / "a")
+    assert collect_suites([folder / "a", folder / "b", folder / "c"]) == [first, linked]
+
+
 @pytest.mark.parametrize("paths", [[], ["empty"]])
 def test_nothing_to_run_is_an_error(folder, paths):
     (folder / "empty").mkdir()
