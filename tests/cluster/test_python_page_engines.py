@@ -1,0 +1,65 @@
+"""The examples of docs/python.md, as they stand there, on the product suite and real engines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.api import Relevance
+from harness.execution import RunOptions
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python.md"
+SERVER = "http://127.0.0.1:9200"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def example(word: str) -> str:
+    """The one example with *word* in it; those with a prompt are run by doctest."""
+    [found] = [block for block in BLOCKS if word in block and ">>>" not in block]
+    return found
+
+
+def executed(text: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(text, "docs/python.md", "exec"), names)
+    return names
+
+
+def test_each_example_is_run_by_one_of_these_or_by_doctest() -> None:
+    words = ("def test_", "embedded=True", "client=")
+    assert [example(word) for word in words] == [block for block in BLOCKS if ">>>" not in block]
+
+
+def test_the_tests_in_python_pass(engine_url: str) -> None:
+    tests = {name: test for name, test in executed(example("def test_")).items() if name.startswith("test_")}
+    assert len(tests) == 2
+    with Relevance(ROOT, options=RunOptions(url=engine_url)) as relevance:
+        for test in tests.values():
+            test(relevance)
+
+
+@pytest.mark.embedded
+def test_outside_pytest_it_prints_what_the_page_says(
+    opensearch_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    executed(example("embedded=True"))
+    printed = capsys.readouterr().out.strip()
+    assert f"prints `{printed}`" in PAGE.read_text(encoding="utf-8")
+    assert printed == "0.7058 0.8701"
+
+
+@pytest.mark.cluster
+def test_a_client_of_one_s_own_serves(
+    elasticsearch_urls: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    text = example("client=")
+    assert SERVER in text
+    names = executed(text.replace(SERVER, elasticsearch_urls[0]))
+    names["client"].close()
+    assert capsys.readouterr().out == "0.7058\n"
