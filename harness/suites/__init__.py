@@ -53,7 +53,7 @@ def load_suites(paths: Iterable[Path], environ: Mapping[str, str] | None) -> tup
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:
-        raise SuiteError(problems)
+        raise SuiteError(tuple(dict.fromkeys(problems)))  # a harness.toml may be that of several
     return tuple(suites)
 
 

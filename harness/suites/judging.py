@@ -84,6 +84,16 @@ class Judgments:
         message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
         self._tell(file, [Problem(file.name, line, 1 if line else 0, message)])
 
+    def tell(self, sentences: Mapping[tuple[str, str], str]) -> None:
+        """Note a sentence about each judgment, by query and document, at the place where it stands."""
+        for pair, sentence in sentences.items():
+            if pair in self.inline:
+                self.problems.at(self.inline[pair], sentence)
+        wanted = sentences.keys() - self.inline.keys()
+        for file in self.files if wanted else ():
+            lines = judgment_lines(file.path, wanted, name=file.name)
+            self._tell(file, [Problem(file.name, line, 1, sentences[pair]) for pair, line in lines.items()])
+
     def _tell_twice(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
         wanted = set(twice)
         first: dict[tuple[str, str], Mark] = {}

@@ -13,7 +13,6 @@ from harness.errors import SuiteError
 from harness.masking import Masker
 from harness.measures import parse_measure
 from harness.model import (
-    Fixture,
     Gain,
     Measure,
     Profile,
@@ -28,6 +27,7 @@ from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
 from harness.suites.files import SuiteFiles
 from harness.suites.filling import check_placeholders
+from harness.suites.fixtures import Brought, check_documents, read_fixture
 from harness.suites.grading import (
     check_gain,
     check_measure_gains,
@@ -38,19 +38,24 @@ from harness.suites.grading import (
 )
 from harness.suites.judging import Judgments, judgment_files
 from harness.suites.reading import Reading, read_suite_file
-from harness.suites.targets import check_indexes, read_target
+from harness.suites.targets import check_config, check_indexes, check_service, read_target
 from harness.suites.templates import read_templates, request_nodes
 
 DEFAULT_MEASURE = "nDCG@10"
+MOST_TOLD = 50
+"""Problems of one suite that are told; who has more of them mends the first."""
 
 
 def load(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
     """As `harness.suites.load_suite` says."""
     reading = read_suite_file(path, environ)
     suite = _Assembly(reading, path, root).suite()
+    check_config(path.parent, reading.problems)
     if reading.problems.found:
         masker = Masker(reading.variables)
-        raise SuiteError([replace(problem, message=masker.mask(problem.message)) for problem in reading.problems.found])
+        raise SuiteError(
+            [replace(problem, message=masker.mask(problem.message)) for problem in reading.problems.first(MOST_TOLD)]
+        )
     return suite
 
 
@@ -79,14 +84,17 @@ class _Assembly:
             depth=self._depth(),
             skip_undefined=shape.undefined == "skip",
             title_field=None if shape.title_field is None else str(shape.title_field),
-            fixture=self._fixture(),
+            fixture=None if self._brought is None else self._brought.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
         )
+        self._check_documents()
         self._check_judgments()
         self._check_whole()
+        if suite.target.service == "http":
+            check_service([*self._thresholds, *self._own_thresholds], reading)
         return suite
 
     def _is_whole(self, *keys: str) -> bool:
@@ -133,6 +141,11 @@ class _Assembly:
         return read_thresholds(
             reading.shape.thresholds, self._known_gain, reading.problems, of_query=False, checking=reading.checking
         )
+
+    @property
+    def _own_thresholds(self) -> list[Threshold]:
+        """What the queries hold themselves to, and what they expect of single documents."""
+        return [threshold for query in self._queries or () for threshold in query.thresholds]
 
     @cached_property
     def _judgments(self) -> Judgments:
@@ -182,28 +195,27 @@ class _Assembly:
             check_indexes(target, self._templates.values(), self.reading)
         return target
 
-    def _fixture(self) -> Fixture | None:
-        shape = self.reading.shape.fixture
-        if shape is None:
-            return None
-        self._files.find(shape.documents)
-        id_field = "id" if shape.id is None else str(shape.id)
-        mark = self.reading.key_mark("fixture")
-        return Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
+    @cached_property
+    def _brought(self) -> Brought | None:
+        return read_fixture(self.reading, self._files)
 
     def _depth(self) -> int:
-        thresholds = [
-            *self._thresholds,
-            *(threshold for query in self._queries or () for threshold in query.thresholds),
-        ]
+        thresholds = [*self._thresholds, *self._own_thresholds]
         return choose_depth(self.reading, self._templates.values(), self._measures, thresholds)
 
     # ------------------------------------------------------------------------------------------------ checks
 
     def _scored(self) -> list[Threshold]:
         """Every threshold on a score, the suite's and the queries' own."""
-        own = [threshold for query in self._queries or () for threshold in query.thresholds]
-        return [threshold for threshold in [*self._thresholds, *own] if measure_named(threshold) is not None]
+        everything = [*self._thresholds, *self._own_thresholds]
+        return [threshold for threshold in everything if measure_named(threshold) is not None]
+
+    def _check_documents(self) -> None:
+        """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
+        known = self._knows_queries and self._is_whole("request", "requests")
+        if self._brought is None or not known or any(template.index for template in self._templates.values()):
+            return
+        check_documents(self._brought, self._judged_queries, self._judgments, self.reading.problems)
 
     def _check_judgments(self) -> None:
         """A suite that scores has judgments; one that only expects documents or counts hits needs none."""

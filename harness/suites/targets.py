@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from harness.addresses import engine_problem, url_problem
-from harness.model import RequestTemplate, Target
+from harness.config import find_config
+from harness.errors import ConfigError
+from harness.model import LatencyCondition, RequestTemplate, Target, Threshold
 from harness.suites.nodes import Written
+from harness.suites.problems import Problems
 from harness.suites.reading import Reading
 
 
@@ -33,6 +37,14 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     )
 
 
+def check_config(folder: Path, problems: Problems) -> None:
+    """A harness.toml that cannot be used ends every run of the suites below it, so it is told before one."""
+    try:
+        find_config(folder)
+    except ConfigError as error:
+        problems.extend(error.problems)
+
+
 def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
     """Every request goes to an index: its own, the target's, or the one that the suite builds."""
     if target.index is not None or reading.shape.fixture is not None:
@@ -42,6 +54,17 @@ def check_indexes(target: Target, templates: Collection[RequestTemplate], readin
             message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
             reading.problems.at(target.mark, message)
             return
+
+
+def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
+    """Nothing is asked of a suite whose requests go over HTTP that only an engine can tell or do."""
+    for threshold in thresholds:
+        if isinstance(threshold.condition, LatencyCondition):
+            message = "latency is by the engine's own clock, and a service over HTTP tells none; leave it out"
+            reading.problems.at(threshold.mark, message)
+    if reading.shape.fixture is not None:
+        message = "a fixture is an index of an engine, and the requests go over HTTP; leave it out"
+        reading.problems.at(reading.key_mark("fixture"), message)
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:

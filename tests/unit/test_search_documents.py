@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.errors import SuiteError
 from harness.model import Fixture
-from harness.search.documents import Document, read_documents
+from harness.search.documents import Document, read_documents, read_ids
 from harness.search.marker import KEY, Marker, read_marker
 from harness.search.recipe import read_recipe, slug
 
@@ -35,6 +35,14 @@ class TestReading:
             Document(1, "a", b'{"id": "a", "title": "A"}'),
             Document(3, "7", b'{"id": 7}'),
         ]
+
+    def test_ids_alone(self, folder: Path) -> None:
+        assert read_ids(folder / "d.jsonl", "d.jsonl", "id") == {"a", "7"}
+
+    def test_the_field_that_was_meant_as_id(self, tmp_path: Path) -> None:
+        with pytest.raises(SuiteError) as caught:
+            read_ids(write(tmp_path, '{"sku": "a"}\n'), "d", "skuu")
+        assert str(caught.value) == 'd:1:1: the document has no "skuu", which is its id; did you mean \'sku\'?'
 
     def test_line_ends_of_windows(self, tmp_path: Path) -> None:
         path = write(tmp_path, '{"id": "a"}\r\n{"id": "b"}\r\n')
@@ -84,7 +92,10 @@ class TestReading:
     def test_a_file_of_another_kind_does_not_flood(self, tmp_path: Path) -> None:
         with pytest.raises(SuiteError) as caught:
             read_documents(write(tmp_path, "text\n" * 5000), "d", "id")
-        assert len(caught.value.problems) == 20
+        others, *told = caught.value.problems
+        assert [problem.line for problem in told] == list(range(1, 21))
+        assert str(others) == "d: 4,980 more lines are wrong, and not told"
+        assert sum(problem.count for problem in caught.value.problems) == 5000
 
     @pytest.mark.parametrize("content", ["", "\n \n"])
     def test_no_documents_are_an_error(self, tmp_path: Path, content: str) -> None:

@@ -33,7 +33,7 @@ def test_the_parts_of_suites_in_the_reference_load(tmp_path):
     (tmp_path / "judgments").mkdir()
     (tmp_path / "judgments" / "head.qrels").write_text("red-shoes 0 sku-1 1\nother 0 sku-1 1\n")
     (tmp_path / "judgments" / "tail.csv").write_text("query,document,grade\nred-shoes,sku-2,good\n")
-    (tmp_path / "products.jsonl").write_text("{}\n")
+    (tmp_path / "products.jsonl").write_text("".join(f'{{"sku": "sku-{n}"}}\n' for n in (1, 2, 4, 9, 17)))
     without_thresholds = re.sub(r"^thresholds:\n(  - .*\n)+", "", SUITES[0], flags=re.MULTILINE)
     suite = load(without_thresholds + "".join(PARTS), tmp_path)
     assert len(PARTS) == 3

@@ -73,6 +73,8 @@ fixture:
 markers: [relevance_suite]
 """
 
+DOCUMENTS = '{"sku": "1.10"}\n{"sku": "sku-4"}\n{"sku": "sku-9"}\n{"sku": "2027-01-01"}\n'
+
 
 @pytest.fixture
 def write(tmp_path):
@@ -89,7 +91,7 @@ def write(tmp_path):
 
 
 def test_every_key_of_a_suite_is_read(write):
-    path = write(FULL, documents_jsonl="{}\n")
+    path = write(FULL, documents_jsonl=DOCUMENTS)
     suite = load_suite(path, {})
     assert suite.name == "products"
     assert suite.path == str(path)
@@ -110,7 +112,7 @@ def test_every_key_of_a_suite_is_read(write):
 
 
 def test_requests_are_read_in_their_order(write):
-    suite = load_suite(write(FULL, documents_jsonl="{}\n"), {})
+    suite = load_suite(write(FULL, documents_jsonl=DOCUMENTS), {})
     assert list(suite.requests) == ["current", "candidate"]
     assert suite.requests["current"].body == {"query": {"match": {"title": {"query": "{{text}}", "boost": 10.0}}}}
     assert suite.requests["current"].index is None
@@ -119,7 +121,7 @@ def test_requests_are_read_in_their_order(write):
 
 
 def test_thresholds_are_read_with_what_pytest_is_to_do(write):
-    head, every = load_suite(write(FULL, documents_jsonl="{}\n"), {}).thresholds
+    head, every = load_suite(write(FULL, documents_jsonl=DOCUMENTS), {}).thresholds
     assert (head.text, head.tag, head.mark.line, head.mark.column) == ("mean nDCG@10 >= 0.8 for head", "head", 12, 5)
     assert head.condition.statistic is StatisticKind.MEAN
     assert every.condition.statistic is StatisticKind.EVERY
@@ -151,7 +153,7 @@ queries:
 
 
 def test_a_query_is_read_with_its_ids_as_written(write):
-    (query,) = load_suite(write(FULL, documents_jsonl="{}\n"), {}).queries
+    (query,) = load_suite(write(FULL, documents_jsonl=DOCUMENTS), {}).queries
     assert (query.id, query.text, query.params, query.tags) == (
         "007",
         "red running shoes",
@@ -464,7 +466,7 @@ def test_a_path_given_twice_is_loaded_once(write):
 
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
 def test_both_parsers_of_yaml_give_the_same_suite(write, monkeypatch, loader):
-    path = write(FULL, documents_jsonl="{}\n")
+    path = write(FULL, documents_jsonl=DOCUMENTS)
     expected = load_suite(path, {})
     monkeypatch.setattr(composing, "_loader", lambda: loader)
     assert load_suite(path, {}) == expected
