@@ -62,12 +62,24 @@ def command(
     the cluster that it names. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    report = _run(suites, run_options(**asked), quiet=quiet)
+    options = run_options(**asked)
+    report = _run(suites, options, quiet=quiet)
     _print_report(report, as_json=as_json, quiet=quiet)
     write_outputs(report, outputs)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
-    return report.exit_status
+    return report.exit_status or _undecided(report, options)
+
+
+def _undecided(report: Report, options: RunOptions) -> int:
+    """1 where the tags left no threshold to decide: a gate that decides nothing must not pass."""
+    if not options.tags or any(suite.verdicts for suite in report.suites):
+        return 0
+    tags = " or ".join(map(repr, options.tags))
+    click.echo(
+        f"harness: nothing was decided: no threshold is for {tags}; add 'for TAG' to one, or select no tag", err=True
+    )
+    return 1
 
 
 def _run(suites: Sequence[Path], options: RunOptions, *, quiet: bool) -> Report:

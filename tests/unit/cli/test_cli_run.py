@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def test_every_option_reaches_the_pipeline(pipeline):
     main(["run", "a.yaml", "--embedded", "--engine-version", "2.19"])
     assert (pipeline.options.embedded, pipeline.options.engine_version) == (True, "2.19")
     assert pipeline.options.allow_write is False
+
+
+def test_tags_that_leave_nothing_to_decide_do_not_pass(pipeline, capsys):
+    decided = pipeline.answer
+    pipeline.answer = replace(decided, suites=(replace(decided.suites[0], verdicts=()),))
+    assert main(["run", "a.yaml", "--tag", "head", "--tag", "tail"]) == 1
+    assert "nothing was decided: no threshold is for 'head' or 'tail'" in capsys.readouterr().err
+    assert main(["run", "a.yaml"]) == 0
+    pipeline.answer = replace(pipeline.answer, exit_status=3)
+    assert main(["run", "a.yaml", "--tag", "head"]) == 3
 
 
 def test_a_budget_and_strictness_reach_the_pipeline(pipeline):
