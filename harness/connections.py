@@ -38,8 +38,12 @@ class Door:
 
     @property
     def name(self) -> str:
-        """What the report calls the server: a URL stays a URL, though harness.toml has the login of that server."""
-        return self.asked or self.cluster.name
+        """
+        What the report calls the server: a URL stays a URL, though harness.toml has the login of that server; a name
+        is followed by the URL that it stands for.
+        """
+        asked, url = self.asked or self.cluster.name, self.cluster.url
+        return asked if url is None or "://" in asked else f"{asked} ({url})"
 
     def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
         """Hides what came from the environment: the variables of *suite*, and the logins of the cluster."""

@@ -60,7 +60,7 @@ def test_suites_on_one_cluster_share_a_connection(openings, folder):
         one, other, again = connections.open_all([suite_at(folder), suite_at(folder, "other"), suite_at(folder)])
         assert one.search is again.search is not other.search
         assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200"]
-        assert (one.name, other.name) == ("default", "other")
+        assert (one.name, other.name) == ("default (http://one:9200)", "other (http://two:9200)")
         assert connections.open_all([suite_at(folder)]) == [one]
         assert not any(search.closed for search in openings.searches)
     assert all(search.closed for search in openings.searches)
@@ -98,7 +98,8 @@ def test_a_door_is_called_what_was_asked_for(openings, folder):
         configured, by_url, again = connections.open_all(
             [suite_at(folder), suite_at(folder, "http://one:9200"), suite_at(folder)]
         )
-    assert (configured.name, by_url.name, again.name) == ("default", "http://one:9200", "default")
+    named = "default (http://one:9200)"
+    assert (configured.name, by_url.name, again.name) == (named, "http://one:9200", named)
     assert configured.search is by_url.search is again.search
     with Connections({}, url="http://one:9200") as connections:
         [door] = connections.open_all([suite_at(folder, "other")])

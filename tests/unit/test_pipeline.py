@@ -81,7 +81,7 @@ def test_an_engine_that_is_away_fails_its_suites_and_no_others(folder, search):
     far, bad, one = report.suites
     assert (far.queries[0].outcome, far.verdicts[0].status) == (Outcome.ERROR, Status.ERROR)
     assert far.queries[0].reason == "engine error: http://away:9200 does not answer"
-    assert (far.engine, far.cluster) == (Engine("not reached"), "away")
+    assert (far.engine, far.cluster) == (Engine("not reached"), "away (http://away:9200)")
     assert (bad.verdicts[0].status, one.verdicts[0].status) == (Status.FAILED, Status.PASSED)
     assert report.exit_status == 3
 
