@@ -7,6 +7,8 @@ ties are named; judgments that changed are named and are no regression.
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,32 +19,48 @@ from harness.cli import main
 from harness.model import Status
 from harness.report.json import loads
 
-SUITES = Path(__file__).parents[2] / "suites"
+ROOT = Path(__file__).parents[2]
+SUITES = ROOT / "suites"
+MAKE_CRANFIELD = ROOT / "scripts" / "make-cranfield"
 
 
 @pytest.fixture
 def shop(tmp_path, engine_url, search):
     """A copy of the product suite without its ties broken, held to nothing but its baseline; removes its indexes."""
     shutil.copytree(SUITES, tmp_path / "suites")
-    shop = _Shop(tmp_path / "suites", engine_url)
+    shop = _Suite(tmp_path / "suites", "products.relevance.yaml", engine_url)
+    shop.suite["suite"] = "baseline-test"
+    shop.suite["thresholds"] = ["drop nDCG@10 <= 0.02", "drop every nDCG@10 <= 0.3"]
+    shop.suite["requests"] = {"current": {"query": shop.suite["requests"]["current"]["query"]}}
+    kept = ("id", "text", "tags", "judgments")
+    shop.suite["queries"] = [{key: query[key] for key in kept if key in query} for query in shop.suite["queries"]]
+    shop.write()
     yield shop
     for index in shop.indexes:
         search.connection.perform("DELETE", f"/{index}")
 
 
-class _Shop:
-    def __init__(self, folder, url):
+@pytest.fixture
+def collection(tmp_path, engine_url, search, cranfield):
+    """Cranfield, held to nothing but its baseline; removes its indexes."""
+    made = subprocess.run([sys.executable, MAKE_CRANFIELD, cranfield, tmp_path], capture_output=True, check=False)
+    assert made.returncode == 0, made.stderr
+    collection = _Suite(tmp_path, "cranfield.relevance.yaml", engine_url)
+    collection.suite["suite"] = "baseline-cranfield-test"
+    collection.suite["thresholds"] = ["drop nDCG@10 <= 0.005", "drop every nDCG@10 <= 0.5"]
+    collection.write()
+    yield collection
+    for index in collection.indexes:
+        search.connection.perform("DELETE", f"/{index}")
+
+
+class _Suite:
+    """A suite that is changed, saved and run."""
+
+    def __init__(self, folder, name, url):
         self.folder, self.url, self.indexes = folder, url, set()
-        self.path = folder / "products.relevance.yaml"
+        self.path = folder / name
         self.suite = yaml.safe_load(self.path.read_text(encoding="utf-8"))
-        self.suite["suite"] = "baseline-test"
-        self.suite["thresholds"] = ["drop nDCG@10 <= 0.02", "drop every nDCG@10 <= 0.3"]
-        self.suite["requests"] = {"current": {"query": self.suite["requests"]["current"]["query"]}}
-        self.suite["queries"] = [
-            {key: query[key] for key in ("id", "text", "tags", "judgments") if key in query}
-            for query in self.suite["queries"]
-        ]
-        self.write()
 
     def write(self):
         self.path.write_text(yaml.safe_dump(self.suite, sort_keys=False), encoding="utf-8")
@@ -58,6 +76,16 @@ class _Shop:
         [report] = loads(output.read_text(encoding="utf-8")).suites
         self.indexes.add(report.index)
         return status, report
+
+
+def ndcg(report):
+    return {query.id: query.scores["nDCG@10"] for query in report.queries}
+
+
+def reverse_documents(path):
+    """The same documents, to be stored in the opposite order."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
 
 
 def test_the_same_search_fell_by_nothing(shop):
@@ -78,7 +106,7 @@ def test_a_request_that_lost_the_title_fails_and_names_the_queries_that_fell(sho
     status, report = shop.run()
     mean, every = report.verdicts
     assert (status, mean.status, every.status) == (1, Status.FAILED, Status.FAILED)
-    was, now = ({query.id: query.scores["nDCG@10"] for query in one.queries} for one in (before, report))
+    was, now = ndcg(before), ndcg(report)
     falls = sorted(
         (query for query in was if was[query] > now[query]), key=lambda query: (now[query] - was[query], query)
     )
@@ -94,12 +122,10 @@ def test_a_request_that_lost_the_title_fails_and_names_the_queries_that_fell(sho
 def test_an_index_that_was_built_in_another_order_passes_and_its_ties_are_named(shop):
     shop.save()
     _, before = shop.run()
-    documents = shop.folder / "products" / "documents.jsonl"
-    lines = documents.read_text(encoding="utf-8").splitlines()
-    documents.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
+    reverse_documents(shop.folder / "products" / "documents.jsonl")
     status, report = shop.run()
     assert report.index != before.index
-    was, now = ({query.id: query.scores["nDCG@10"] for query in one.queries} for one in (before, report))
+    was, now = ndcg(before), ndcg(report)
     moved = [query for query in was if abs(was[query] - now[query]) > 1e-9]
     assert moved, "ties must have changed places for this to show anything"
     assert (status, {verdict.status for verdict in report.verdicts}) == (0, {Status.PASSED})
@@ -134,3 +160,34 @@ def test_an_index_that_lost_documents_is_named(shop):
     documents.write_text("\n".join(lines) + "\n", encoding="utf-8")
     _, report = shop.run()
     assert any(note.endswith("the index changed: it had 321 documents and has 320") for note in report.notes)
+
+
+@pytest.mark.cranfield
+def test_on_cranfield_ties_move_the_mean_further_than_is_allowed_and_pass(collection):
+    collection.save()
+    _, before = collection.run()
+    reverse_documents(collection.folder / "documents.jsonl")
+    status, report = collection.run()
+    means = [one.summaries[0].mean for one in (before, report)]
+    assert abs(means[0] - means[1]) > 0.005, "or the threshold would have held without regard to ties"
+    was, now = ndcg(before), ndcg(report)
+    moved = [query for query in was if abs(was[query] - now[query]) > 1e-9]
+    assert (status, {verdict.observed for verdict in report.verdicts}) == (0, {0.0})
+    assert f"only ties changed places in {len(moved)} queries" in report.verdicts[0].reason
+
+
+@pytest.mark.cranfield
+def test_on_cranfield_a_request_without_the_title_fails_with_the_queries_that_it_cost(collection):
+    """The texts hold their titles too, so the mean hardly falls, and single queries do."""
+    collection.save()
+    _, before = collection.run()
+    collection.suite["request"]["query"]["multi_match"]["fields"] = ["text"]
+    collection.write()
+    status, report = collection.run()
+    was, now = ndcg(before), ndcg(report)
+    every = report.verdicts[1]
+    cost = sorted(
+        (query for query in was if was[query] - now[query] > 0.5), key=lambda query: (now[query] - was[query], query)
+    )
+    assert (status, every.status, every.blamed) == (1, Status.FAILED, tuple(cost))
+    assert cost
