@@ -12,11 +12,19 @@ _NO_LOGIN = (
     "username_env and password_env, or api_key_env"
 )
 _ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*))?")
+_HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:/\S*)?")
 _ENGINES = ("elasticsearch", "opensearch")
+
+
+def lacks_scheme(text: str) -> bool:
+    """Whether *text* is a host with its port, as a URL has them behind its scheme."""
+    return _HOST_AND_PORT.fullmatch(text) is not None
 
 
 def url_problem(url: str) -> str | None:
     """What keeps *url* from being the address of a server; the sentence never holds a login."""
+    if lacks_scheme(url):
+        return f"found {url!r}, expected a URL with http:// or https://, such as http://{url}"
     try:
         parts = urlsplit(url)
         port_is_wrong = parts.port == 0

@@ -13,6 +13,7 @@ from harness.model import Measure, Operator
 
 WORD = re.compile(r"\S+")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r",\d+(?!\S)", re.ASCII)
 _COMPARISON = re.compile(r"[<>=!≤≥]+")
 _OPERATORS = ">=, >, <=, < or ="
 
@@ -76,6 +77,10 @@ class Cursor:
         match = self.take(NUMBER)
         if match is None:
             self.fail(f"{self.found()}, expected {expected}")
+        decimals = _DECIMAL_COMMA.match(self.text, match.end())
+        if decimals:
+            found = match.group() + decimals.group()
+            self.fail(f"found {found!r}, expected a decimal point: {found.replace(',', '.')}", start)
         value = float(match.group())
         if not math.isfinite(value):
             self.fail(f"{match.group()} is too large a number", start)

@@ -38,6 +38,14 @@ TOLERANCE = 1e-9
 
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 _NAMED_STATISTICS = {kind.value: kind for kind in (StatisticKind.MEAN, StatisticKind.MEDIAN, StatisticKind.EVERY)}
+_OTHER_NAMES = {
+    "min": "every",
+    "minimum": "every",
+    "all": "every",
+    "each": "every",
+    "avg": "mean",
+    "average": "mean",
+}
 _STATISTICS = "mean, median, every, or a share such as 95%"
 
 _SHARE = re.compile(rf"({NUMBER.pattern})\s*%", re.ASCII)
@@ -127,7 +135,8 @@ def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float 
     if share:
         return StatisticKind.SHARE, _fraction(cursor, share, start)
     if found not in _NAMED_STATISTICS:
-        guess = did_you_mean(found, _NAMED_STATISTICS)
+        meant = _OTHER_NAMES.get(found.casefold())
+        guess = f"; did you mean {meant!r}?" if meant else did_you_mean(found, _NAMED_STATISTICS)
         cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
     cursor.take(WORD)
     return _NAMED_STATISTICS[found], None

@@ -12,7 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from harness.model import GainKind, Profile
+from harness.spelling import nearest
 from harness.suites.leaves import (
+    BESIDE_A_BODY,
     Day,
     Grade,
     JsonObject,
@@ -25,7 +27,7 @@ from harness.suites.leaves import (
     RequestBody,
     Text,
 )
-from harness.suites.nodes import MappingNode, Node
+from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.strict import Shape, either, word_of
 
 Markers: TypeAlias = list[Marker]
@@ -49,7 +51,22 @@ class TargetShape(Shape):
     )
 
 
-class ThresholdShape(Shape):
+class LineShape(Shape):
+    """A line of text with what pytest is to do with it."""
+
+    @classmethod
+    def mistaken(cls, node: Node) -> str | None:
+        """A line with a colon in it is a mapping to YAML."""
+        if not isinstance(node, MappingNode) or len(node) != 1:
+            return None
+        [(key, value)] = node.items()
+        if not isinstance(value, Written) or value.empty or nearest(key, cls.known_keys()):
+            return None
+        line = f"{key} {value}"
+        return f"found '{key}: {value}', a mapping, expected a line without the colon, such as {line!r}, or in quotes"
+
+
+class ThresholdShape(LineShape):
     """A threshold with what pytest is to do with it."""
 
     threshold: Text = Field(description="The threshold, such as mean nDCG@10 >= 0.8.")
@@ -59,7 +76,7 @@ class ThresholdShape(Shape):
     severity: Severity = Field("fail", description="What it does where it does not hold. Default: fail.")
 
 
-class ExpectationShape(Shape):
+class ExpectationShape(LineShape):
     """A rank expectation with what pytest is to do with it."""
 
     expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
@@ -120,7 +137,7 @@ class RequestShape(Shape):
 
 def _request_kind(node: Node) -> str:
     """A mapping with one of the keys that no body of _search has is more than a body."""
-    if isinstance(node, MappingNode) and node.keys() & {"index", "body", "http"}:
+    if isinstance(node, MappingNode) and node.keys() & set(BESIDE_A_BODY):
         return "<request>"
     return "<body>"
 

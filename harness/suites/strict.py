@@ -39,10 +39,18 @@ class Shape(BaseModel):
         """The keys as a user writes them."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
+    @classmethod
+    def mistaken(cls, node: Node) -> str | None:  # noqa: ARG003
+        """A sentence where *node* is something else that was only written like this; for shapes that know of one."""
+        return None
+
     @model_validator(mode="before")
     @classmethod
     def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
         known = cls.known_keys()
+        sentence = cls.mistaken(node)
+        if sentence:
+            refuse(sentence, node.mark)
         if not isinstance(node, MappingNode):
             refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
         kept = MappingNode(node.mark)

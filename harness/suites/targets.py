@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from harness.addresses import engine_problem, url_problem
+from harness.addresses import engine_problem, lacks_scheme, url_problem
 from harness.config import find_config
 from harness.errors import ConfigError
 from harness.model import LatencyCondition, RequestTemplate, Target, Threshold
@@ -79,5 +79,5 @@ def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
 
 
 def _is_address(cluster: str) -> bool:
-    """Whether it is no name: a name has neither, and what has an @ may hold a login."""
-    return "://" in cluster or "@" in cluster
+    """Whether it is no name: a name has no scheme and no port, and what has an @ may hold a login."""
+    return "://" in cluster or "@" in cluster or lacks_scheme(cluster)

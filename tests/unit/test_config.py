@@ -182,7 +182,7 @@ CASES = {
     "a node that is no URL": (
         DEFAULT + 'nodes = ["http://localhost:9201", "localhost:9202"]\n',
         "3:1",
-        "found a URL that begins with 'localhost', expected http:// or https://",
+        "found 'localhost:9202', expected a URL with http:// or https://, such as http://localhost:9202",
         "nodes ",
         1,
     ),

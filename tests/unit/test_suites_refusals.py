@@ -397,6 +397,43 @@ CASES = {
         "the measure nDCG@10 is named twice",
         'measures: ["nDCG@10", "nDCG@10"]',
     ),
+    "decimal comma": (
+        changed("0.8", "0,8"),
+        "8:21",
+        "found '0,8', expected a decimal point: 0.8",
+        '  - "mean nDCG@10 >= 0,8"',
+    ),
+    "least of all": (
+        changed("mean", "min"),
+        "8:5",
+        "found 'min', expected a statistic first: mean, median, every, or a share such as 95%; did you mean 'every'?",
+        '  - "min nDCG@10 >= 0.8"',
+    ),
+    "average": (
+        changed("mean", "avg"),
+        "8:5",
+        "found 'avg', expected a statistic first: mean, median, every, or a share such as 95%; did you mean 'mean'?",
+        '  - "avg nDCG@10 >= 0.8"',
+    ),
+    "all": (
+        changed("mean", "all"),
+        "8:5",
+        "found 'all', expected a statistic first: mean, median, every, or a share such as 95%; did you mean 'every'?",
+        '  - "all nDCG@10 >= 0.8"',
+    ),
+    "threshold with a colon": (
+        changed('"mean nDCG@10 >= 0.8"', "mean: nDCG@10 >= 0.8"),
+        "8:5",
+        "found 'mean: nDCG@10 >= 0.8', a mapping, expected a line without the colon, such as 'mean nDCG@10 >= 0.8', "
+        "or in quotes",
+        "  - mean: nDCG@10 >= 0.8",
+    ),
+    "expectation with a colon": (
+        SHOP + "    expect: [sku: 1 in top 3]\n",
+        "14:14",
+        "found 'sku: 1 in top 3', a mapping, expected a line without the colon, such as 'sku 1 in top 3', or in quotes",
+        "    expect: [sku: 1 in top 3]",
+    ),
     "two documents": (
         SHOP + "---\nsuite: other\n",
         "14:1",
@@ -713,6 +750,20 @@ def test_a_url_with_a_login_is_refused_and_not_repeated(shop, cluster):
     assert refused.startswith("shop.relevance.yaml:2:36: ")
     assert "username_env and password_env, or api_key_env" in refused
     assert "s3cret" not in refused
+
+
+def test_a_host_with_a_port_is_told_to_be_a_url(shop):
+    refused = refusal(shop(changed("{index: products}", '{index: products, cluster: "localhost:9200"}')))
+    assert refused == (
+        "shop.relevance.yaml:2:36: found 'localhost:9200', expected a URL with http:// or https://, such as "
+        "http://localhost:9200"
+    )
+
+
+def test_a_misspelt_key_of_a_threshold_is_still_told_as_one(shop):
+    refused = refusal(shop(changed('"mean nDCG@10 >= 0.8"', "treshold: mean nDCG@10 >= 0.8")))
+    assert "unknown key 'treshold'" in refused
+    assert "did you mean 'threshold'?" in refused
 
 
 def test_a_url_of_another_scheme_is_refused(shop):
