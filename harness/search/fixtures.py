@@ -66,7 +66,7 @@ def ensure_index(
         The name of an index that holds exactly the documents of the fixture, visible to searches.
 
     Raises:
-        SuiteError: The file of documents cannot be used.
+        SuiteError: The file of documents cannot be used, or the engine refuses its documents or the mappings as such.
         FixtureError: The index has to be built and may not, cannot be built, or is not ours.
         LoginRefused: The login may not do it.
     """
@@ -118,7 +118,7 @@ class _Keeper:
         marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
         mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
         try:
-            if self._indexes.create(self._index, recipe.settings, mappings):
+            if self._indexes.create(self._index, recipe.settings, mappings, recipe.mark):
                 self._fill(marker)
         except _TakenOver:
             return

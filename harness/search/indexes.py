@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from harness.errors import FixtureError, LoginRefused
-from harness.model import Failure, Json
+from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
+from harness.model import Failure, Json, Mark
 from harness.search.answers import BUSY, json_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.documents import Document
@@ -21,6 +21,7 @@ __all__ = ["Indexes"]
 MOST_DOCUMENTS = 500
 MOST_BYTES = 2 * 1024 * 1024
 SHOWN_ERRORS = 5
+BAD_REQUEST = 400
 PRIVILEGES = "building an index needs the privileges create_index, delete_index, manage, read and write on its name"
 
 
@@ -44,15 +45,24 @@ class Indexes:
         found = {name: read_marker(_meta(held)) for name, held in content.items()}
         return found if "*" in pattern or pattern in found else {pattern: None}
 
-    def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json]) -> bool:
-        """Create *index*; False where it is there already."""
+    def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json], mark: Mark) -> bool:
+        """
+        Create *index*; False where it is there already.
+
+        Raises:
+            SuiteError: The engine cannot read *mappings*, which stand at *mark*: no other try will help.
+            FixtureError: It refuses for another reason, which may be its own, such as too many shards.
+        """
         body = {"settings": settings, "mappings": mappings}
         answer = self._call("PUT", _path(index), body, allowed=(400,))
         content = self._content(answer)
         if answer.status == 400:
             if _error_type(content) in ("resource_already_exists_exception", "invalid_index_name_exception"):
                 return self._exists_already(content)
-            raise self._failed(f'the index "{index}" cannot be created', answer)
+            refusal = self._failed(f'the index "{index}" cannot be created', answer)
+            if _error_type(content) == "mapper_parsing_exception":
+                raise SuiteError.at(mark.path, mark.line, mark.column, str(refusal))
+            raise refusal
         if content.get("shards_acknowledged") is False:
             raise FixtureError(f'the index "{index}" was created, but no node took its shards in time')
         return True
@@ -101,19 +111,32 @@ class Indexes:
         Index *documents*; what the engine is too busy for is sent again.
 
         Raises:
-            FixtureError: It refuses some of them: each is named by its line of the file *shown*.
+            SuiteError: It refuses some of them as they are: each is named by its line of the file *shown*.
+            FixtureError: It refuses some for another reason, or is too busy.
         """
         begun = self._retries.clock.now()
         pending, attempt = list(documents), 0
         while pending:
             attempt += 1
             outcomes = self._bulk(index, pending)
-            refused = [(one, error) for one, status, error in outcomes if status >= 300 and status not in BUSY]
+            refused = [outcome for outcome in outcomes if outcome[1] >= 300 and outcome[1] not in BUSY]
             if refused:
-                raise FixtureError(self._connection.mask(_refusal(refused, shown)))
+                raise self._refusal(refused, shown)
             pending = [one for one, status, _ in outcomes if status in BUSY]
             if pending and not self._wait(attempt, begun, None):
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
+
+    def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
+        """The status 400 is that of a document which does not fit the mappings; any other is about more than it."""
+        problems = [
+            Problem(shown, one.line, 1, self._connection.mask(f"the engine refuses the document: {reason_of(error)}"))
+            for one, _, error in refused[:SHOWN_ERRORS]
+        ]
+        others = len(refused) - len(problems)
+        if others:
+            problems.append(Problem(shown, 0, 0, f"{others} more documents are refused, and not told", count=others))
+        suite_error = SuiteError(problems)
+        return suite_error if all(status == BAD_REQUEST for _, status, _ in refused) else FixtureError(str(suite_error))
 
     def _bulk(self, index: str, documents: Sequence[Document]) -> list[tuple[Document, int, Json]]:
         lines = (b'{"index":{"_id":%b}}\n%b\n' % (json.dumps(one.id).encode(), one.source) for one in documents)
@@ -178,9 +201,3 @@ def _meta(held: Json) -> Json:
 def _error_type(content: Mapping[str, Json]) -> str:
     error = content.get("error")
     return str(error.get("type")) if isinstance(error, Mapping) else ""
-
-
-def _refusal(refused: Sequence[tuple[Document, Json]], shown: str) -> str:
-    lines = [f"{shown}:{one.line}: the engine refuses the document: {reason_of(error)}" for one, error in refused]
-    more = len(lines) - SHOWN_ERRORS
-    return "\n".join(lines[:SHOWN_ERRORS] + ([f"{shown}: and {more} more documents"] if more > 0 else []))

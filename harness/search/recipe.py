@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.model import Fixture, Json
+from harness.model import Fixture, Json, Mark
 from harness.search.documents import Document, read_documents
 
 __all__ = ["Recipe", "read_recipe", "slug"]
@@ -27,7 +27,8 @@ class Recipe:
     """
     All that an index is built from.
 
-    *name* is the suite's, *shown* what errors call the file of documents, *fingerprint* the SHA-256 of everything.
+    *name* is the suite's, *shown* what errors call the file of documents, *fingerprint* the SHA-256 of everything,
+    *mark* where the suite says it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Recipe:
     mappings: Mapping[str, Json]
     settings: Mapping[str, Json]
     documents: tuple[Document, ...]
+    mark: Mark
 
     @property
     def index(self) -> str:
@@ -58,9 +60,8 @@ def read_recipe(fixture: Fixture, base: Path, name: str) -> Recipe:
     shown = str(base / fixture.documents)
     documents = tuple(read_documents(base / fixture.documents, shown, fixture.id_field))
     settings = _with_defaults(fixture.settings)
-    return Recipe(
-        name, shown, _fingerprint(fixture.mappings, settings, documents), fixture.mappings, settings, documents
-    )
+    fingerprint = _fingerprint(fixture.mappings, settings, documents)
+    return Recipe(name, shown, fingerprint, fixture.mappings, settings, documents, fixture.mark)
 
 
 def slug(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import FixtureError, SuiteError
+from harness.errors import FixtureError, HarnessError, SuiteError
 from harness.model import Cluster, Fixture, Ranking, SearchRequest
 from harness.search import open_search
 from harness.search.engine import EngineSearch
@@ -199,27 +199,28 @@ class TestRefusedByTheEngine:
         lines = ['{"id": "a", "price": 1}', '{"id": "b", "price": "cheap"}', '{"id": "c", "price": [1, "dear"]}']
         (folder / "documents.jsonl").write_text("\n".join(lines))
 
-        with pytest.raises(FixtureError) as caught:
+        with pytest.raises(SuiteError) as caught:
             ensure_index(search, fixture(), folder, name, allow_write=True)
         first, second = str(caught.value).splitlines()
-        assert first.startswith(f"{folder / 'documents.jsonl'}:2: ")
-        assert second.startswith(f"{folder / 'documents.jsonl'}:3: ")
+        assert first.startswith(f"{folder / 'documents.jsonl'}:2:1: ")
+        assert second.startswith(f"{folder / 'documents.jsonl'}:3:1: ")
         assert "failed to parse field [price]" in first
         assert search.connection.perform("HEAD", f"/{read_recipe(fixture(), folder, name).index}").status == 404
 
     @pytest.mark.parametrize(
-        ("change", "words"),
+        ("change", "words", "status"),
         [
-            ({"mappings": {"properties": {"title": {"type": "txt"}}}}, r"\[txt\]"),
-            ({"settings": {"number_of_shards": 0}}, "number_of_shards"),
-            ({"mappings": {"properties": {"t": {"type": "text", "analyzer": "englisch"}}}}, "englisch"),
+            ({"mappings": {"properties": {"title": {"type": "txt"}}}}, r"\[txt\]", 2),
+            ({"settings": {"number_of_shards": 0}}, "number_of_shards", 3),
+            ({"mappings": {"properties": {"t": {"type": "text", "analyzer": "englisch"}}}}, "englisch", 2),
         ],
     )
     def test_mappings_and_settings(
-        self, search: EngineSearch, name: str, folder: Path, change: dict[str, Any], words: str
+        self, search: EngineSearch, name: str, folder: Path, change: dict[str, Any], words: str, status: int
     ) -> None:
-        with pytest.raises(FixtureError, match=words):
+        with pytest.raises(HarnessError, match=words) as caught:
             ensure_index(search, fixture(**change), folder, name, allow_write=True)
+        assert caught.value.exit_status == status
 
     def test_a_file_that_is_wrong_reaches_no_engine(self, search: EngineSearch, name: str, folder: Path) -> None:
         (folder / "documents.jsonl").write_text('{"id": "a"}\n{"title": "no id"}\n')

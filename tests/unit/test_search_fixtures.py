@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from harness.errors import EngineUnreachable, FixtureError, LoginRefused
-from harness.model import Engine, Fixture
+from harness.errors import EngineUnreachable, FixtureError, LoginRefused, SuiteError
+from harness.model import Engine, Fixture, Mark
 from harness.search.connection import Answer
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index
@@ -95,6 +95,12 @@ def reply(content: Any, status: int = 200, **headers: str) -> Answer:
     return Answer(status, json.dumps(content).encode(), headers)
 
 
+def bulk_reply(*statuses: int) -> Answer:
+    """The first documents of a bulk request are refused with these statuses, and the rest of its 500 are taken."""
+    refused = [{"index": {"status": status, "error": {"type": "x", "reason": "no"}}} for status in statuses]
+    return reply({"items": refused + [{"index": {"status": 201}}] * (500 - len(refused))})
+
+
 @pytest.fixture
 def server() -> Server:
     return Server()
@@ -117,7 +123,8 @@ def ensure(server: Server, folder: Path, *, allow_write: bool = True) -> str:
     clock = Clock(now=lambda: float(next(time)), sleep=server.slept.append, chance=lambda: 0.5)
     search = EngineSearch(server, Engine("opensearch"), retries=Retries(attempts=3, clock=clock))
     times = Times(clock=clock, today=lambda: NOW)
-    return ensure_index(search, Fixture("d.jsonl"), folder, "products", allow_write=allow_write, times=times)
+    fixture = Fixture("d.jsonl", mark=Mark("shop.relevance.yaml", 3, 1))
+    return ensure_index(search, fixture, folder, "products", allow_write=allow_write, times=times)
 
 
 def marker(server: Server, index: str) -> Marker:
@@ -296,6 +303,19 @@ def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, inde
         ("PUT /products", reply({"error": "no"}, 403), LoginRefused, "create_index"),
         ("GET /products", reply({"error": "no"}, 401), LoginRefused, "privileges"),
         ("PUT /products", reply({"error": {"type": "x", "reason": "hunter2"}}, 400), FixtureError, "PASSWORD"),
+        (
+            "PUT /products",
+            reply({"error": {"type": "mapper_parsing_exception", "reason": "no hunter2 handler"}}, 400),
+            SuiteError,
+            r"shop\.relevance\.yaml:3:1: the index .* status 400: .* handler",
+        ),
+        (
+            "POST /products",
+            bulk_reply(400, 400),
+            SuiteError,
+            r":1:1: the engine refuses the document: .*\n.*:2:1: ",
+        ),
+        ("POST /products", bulk_reply(400, 403), FixtureError, ":2:1: the engine refuses"),
         (
             "PUT /products",
             reply({"error": {"type": "invalid_index_name_exception", "reason": "bad"}}, 400),
