@@ -75,7 +75,7 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
     now = scope_scores(queries, measure.text, compared.scores, compared.today)
     if now.unanswered:
         missing = listed([f"{query} ({reason})" for query, reason in now.unanswered.items()])
-        sentence = f"{len(now.unanswered)} of {count(now.size, 'query')} have no score: {missing}"
+        sentence = f"no score for {len(now.unanswered)} of {count(now.size, 'query')}: {missing}"
         return _cannot(name, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
     reference = compared.reference
     if reference is not None and reference.updating:

@@ -108,7 +108,7 @@ def _with_values(condition: ScoreCondition, values: Mapping[str, float], queries
 
 def _unanswered(name: str, scope: Scope) -> str:
     missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
-    return f"{name} cannot be judged: {len(scope.unanswered)} of {count(scope.size, 'query')} have no score: {missing}"
+    return f"{name} cannot be judged: no score for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
 
 
 def _undefined(name: str, scope: Scope) -> str:

@@ -239,7 +239,7 @@ def test_where_the_run_is_to_become_the_baseline_nothing_is_compared():
 def test_a_query_without_an_answer_makes_an_error(outcome, text):
     verdict = verdict_on(text, {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": outcome})
     assert (verdict.status, verdict.blamed) == (Status.ERROR, ("b",))
-    assert "1 of 2 queries have no score: b (why)" in verdict.reason
+    assert "no score for 1 of 2 queries: b (why)" in verdict.reason
 
 
 def test_an_error_wins_over_a_missing_baseline():

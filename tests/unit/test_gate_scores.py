@@ -187,7 +187,7 @@ def test_a_strict_bound_that_is_passed_by_a_hair_reads_so():
 def test_a_query_without_an_answer_makes_an_error_however_well_the_others_do(outcome, text):
     verdict = verdict_on(text, {"a": 1.0, "b": outcome, "c": 1.0})
     assert (verdict.status, verdict.observed, verdict.blamed, verdict.counted) == (Status.ERROR, None, ("b",), 2)
-    assert "cannot be judged: 1 of 3 queries have no score: b (why)" in verdict.reason
+    assert "cannot be judged: no score for 1 of 3 queries: b (why)" in verdict.reason
 
 
 def test_an_error_outside_the_tag_is_none_of_the_threshold_s_business():
