@@ -153,6 +153,7 @@ def test_judgments_that_changed_are_named_and_are_no_regression(shop):
 
 def test_an_index_that_lost_documents_is_named(shop):
     shop.save()
+    shop.run()
     documents = shop.folder / "products" / "documents.jsonl"
     lines = [
         line for line in documents.read_text(encoding="utf-8").splitlines() if json.loads(line)["id"] != "sku-1001"
