@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from harness.model import Cluster, Failure, FailureKind, Ranking, Response, Sear
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 from harness.search.retries import Retries
+from harness.suites import load_suite
+from harness.suites.requests import build_requests
 
 SHOES = {
     "1": {"title": "red shoes", "price": 1, "name": {"en": "Red Shoes"}},
@@ -223,6 +227,35 @@ def test_search_templates(search: EngineSearch, index: MakeIndex) -> None:
         return
     assert len(ids(shoes)) == 1
     assert "relevance-test-none" in failure(unknown).reason
+
+
+AS_TEXT = """'{"query": {"match": {"title": "{{q}}"}}, "size": {{size}}}'"""
+AS_MAPPING = '{query: {match: {title: "{{q}}"}}, size: "{{size}}"}'
+
+
+@pytest.mark.parametrize("source", [AS_TEXT, AS_MAPPING], ids=["text", "mapping"])
+def test_a_text_with_quotes_and_braces_reaches_a_template_of_a_suite_unharmed(
+    search: EngineSearch, index: MakeIndex, tmp_path: Path, source: str
+) -> None:
+    """The titles are not analysed, so that only the very text finds its document."""
+    awkward = 'a "quoted" \\\\ {{text}} {brace} \\n </b> it\'s é'
+    name = index(
+        {"1": {"title": awkward}, "2": {"title": "shoes"}}, mappings={"properties": {"title": {"type": "keyword"}}}
+    )
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(
+        f"suite: shop\ntarget: {{index: {name}}}\nmeasures: [nDCG@10]\n"
+        f'request: {{template: {{source: {source}, params: {{q: "{{{{text}}}}"}}}}}}\n'
+        f"queries: [{{id: awkward, text: {json.dumps(awkward)}, judgments: {{1: 1}}}}]\n",
+        encoding="utf-8",
+    )
+
+    [response] = search.search(build_requests(load_suite(path, {}), None))
+
+    if search.engine.kind == "elasticsearch" and isinstance(response, Failure):
+        assert "lang-mustache" in response.reason
+        return
+    assert ids(response) == ["1"]
 
 
 def test_a_template_that_is_the_only_one_and_not_there(search: EngineSearch, index: MakeIndex) -> None:
