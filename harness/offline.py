@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
 from harness.evaluation import Evaluation, evaluate
-from harness.measures import definition_of, gain_in_force, parse_measure
+from harness.measures import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.model import Comparison, Gain, Measure, Profile
 
 if TYPE_CHECKING:
@@ -39,6 +39,14 @@ class FileOptions:
     profile: Profile = Profile.STANDARD
     gain: Gain | None = None
     complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgment file: *grades* by query and document, or *subtopics* by query, document and subtopic."""
+
+    grades: Mapping[str, Mapping[str, float]]
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
 
 
 def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
@@ -95,9 +103,7 @@ def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluati
         FormatError: a file is wrong; holds all its problems.
         UsageError: a file needs a package that is not installed.
     """
-    from harness.formats.judgments import read_judgments
-
-    return _evaluate(read_judgments(judgments), run, options)
+    return _evaluate(_read_judgments(judgments, options), run, options)
 
 
 def compare_files(
@@ -112,9 +118,8 @@ def compare_files(
         StatisticError: there are too few queries for the test.
     """
     from harness.comparison import compare
-    from harness.formats.judgments import read_judgments
 
-    judged = read_judgments(judgments)
+    judged = _read_judgments(judgments, options)
     scores = _asked_scores(_evaluate(judged, reference, options), options)
     comparisons = []
     for candidate in candidates:
@@ -135,18 +140,42 @@ def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tup
     )
 
 
-def _evaluate(judgments: Mapping[str, Mapping[str, float]], run: Path, options: FileOptions) -> Evaluation:
+def _read_judgments(path: Path, options: FileOptions) -> Judged:
+    """By subtopic where the measures of novelty are asked for, else a grade a document."""
+    from harness.formats.judgments import read_judgments
+    from harness.formats.subtopics import read_subtopic_judgments
+
+    of_novelty = [measure.text for measure in options.measures.values() if is_of_novelty(measure)]
+    others = [measure.text for measure in options.measures.values() if not is_of_novelty(measure)]
+    if of_novelty and others:
+        raise UsageError(
+            f"{', '.join(of_novelty)} take judgments by subtopic, and {', '.join(others)} one grade a document; "
+            "ask for them one after the other"
+        )
+    return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
+
+
+def _evaluate(judged: Judged, run: Path, options: FileOptions) -> Evaluation:
     from harness.formats.runs import read_run
 
     stored = read_run(run)
     sorts_itself = options.profile is Profile.TREC
+    rankings = {query: one.documents if sorts_itself else _by_score(one) for query, one in stored.items()}
+    scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
+    measures = list({measure.text: measure for measure in options.measures.values()}.values())
+    if judged.subtopics is not None:
+        from harness.evaluation.novelty import evaluate_novelty
+
+        return evaluate_novelty(
+            judged.subtopics, rankings, measures, profile=options.profile, scores=scores, complete=options.complete
+        )
     return evaluate(
-        judgments,
-        {query: one.documents if sorts_itself else _by_score(one) for query, one in stored.items()},
-        list({measure.text: measure for measure in options.measures.values()}.values()),
+        judged.grades,
+        rankings,
+        measures,
         gain=options.gain,
         profile=options.profile,
-        scores={query: one.scores for query, one in stored.items()} if sorts_itself else None,
+        scores=scores,
         complete=options.complete,
         unique=True,
     )

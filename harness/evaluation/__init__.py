@@ -90,12 +90,8 @@ def evaluate(
         MeasureError: a grade that a gain map or a measure's scale does not hold.
         UsageError: a grade or a score that is not a number, a query with more scores than documents.
     """
-    rules = rules_of(profile)
-    unjudged = tuple(query for query in rankings if not judgments.get(query))
-    missing = tuple(query for query, judged in judgments.items() if judged and query not in rankings)
-    left_out = set(unjudged) if rules.skips_unjudged else set()
-    queries = [query for query in rankings if query not in left_out] + list(missing if complete else ())
-    ranked = [_ranking(query, rankings, scores if rules.sorts else None) for query in queries]
+    unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
+    ranked = rankings_in_order(queries, rankings, profile, scores)
     judged = [judgments.get(query, {}) for query in queries]
     columns = zip(measures, _columns(ranked, judged, measures, gain, profile, unique=unique), strict=True)
     return Evaluation(
@@ -105,6 +101,25 @@ def evaluate(
         unjudged,
         frozenset(measure.text for measure in measures if definition_of(measure).summed),
     )
+
+
+def queries_in_the_mean(
+    judgments: Mapping[str, Mapping[str, object]], rankings: Rankings, profile: Profile, *, complete: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    """Queries of the run without judgments, judged queries that the run does not hold, and the queries to score."""
+    unjudged = tuple(query for query in rankings if not judgments.get(query))
+    missing = tuple(query for query, judged in judgments.items() if judged and query not in rankings)
+    left_out = set(unjudged) if rules_of(profile).skips_unjudged else set()
+    queries = [query for query in rankings if query not in left_out] + list(missing if complete else ())
+    return unjudged, missing, queries
+
+
+def rankings_in_order(
+    queries: Sequence[str], rankings: Rankings, profile: Profile, scores: Scores | None
+) -> list[Sequence[str]]:
+    """The ranking of each query, by score where *profile* sorts; a query that has none returned nothing."""
+    used = scores if rules_of(profile).sorts else None
+    return [_ranking(query, rankings, used) for query in queries]
 
 
 def _ranking(query: str, rankings: Rankings, scores: Scores | None) -> Sequence[str]:

@@ -15,12 +15,13 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line: *value* is the grade or score as the file has it, text or a number."""
+    """One line: *value* is the grade or score as the file has it, text or a number; *subtopic* is empty in a run."""
 
     line: int
     query: str
     document: str
     value: str | float
+    subtopic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

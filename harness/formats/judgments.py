@@ -67,7 +67,7 @@ def _read_carefully(path: Path, name: str, grade_names: Mapping[str, float]) -> 
     judgments: dict[str, dict[str, float]] = {}
     twice: list[Record] = []
     for record in read_records(path, JUDGMENTS, findings):
-        grade = _grade(record, grade_names, findings)
+        grade = read_grade(record, grade_names, findings)
         if grade is None or not check_ids(record, findings):
             continue
         judged = judgments.setdefault(record.query, {})
@@ -81,7 +81,8 @@ def _read_carefully(path: Path, name: str, grade_names: Mapping[str, float]) -> 
     return judgments
 
 
-def _grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
+def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
+    """The grade of one line, by its name too; None where it is no finite number, which goes to *findings*."""
     if isinstance(record.value, str) and record.value in names:
         return names[record.value]
     what = f"the grade of document {record.document!r} for query {record.query!r}"

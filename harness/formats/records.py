@@ -82,7 +82,7 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
         if len(fields) != len(columns):
             findings.add(number, f"found {len(fields)} column{'s' * (len(fields) != 1)}, {_expected(layout)}", text)
             continue
-        yield Record(number, fields[0], fields[document], fields[value])
+        yield Record(number, fields[0], fields[document], fields[value], fields[1])
     other = RUNS if layout is JUDGMENTS else JUDGMENTS
     if set(widths) == {len(other.trec_columns)}:
         [(number, text)] = widths.values()
@@ -116,7 +116,8 @@ def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record
                 findings.add(line, f"found {len(row)} columns, expected {len(header)} as in the header", ",".join(row))
                 continue
             named = dict(zip(header, row, strict=True))
-            yield Record(line, named["query"], named["document"], named[layout.value].strip())
+            value = named[layout.value].strip()
+            yield Record(line, named["query"], named["document"], value, named.get("subtopic", ""))
     except csv.Error as error:
         findings.add(reader.line_num, f"this is not CSV: {error}")
     except _HeaderError:
@@ -186,7 +187,7 @@ def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: F
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         findings.add(number, f"found {json.dumps(value)} as {layout.value}, expected a number", text)
         return None
-    return Record(number, str(query), str(document), value)
+    return Record(number, str(query), str(document), value, str(entry.get("subtopic", "")))
 
 
 def _is_id(value: Any) -> bool:

@@ -9,7 +9,7 @@ from harness.measures.bounds import UnjudgedBounds, unjudged_bounds
 from harness.measures.builtin import definition_of, register_measure
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
 from harness.measures.profiles import profile_gain
-from harness.measures.score import score_diverse_query, score_query
+from harness.measures.score import is_of_novelty, score_diverse_query, score_query
 from harness.measures.settings import deepest_cutoff, gain_in_force, measure_range, settings_of
 from harness.measures.text import parse_measure
 from harness.measures.ties import TieBand, tie_band
@@ -26,6 +26,7 @@ __all__ = [
     "deepest_cutoff",
     "definition_of",
     "gain_in_force",
+    "is_of_novelty",
     "measure_range",
     "parse_measure",
     "profile_gain",

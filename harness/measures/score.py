@@ -13,7 +13,7 @@ from harness.metrics.gain import gain_function
 from harness.metrics.ranking import GradedRanking, cover_subtopics, grade_ranking, without_duplicates
 from harness.model import Gain, Measure, Profile
 
-__all__ = ["formula_of", "score_diverse_query", "score_graded", "score_query"]
+__all__ = ["formula_of", "is_of_novelty", "score_diverse_query", "score_graded", "score_query"]
 
 
 def score_query(
@@ -72,6 +72,11 @@ def score_graded(
         if rules.zero_undefined:
             return 0.0
         raise
+
+
+def is_of_novelty(measure: Measure) -> bool:
+    """Whether *measure* takes judgments by subtopic, and `score_diverse_query` scores it."""
+    return definition_of(measure).diverse is not None
 
 
 def score_diverse_query(

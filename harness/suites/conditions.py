@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from harness.errors import GrammarError
-from harness.measures import parse_measure
+from harness.measures import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
 from harness.reach import check_reach
 from harness.spelling import did_you_mean
@@ -32,6 +32,9 @@ def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure
             measure = parse_measure(text)
         except GrammarError as error:
             problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+            continue
+        if is_of_novelty(measure):
+            problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
             continue
         if measure.text in measures:
             problems.at(text.mark, f"the measure {measure.text} is named twice")
@@ -114,6 +117,10 @@ def _parse(
         condition, tag = parse(text)
     except GrammarError as error:
         problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+        return None
+    measure = getattr(condition, "measure", None)
+    if measure is not None and is_of_novelty(measure):
+        problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
         return None
     sentence = check_reach(condition, gain) if gain is not None else None
     if sentence:

@@ -1,7 +1,8 @@
-"""Thresholds whose variables are not set yet: what can be known of them already."""
+"""Thresholds whose variables are not set yet, and measures that no suite can have."""
 
 import pytest
 
+from harness.errors import SuiteError
 from harness.model import Unresolved
 from harness.suites import load_suite
 
@@ -32,3 +33,19 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     threshold = load_suite(path, None).thresholds[1]
     assert isinstance(threshold.condition, Unresolved)
     assert threshold.tag == tag
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (SUITE.replace('["R@10"]', '["alpha_nDCG@10"]') % "mean R@10 >= 0", "4:12"),
+        (SUITE % "mean ERR_IA@10 >= 0.1", "5:32"),
+    ],
+)
+def test_measures_of_novelty_are_refused_for_a_suite_has_no_subtopics(tmp_path, text, place):
+    path = tmp_path / "s.relevance.yaml"
+    path.write_text(text)
+    with pytest.raises(
+        SuiteError, match=f":{place}: .*@10 takes judgments by subtopic, and those of a suite have none"
+    ):
+        load_suite(path, None)
