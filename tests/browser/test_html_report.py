@@ -198,6 +198,17 @@ def test_no_heading_of_the_table_reaches_into_the_next(show, report, cutoffs):
         assert text["x"] + text["width"] <= cell["x"] + cell["width"]
 
 
+@pytest.mark.parametrize("measures", [["nDCG@10"], ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]])
+def test_a_short_heading_stays_on_its_line(show, report, measures):
+    suite = report.suites[0]
+    summaries = tuple(replace(suite.summaries[0], measure=name) for name in measures)
+    queries = tuple(replace(one, scores=dict.fromkeys(measures, 0.5)) for one in suite.queries)
+    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)))
+    buttons = page.locator("table.queries > thead th button").all()
+    assert len(buttons) == 7 + len(measures)
+    assert max(button.bounding_box()["height"] for button in buttons) < 30
+
+
 NARROW = {"viewport": {"width": 400, "height": 900}}
 
 
