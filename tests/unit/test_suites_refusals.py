@@ -399,7 +399,7 @@ CASES = {
     ),
     "decimal comma": (
         changed("0.8", "0,8"),
-        "8:21",
+        "8:22",
         "found '0,8', expected a decimal point: 0.8",
         '  - "mean nDCG@10 >= 0,8"',
     ),
