@@ -172,7 +172,7 @@ CASES = {
     "measure that needs subtopics": (
         changed("mean nDCG@10", "mean alpha_nDCG@10"),
         "8:5",
-        "alpha_nDCG@10 cannot score query 'shoes': alpha_nDCG needs judgments by subtopic, and a suite has none",
+        "alpha_nDCG@10 takes judgments by subtopic, and those of a suite have none",
         '  - "mean alpha_nDCG@10 >= 0.8"',
     ),
     "depth 0": (
