@@ -79,6 +79,7 @@ class Options(TypedDict, total=False):
     tags: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool
+    baseline: str | os.PathLike[str] | None
     today: date | None
     strict_xfail: bool
     budget: float | None
@@ -181,12 +182,16 @@ def _tags_of(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {"tags": tuple(tags)} if "tags" in given else {}
 
 
+def _baseline_of(given: Mapping[str, Any]) -> dict[str, Path]:
+    return {"baseline": Path(given["baseline"])} if given.get("baseline") is not None else {}
+
+
 def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
     known = [field.name for field in fields(RunOptions)]
     unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
     if unknown:
         raise UsageError("; ".join(unknown))
-    given = {**given, **_tags_of(given)}
+    given = {**given, **_tags_of(given), **_baseline_of(given)}
     if given.get("url"):
         defaults = replace(defaults, embedded=False, engine_version=None)
     if given.get("embedded"):

@@ -10,6 +10,7 @@ import harness.api.evaluating
 import harness.search
 from harness.api import Relevance, SuiteRun, evaluate
 from harness.assembly import assemble
+from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
 from harness.execution import FinishedSuite, RunOptions
 from harness.gate import decide
@@ -316,3 +317,14 @@ def test_a_list_of_tags_is_as_good_as_a_tuple(monkeypatch):
     Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml", tags=["head"])
     Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml")
     assert [options.tags for options in asked] == [("head",), ("tail",)]
+
+
+def test_another_file_of_baselines_may_be_compared_with(tmp_path, monkeypatch):
+    suite, kept = tmp_path / "shop.relevance.yaml", tmp_path / "mine.json"
+    suite.write_text(SUITE.replace("mean P@1 >= 0.5", "drop P@1 <= 0"))
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
+    assert main(["baseline", "save", str(suite), "--baseline", str(kept), "--quiet"]) == 0
+    with Relevance(environ={}) as relevance:
+        with pytest.raises(AssertionError, match="there is no baseline"):
+            relevance.run(suite).assert_thresholds()
+        relevance.run(suite, baseline=str(kept)).assert_thresholds()
