@@ -42,7 +42,7 @@ class TestReading:
     def test_the_field_that_was_meant_as_id(self, tmp_path: Path) -> None:
         with pytest.raises(SuiteError) as caught:
             read_ids(write(tmp_path, '{"sku": "a"}\n'), "d", "skuu")
-        assert str(caught.value) == 'd:1:1: the document has no "skuu", which is its id; did you mean \'sku\'?'
+        assert str(caught.value) == "d:1:1: the document has no \"skuu\", which is its id; did you mean 'sku'?"
 
     def test_line_ends_of_windows(self, tmp_path: Path) -> None:
         path = write(tmp_path, '{"id": "a"}\r\n{"id": "b"}\r\n')
