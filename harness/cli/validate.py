@@ -35,13 +35,15 @@ def command(suites: Sequence[Path], quiet: bool) -> None:
 
 
 def _contents(suite: Suite) -> str:
+    from harness.scoring import measures_of
+
     queries = suite.queries
     judged = sum(1 for query in queries if query.judgments)
     counts = [
         counted_text(len(queries), "query")
         + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
         counted_text(sum(len(query.judgments) for query in queries), "judgment"),
-        counted_text(len(suite.measures), "measure"),
+        counted_text(len({measure for query in queries for measure in measures_of(suite, query)}), "measure"),
         counted_text(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
         counted_text(len(suite.requests), "request"),
     ]

@@ -25,6 +25,13 @@ def test_what_was_checked_is_said(scaffold, capsys):
     assert lines[1] == "1 suite checked: no problem found"
 
 
+def test_measures_that_only_a_threshold_names_are_counted(scaffold, capsys):
+    suite = scaffold / "products.relevance.yaml"
+    suite.write_text(suite.read_text().replace("mean nDCG@10 >= 0.85", "mean AP@10 >= 0.1"))
+    assert main(["validate", str(suite)]) == 0
+    assert "5 measures" in capsys.readouterr().out
+
+
 def test_quiet_says_nothing_where_nothing_is_wrong(scaffold, capsys):
     assert main(["validate", "--quiet", str(scaffold)]) == 0
     assert capsys.readouterr() == ("", "")
