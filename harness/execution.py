@@ -6,10 +6,9 @@ One suite, from its queries to its report::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,23 +25,19 @@ from harness.model import (
     Reference,
     Run,
     Score,
-    Status,
     Suite,
     SuiteReport,
     Verdict,
 )
 from harness.redaction import redact
 from harness.scoring import score_run
-from harness.selection import gated_thresholds, queries_to_run, select_queries
+from harness.selection import blamed_queries, gated_thresholds, queries_to_run, select_queries
 
 if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
 __all__ = ["FinishedSuite", "Progress", "RunOptions", "SuiteExecution"]
-
-LOCATED = (Status.FAILED, Status.WARNED, Status.XFAILED)
-"""What a verdict has to be for the missing documents of the queries that it blames to be looked for."""
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
@@ -230,7 +225,7 @@ class SuiteExecution:
         """Where the missing documents of the worst queries rank; a report without that is still a report."""
         from harness.runner import locate_missing
 
-        queries = [query for query in _to_locate(verdicts) if isinstance(run.responses.get(query), Ranking)]
+        queries = [query for query in blamed_queries(verdicts) if isinstance(run.responses.get(query), Ranking)]
         if search is None or not queries or not self.options.locate:
             return {}, []
         try:
@@ -251,10 +246,3 @@ class SuiteExecution:
 
 def _on_index(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index))
-
-
-def _to_locate(verdicts: Iterable[Verdict]) -> list[str]:
-    """The queries blamed for what failed: the worst of each threshold, then the second of each, and so on."""
-    blamed = [verdict.blamed for verdict in verdicts if verdict.status in LOCATED]
-    rounds = zip_longest(*blamed)
-    return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))

@@ -11,14 +11,16 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import zip_longest
 
 from harness.errors import UsageError
-from harness.model import Query, Suite, Threshold
+from harness.model import Query, Status, Suite, Threshold, Verdict
 from harness.spelling import did_you_mean
 from harness.waivers import in_force
 
 __all__ = [
     "Gated",
+    "blamed_queries",
     "check_requests",
     "check_tags",
     "gated_thresholds",
@@ -28,6 +30,10 @@ __all__ = [
     "scope_of",
     "select_queries",
 ]
+
+
+FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED)
+"""What is measured and not reached, be it forgiven or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,13 @@ def queries_to_run(suite: Suite, today: date) -> Suite:
     """*suite* without the queries whose skip holds *today*; a skip whose last day is over is taken off its query."""
     kept = (query for query in suite.queries if not in_force(query.skip, today))
     return replace(suite, queries=tuple(replace(query, skip=None) for query in kept))
+
+
+def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
+    """The queries blamed for what does not hold: the worst of each threshold, then the second of each, and so on."""
+    blamed = [verdict.blamed for verdict in verdicts if verdict.status in FALLS_SHORT]
+    rounds = zip_longest(*blamed)
+    return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))
 
 
 def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
