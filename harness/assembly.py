@@ -8,6 +8,7 @@ from itertools import chain
 
 from harness.gate.aggregates import mean, median
 from harness.gate.sentences import listed
+from harness.gate.ties import leaves_ties
 from harness.metrics.gain import gain_of
 from harness.model import (
     Gain,
@@ -21,7 +22,6 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Ranking,
-    RequestTemplate,
     Response,
     Run,
     Score,
@@ -33,9 +33,6 @@ from harness.model import (
 from harness.scoring import common_measures, gain_text, outcome_of
 
 __all__ = ["assemble"]
-
-NOT_TELLING_APART = ("_score", "_doc", "_shard_doc")
-"""Keys of a sort that leave documents of equal score in the order that the engine happens to have them."""
 
 
 def assemble(
@@ -65,7 +62,8 @@ def assemble(
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
         by_query[score.query].append(score)
-    known = _Known(located, _titles(run, located), _breaks_ties(suite.requests.get(run.request)))
+    template = suite.requests.get(run.request)
+    known = _Known(located, _titles(run, located), template is not None and not leaves_ties(template))
     queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
     return SuiteReport(
         name=suite.name,
@@ -103,15 +101,6 @@ def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dic
     rankings = (response.hits for response in run.responses.values() if isinstance(response, Ranking))
     documents: Iterable[Hit | MissingDocument] = chain.from_iterable([*rankings, *located.values()])
     return {document.id: document.title for document in documents if document.title is not None}
-
-
-def _breaks_ties(request: RequestTemplate | None) -> bool:
-    """Whether the body sorts by more than the score; the place in the index, ``_doc``, is the engine's own choice."""
-    body = request.body if request is not None else None
-    sort = body.get("sort") if isinstance(body, Mapping) else None
-    keys = sort if isinstance(sort, Sequence) and not isinstance(sort, str) else [sort]
-    names = chain.from_iterable(key if isinstance(key, Mapping) else [key] for key in keys if key is not None)
-    return any(name not in NOT_TELLING_APART for name in names)
 
 
 def _with_units(verdicts: Iterable[Verdict], suite: Suite) -> tuple[Verdict, ...]:

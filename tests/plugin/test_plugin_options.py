@@ -21,7 +21,7 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-url=https://elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=http://h:9200/?api_key=secret"], "--relevance-url: a URL of a server has neither ? nor #"),
-        (["--relevance-url=h:9200"], "--relevance-url: found a URL that begins with 'h'"),
+        (["--relevance-url=h:9200"], "--relevance-url: found 'h:9200', expected a URL with http:// or https://"),
         (["--relevance-url=http://[::1"], "--relevance-url: this is not a URL"),
     ],
 )
