@@ -33,8 +33,7 @@ def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure
         except GrammarError as error:
             problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
             continue
-        if is_of_novelty(measure):
-            problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
+        if _refused_for_novelty(measure, text, problems):
             continue
         if measure.text in measures:
             problems.at(text.mark, f"the measure {measure.text} is named twice")
@@ -119,8 +118,7 @@ def _parse(
         problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
         return None
     measure = getattr(condition, "measure", None)
-    if measure is not None and is_of_novelty(measure):
-        problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
+    if measure is not None and _refused_for_novelty(measure, text, problems):
         return None
     sentence = check_reach(condition, gain) if gain is not None else None
     if sentence:
@@ -133,6 +131,14 @@ def _tag_as_written(text: Written) -> str | None:
     """The tag of a threshold that cannot be parsed yet, for it decides what a selection of tags holds."""
     match = _FOR_A_TAG.search(text.raw)
     return match[1].rstrip() if match and "$" not in match[1] else None
+
+
+def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) -> bool:
+    """Whether *measure* needs subtopics, which a suite has not; then it is told."""
+    if not is_of_novelty(measure):
+        return False
+    problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
+    return True
 
 
 def _text_of(line: Line) -> Written:
