@@ -1,0 +1,107 @@
+"""
+The values that cross module borders, frozen, and nothing else.
+
+They flow one way::
+
+    Suite(queries, judgments, thresholds) -> SearchRequest -> Response -> Run -> Score -> Verdict -> Report
+
+Nothing here knows YAML, HTTP or a screen. `Report` and what it holds are written as JSON and read again, so they hold
+only plain values.
+"""
+
+from __future__ import annotations
+
+from harness.model.baselines import Baseline, BaselineFile, BaselineQuery, Reference
+from harness.model.comparisons import Comparison, MeasureComparison
+from harness.model.conditions import (
+    BaselineCondition,
+    Before,
+    Condition,
+    DropCondition,
+    HitCount,
+    InTop,
+    LatencyCondition,
+    Operator,
+    ScoreCondition,
+    SignificanceCondition,
+    StatisticKind,
+    Threshold,
+    Unresolved,
+    Waiver,
+    WorseCondition,
+)
+from harness.model.measures import Gain, GainKind, Measure, Parameter, Profile
+from harness.model.places import Json, Mark
+from harness.model.reports import MeasureSummary, MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model.searches import (
+    Cluster,
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    IndexFacts,
+    Ranking,
+    Response,
+    Run,
+    SearchRequest,
+)
+from harness.model.suites import Fixture, HttpRequest, Judgment, Query, RequestTemplate, Suite, Target
+from harness.model.verdicts import Outcome, Score, Status, Verdict
+
+__all__ = [
+    "Baseline",
+    "BaselineCondition",
+    "BaselineFile",
+    "BaselineQuery",
+    "Before",
+    "Cluster",
+    "Comparison",
+    "Condition",
+    "DropCondition",
+    "Engine",
+    "Failure",
+    "FailureKind",
+    "Fixture",
+    "Gain",
+    "GainKind",
+    "Hit",
+    "HitCount",
+    "HttpRequest",
+    "InTop",
+    "IndexFacts",
+    "Json",
+    "Judgment",
+    "LatencyCondition",
+    "Mark",
+    "Measure",
+    "MeasureComparison",
+    "MeasureSummary",
+    "MissingDocument",
+    "Operator",
+    "Outcome",
+    "Parameter",
+    "Profile",
+    "Query",
+    "QueryReport",
+    "RankedDocument",
+    "Ranking",
+    "Reference",
+    "Report",
+    "RequestTemplate",
+    "Response",
+    "Run",
+    "Score",
+    "ScoreCondition",
+    "SearchRequest",
+    "SignificanceCondition",
+    "StatisticKind",
+    "Status",
+    "Suite",
+    "SuiteReport",
+    "Target",
+    "Threshold",
+    "Unresolved",
+    "Verdict",
+    "Waiver",
+    "WorseCondition",
+]

@@ -1,0 +1,79 @@
+"""Runs that are kept for later ones to be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.model.measures import Profile
+from harness.model.searches import IndexFacts, Run
+from harness.model.verdicts import Outcome, Score
+
+__all__ = ["Baseline", "BaselineFile", "BaselineQuery", "Reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineQuery:
+    """
+    One query in a baseline: what became of it, its ranking as (document, score of the engine), its scores by measure.
+
+    *bands* holds (least, greatest) by measure, over all orders of documents that tie; a measure that no tie moves has
+    none. *judgments* is a fingerprint of those that the scores were made with.
+    """
+
+    outcome: Outcome
+    judgments: str
+    ranking: tuple[tuple[str, float | None], ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """
+    One request's run, kept for later runs to be held against, and what it was made from.
+
+    *created* is an ISO date, *depth* the number of hits that were asked for, *template* a fingerprint of the request
+    before placeholders were filled.
+    """
+
+    created: str
+    harness: str
+    engine: str
+    gain: str
+    profile: Profile
+    depth: int
+    template: str
+    index: IndexFacts
+    queries: Mapping[str, BaselineQuery]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFile:
+    """The baselines of one suite, by request; *schema* is the version of the JSON form."""
+
+    suite: str
+    requests: Mapping[str, Baseline]
+    schema: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """
+    What a run is held against: a baseline's *run*, with *scores* by the judgments, gain and profile of today.
+
+    *run* is None where there is no baseline to compare with, and *problem* says why. *depth* is the number of hits that
+    the baseline keeps of a query, *same_request* whether the request is still what it was, *changes* are sentences on
+    what is not. *remedy* says what to do about a baseline that does not serve. *updating* is set where the run is to
+    become the baseline, so that nothing is compared.
+    """
+
+    run: Run | None = None
+    scores: tuple[Score, ...] = ()
+    depth: int = 0
+    created: str = ""
+    same_request: bool = False
+    changes: tuple[str, ...] = ()
+    problem: str = ""
+    remedy: str = ""
+    updating: bool = False

@@ -1,0 +1,68 @@
+"""What is measured: a metric with its parameters, what a grade is worth, whose numbers are reproduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+__all__ = ["Gain", "GainKind", "Measure", "Parameter", "Profile"]
+
+
+class GainKind(StrEnum):
+    """How a grade becomes a gain."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    MAP = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """
+    What a grade is worth.
+
+    Exponential is 2^grade - 1 (Burges et al. 2005), linear the grade itself (Järvelin & Kekäläinen 2002); both give 0
+    below grade 0. A map gives what its *table* of (grade, gain) says, and may be negative.
+    """
+
+    kind: GainKind = GainKind.EXPONENTIAL
+    table: tuple[tuple[float, float], ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind is not GainKind.MAP:
+            return str(self.kind)
+        return "{" + ", ".join(f"{grade:g}: {gain:g}" for grade, gain in self.table) + "}"
+
+
+Parameter: TypeAlias = str | int | float | bool | Gain
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """
+    A metric with its parameters and its cutoff: ``nDCG(gain=linear)@10``.
+
+    *name* is the registry's, *parameters* hold only what the text gave, in the registry's order, *cutoff* is None for
+    the whole ranking. *text* is canonical, and is the measure's identity in suites, scores, baselines and reports.
+    Built by `harness.measures.parse_measure` only.
+    """
+
+    name: str
+    cutoff: int | None
+    parameters: tuple[tuple[str, Parameter], ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Profile(StrEnum):
+    """Whose numbers are reproduced."""
+
+    STANDARD = "standard"
+    TREC = "trec"
+    RANK_EVAL = "rank_eval"
+    OPENSEARCH_SRW = "opensearch-srw"
+    QUEPID = "quepid"
+    RRE = "rre"

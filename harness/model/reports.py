@@ -1,0 +1,114 @@
+"""Everything a run found out, as it is printed and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.model.measures import Profile
+from harness.model.searches import Engine
+from harness.model.verdicts import Outcome, Verdict
+
+__all__ = ["MeasureSummary", "MissingDocument", "QueryReport", "RankedDocument", "Report", "SuiteReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A hit beside what is known of it: *grade* and *gain* are None for an unjudged document; *rank* counts from 1."""
+
+    rank: int
+    id: str
+    grade: float | None = None
+    gain: float | None = None
+    score: float | None = None
+    title: str | None = None
+    tied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MissingDocument:
+    """
+    A relevant document that is not in the ranking; *rank* is where a deeper search found it, *searched* how deep that
+    went, *title* what people know it by, None where nothing told it.
+    """
+
+    id: str
+    grade: float
+    rank: int | None = None
+    searched: int = 0
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """
+    All that is known of one query after a run.
+
+    *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
+    returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
+    """
+
+    id: str
+    text: str
+    outcome: Outcome
+    reason: str = ""
+    tags: tuple[str, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    ranking: tuple[RankedDocument, ...] = ()
+    ideal: tuple[RankedDocument, ...] = ()
+    missing: tuple[MissingDocument, ...] = ()
+    total: int | None = None
+    took: float | None = None
+    judged: int = 0
+    duplicates: tuple[str, ...] = ()
+    total_is_lower_bound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSummary:
+    """One measure over the queries of a suite: *counted* queries went in, *left_out* did not, None where none did."""
+
+    measure: str
+    gain: str
+    mean: float | None
+    median: float | None
+    least: float | None
+    greatest: float | None
+    counted: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    """One suite, run once with one request. *queries* hold those that were selected, *deselected* counts the others."""
+
+    name: str
+    path: str
+    request: str
+    cluster: str
+    index: str | None
+    engine: Engine
+    profile: Profile
+    gain: str
+    depth: int
+    summaries: tuple[MeasureSummary, ...]
+    verdicts: tuple[Verdict, ...]
+    queries: tuple[QueryReport, ...]
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    deselected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """
+    Everything a run found out: what the terminal, the HTML page and the JSON file print.
+
+    *schema* is the version of the JSON form; *created* is an ISO 8601 time in UTC; *exit_status* as decision 1 has it.
+    """
+
+    created: str
+    harness: str
+    suites: tuple[SuiteReport, ...]
+    exit_status: int
+    schema: int = 1

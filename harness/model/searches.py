@@ -1,0 +1,156 @@
+"""What is sent to a server, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from harness.model.places import Json, Mark
+from harness.model.suites import HttpRequest
+
+__all__ = [
+    "Cluster",
+    "Engine",
+    "Failure",
+    "FailureKind",
+    "Hit",
+    "IndexFacts",
+    "Ranking",
+    "Response",
+    "Run",
+    "SearchRequest",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """
+    How to reach a server: one of *url* or *cloud_id*; logins as the names of environment variables that hold them,
+    never as values.
+
+    *service* is "engine" or "http" (an application's own search API). *timeout* in seconds is for one request.
+    *fingerprint* is the SHA-256 of the server's certificate, *ca_certs* a PEM file, relative to harness.toml. *nodes*
+    are more URLs of the same cluster, asked in turn with *url*.
+    """
+
+    name: str
+    url: str | None = None
+    cloud_id: str | None = None
+    engine: str | None = None
+    service: str = "engine"
+    api_key_env: str | None = None
+    username_env: str | None = None
+    password_env: str | None = None
+    ca_certs: str | None = None
+    fingerprint: str | None = None
+    timeout: float = 30.0
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    mark: Mark = Mark()
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """
+    What is sent for one query: placeholders and variables filled; *body* holds `size`.
+
+    *title_field* is brought back with each hit, where the body does not say itself what of a document it wants.
+    """
+
+    query: str
+    index: str | None
+    body: Json
+    http: HttpRequest | None = None
+    title_field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document as returned; *score* is None where the server sorts by something else; *title* is for people."""
+
+    id: str
+    score: float | None = None
+    title: str | None = None
+
+
+class FailureKind(StrEnum):
+    """Why a query has no ranking."""
+
+    ERROR = "engine error"
+    TIMEOUT = "timeout"
+    SHARDS = "failed shards"
+    MALFORMED = "malformed answer"
+    NOT_RUN = "did not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A query that was not answered as it should be; *status* is the item's HTTP status, where there is one."""
+
+    kind: FailureKind
+    reason: str
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """
+    One answered request: *hits* in the server's order, a document that came twice kept once, at its first place.
+
+    *total* is the number of matching documents as the engine counts them, None where it does not; *took* in
+    milliseconds
+    as the engine says; *duplicates* names the documents that came twice.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    total: int | None = None
+    took: float | None = None
+    total_is_lower_bound: bool = False
+    duplicates: tuple[str, ...] = ()
+
+
+Response: TypeAlias = Ranking | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so, unasked."""
+
+    kind: str
+    version: str = ""
+    stated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """
+    What an index was when a run was made, as far as the login may read it.
+
+    *mapping* and *settings* are fingerprints, *documents* is a count; *missing* names what could not be read.
+    """
+
+    mapping: str | None = None
+    settings: str | None = None
+    documents: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """
+    A response a query, in the suite's order, and what gave it.
+
+    *seconds* is how long the search phase took; *facts* are known where somebody asked for them.
+    """
+
+    responses: Mapping[str, Response]
+    engine: Engine
+    request: str = "request"
+    index: str | None = None
+    seconds: float = 0.0
+    facts: IndexFacts | None = None
