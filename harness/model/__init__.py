@@ -12,7 +12,16 @@ only plain values.
 from __future__ import annotations
 
 from harness.model.baselines import Baseline, BaselineFile, BaselineQuery, Reference
-from harness.model.comparisons import Comparison, MeasureComparison
+from harness.model.comparisons import (
+    Agreement,
+    Comparison,
+    ComparisonReport,
+    MeasureComparison,
+    MovedDocument,
+    QueryComparison,
+    Side,
+    SideKind,
+)
 from harness.model.conditions import (
     BaselineCondition,
     Before,
@@ -49,6 +58,7 @@ from harness.model.suites import Fixture, HttpRequest, Judgment, Query, RequestT
 from harness.model.verdicts import Outcome, Score, Status, Verdict
 
 __all__ = [
+    "Agreement",
     "Baseline",
     "BaselineCondition",
     "BaselineFile",
@@ -56,6 +66,7 @@ __all__ = [
     "Before",
     "Cluster",
     "Comparison",
+    "ComparisonReport",
     "Condition",
     "DropCondition",
     "Engine",
@@ -77,11 +88,13 @@ __all__ = [
     "MeasureComparison",
     "MeasureSummary",
     "MissingDocument",
+    "MovedDocument",
     "Operator",
     "Outcome",
     "Parameter",
     "Profile",
     "Query",
+    "QueryComparison",
     "QueryReport",
     "RankedDocument",
     "Ranking",
@@ -93,6 +106,8 @@ __all__ = [
     "Score",
     "ScoreCondition",
     "SearchRequest",
+    "Side",
+    "SideKind",
     "SignificanceCondition",
     "StatisticKind",
     "Status",

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-__all__ = ["Comparison", "MeasureComparison"]
+from harness.model.measures import Profile
+from harness.model.verdicts import Verdict
+
+__all__ = [
+    "Agreement",
+    "Comparison",
+    "ComparisonReport",
+    "MeasureComparison",
+    "MovedDocument",
+    "QueryComparison",
+    "Side",
+    "SideKind",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +68,123 @@ class Comparison:
     left_out: Mapping[str, int] = field(default_factory=dict)
     samples: int = 0
     seed: int = 0
+
+
+class SideKind(StrEnum):
+    """What one of the two that are compared came from."""
+
+    BASELINE = "baseline"
+    REPORT = "report"
+    RUN = "run"
+    REQUEST = "request"
+    INDEX = "index"
+    CLUSTER = "cluster"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """
+    One of the two that are compared: *name* is what people call it, *kind* and the rest what it came from.
+
+    *created* is when it was made, where that is known and not now; *engine* what answered. *unanswered* holds the
+    queries that have no ranking, with the reason.
+    """
+
+    name: str
+    kind: SideKind
+    engine: str = ""
+    request: str | None = None
+    index: str | None = None
+    created: str = ""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedDocument:
+    """
+    One document of two rankings: its rank in each, counting from 1, None where it is not there.
+
+    *grade* and *gain* are None for an unjudged document; *tied* says that only an order among equal scores changed.
+    """
+
+    id: str
+    reference: int | None
+    candidate: int | None
+    grade: float | None = None
+    gain: float | None = None
+    title: str | None = None
+    tied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryComparison:
+    """
+    One query in two runs.
+
+    *scores* maps a measure to (reference, candidate), None where a side has none. *documents* holds each document of
+    either ranking once: those of the candidate in its order, then those that left in the reference's. *entered*,
+    *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree, None where that is
+    undefined or a side has no ranking. *ties_only* says that nothing but the order among equal scores changed.
+    """
+
+    id: str
+    text: str
+    tags: tuple[str, ...] = ()
+    scores: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    documents: tuple[MovedDocument, ...] = ()
+    entered: int = 0
+    left: int = 0
+    moved: int = 0
+    rbo: float | None = None
+    overlap: float | None = None
+    tau: float | None = None
+    ties_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """
+    How far two runs rank alike, with no judgment needed.
+
+    Means over the *queries* that both answered, down to *depth*: rank-biased overlap with persistence *p*, the share of
+    documents in common, and Kendall's tau on these (over *tau_queries*, where it is defined). *same_ranking*,
+    *same_documents* and *same_first* count queries.
+    """
+
+    depth: int
+    p: float
+    queries: int
+    rbo: float
+    overlap: float
+    tau: float | None
+    tau_queries: int
+    same_ranking: int
+    same_documents: int
+    same_first: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport:
+    """
+    Two runs of the same queries side by side: what the terminal, the HTML page and the JSON file print.
+
+    *measures* is None where nothing is judged, *agreement* where no query has a ranking in both. *queries* stand with
+    those first that moved most. *verdicts* are on the thresholds that the comparison was held to. *schema* is the
+    version of the JSON form.
+    """
+
+    created: str
+    harness: str
+    suite: str
+    reference: Side
+    candidate: Side
+    gain: str
+    profile: Profile
+    depth: int
+    measures: Comparison | None
+    agreement: Agreement | None
+    queries: tuple[QueryComparison, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = 1
