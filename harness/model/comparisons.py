@@ -123,8 +123,8 @@ class QueryComparison:
     One query in two runs.
 
     *scores* maps a measure to (reference, candidate), None where a side has none. *documents* holds each document of
-    either ranking once: those of the candidate in its order, then those that left in the reference's. *entered*,
-    *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree, None where that is
+    either ranking once: those of the candidate in its order, then those that left in the reference's; none where a side
+    has no ranking. *entered*, *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree, None where that is
     undefined or a side has no ranking. *ties_only* says that nothing but the order among equal scores changed.
     """
 
@@ -148,7 +148,8 @@ class Agreement:
     How far two runs rank alike, with no judgment needed.
 
     Means over the *queries* that both answered, down to *depth*: rank-biased overlap with persistence *p*, the share of
-    documents in common, and Kendall's tau on these (over *tau_queries*, where it is defined). *same_ranking*,
+    documents in common (of the longer ranking where both are shorter than *depth*), and Kendall's tau on these (over
+    *tau_queries*, where it is defined). Two rankings without a hit are the same. *same_ranking*,
     *same_documents* and *same_first* count queries.
     """
 
@@ -171,7 +172,9 @@ class ComparisonReport:
 
     *measures* is None where nothing is judged, *agreement* where no query has a ranking in both. *queries* stand with
     those first that moved most. *verdicts* are on the thresholds that the comparison was held to. *schema* is the
-    version of the JSON form.
+    version of the JSON form. *only_reference* and *only_candidate* are queries that the other side does not know.
+    *exit_status* is 3 where a query of either side failed or a threshold could not be judged, else 1 where one does
+    not hold, else 0.
     """
 
     created: str
@@ -187,4 +190,7 @@ class ComparisonReport:
     queries: tuple[QueryComparison, ...]
     verdicts: tuple[Verdict, ...] = ()
     notes: tuple[str, ...] = ()
+    only_reference: tuple[str, ...] = ()
+    only_candidate: tuple[str, ...] = ()
+    exit_status: int = 0
     schema: int = 1
