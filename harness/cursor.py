@@ -104,6 +104,10 @@ class Cursor:
 
     def measure(self, *, one_word: bool = False) -> Measure:
         """The measure up to the comparison, or of *one_word*. Its own parameters hold = too, in brackets."""
+        return self.measured(parse_measure, one_word=one_word)
+
+    def measured(self, parse: Callable[[str], Measure], *, one_word: bool = False) -> Measure:
+        """As `measure`, where *parse* reads the text that stands in a measure's place."""
         start = self.position
         end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
         if end == len(self.text) or one_word:
@@ -114,7 +118,7 @@ class Cursor:
         self.position = end
         self.skip_blanks()
         try:
-            return parse_measure(text)
+            return parse(text)
         except MeasureError as error:
             raise MeasureError(str(error), start + error.offset) from None
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from harness.measures import measure_range
-from harness.model import Condition, DropCondition, Gain, HitCount, Operator, ScoreCondition, WorseCondition
+from harness.model import (
+    AgreementCondition,
+    Condition,
+    DropCondition,
+    Gain,
+    HitCount,
+    Operator,
+    ScoreCondition,
+    WorseCondition,
+)
 from harness.thresholds import TOLERANCE
 
 
@@ -19,7 +28,10 @@ def check_reach(condition: Condition, gain: Gain) -> str | None:
         A sentence that says what is out of reach, or None.
     """
     if isinstance(condition, ScoreCondition):
-        return _score_reach(condition, gain)
+        return _score_reach(condition, *measure_range(condition.measure, gain))
+    if isinstance(condition, AgreementCondition):
+        as_score = ScoreCondition(condition.statistic, condition.agreement, condition.operator, condition.required)
+        return _score_reach(as_score, 0.0, 1.0)
     if isinstance(condition, DropCondition):
         return _drop_reach(condition, gain)
     if isinstance(condition, WorseCondition):
@@ -29,8 +41,7 @@ def check_reach(condition: Condition, gain: Gain) -> str | None:
     return None
 
 
-def _score_reach(condition: ScoreCondition, gain: Gain) -> str | None:
-    least, greatest = measure_range(condition.measure, gain)
+def _score_reach(condition: ScoreCondition, least: float | None, greatest: float | None) -> str | None:
     required, operator = condition.required, condition.operator
     reach = f"{condition.measure} reaches {_bounds(least, greatest)}"
     if greatest is not None and required > greatest + TOLERANCE:

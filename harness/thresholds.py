@@ -7,8 +7,10 @@ The text of a threshold or of a rank expectation -> its condition.
               | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
+              | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
+    agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
     op        = ">=" | ">" | "<=" | "<" | "="
     expect    = document [ "not" ] "in top" k | document "before" document | "hits" op n
     document  = characters without blanks, or any in single or double quotes
@@ -20,9 +22,11 @@ from __future__ import annotations
 
 import re
 
+from harness.agreement_grammar import begins_agreement, read_agreement
 from harness.baseline_grammar import read_drop, read_worse
 from harness.cursor import NUMBER, WORD, Cursor
 from harness.model import (
+    AgreementCondition,
     Before,
     Condition,
     HitCount,
@@ -111,14 +115,16 @@ def parse_expectation(text: str) -> Condition:
     return condition
 
 
-def _score(cursor: Cursor, *, of_query: bool) -> ScoreCondition:
+def _score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
     statistic, share = _statistic(cursor, of_query=of_query)
-    measure = cursor.measure()
+    agrees = begins_agreement(cursor.text, cursor.position)
+    measure = cursor.measured(read_agreement) if agrees else cursor.measure()
     operator = cursor.operator()
     required = cursor.number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
-    return ScoreCondition(statistic, measure, operator, required, share)
+    kind = AgreementCondition if agrees else ScoreCondition
+    return kind(statistic, measure, operator, required, share)
 
 
 def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:

@@ -10,7 +10,7 @@ from harness.baseline.changes import changes_since, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
 from harness.baseline.making import as_run
 from harness.errors import BaselineError
-from harness.model import Baseline, BaselineCondition, Reference, Run, Suite
+from harness.model import AgreementCondition, Baseline, BaselineCondition, Reference, Run, Suite
 from harness.scoring import score_run
 
 __all__ = ["compares", "read_entry", "reference_for", "reference_to"]
@@ -19,7 +19,8 @@ __all__ = ["compares", "read_entry", "reference_for", "reference_to"]
 def compares(suite: Suite) -> bool:
     """Whether a threshold of *suite*, or of one of its queries, compares with a baseline."""
     own = (threshold for query in suite.queries for threshold in query.thresholds)
-    return any(isinstance(threshold.condition, BaselineCondition) for threshold in (*suite.thresholds, *own))
+    conditions = (threshold.condition for threshold in (*suite.thresholds, *own))
+    return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
 def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:

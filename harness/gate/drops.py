@@ -32,7 +32,7 @@ def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fin
     drop = before - after
     passed = holds(drop, Operator.AT_MOST, _limit(condition, before))
     subject = pairs.name if of_query else f"mean {pairs.name}"
-    reason = f"{subject} {_movement(condition, before, after)}, allowed {_allowed(condition)}"
+    reason = f"{subject} {_movement(condition, pairs, before, after)}, allowed {_allowed(condition)}"
     if not of_query:
         reason += f", over {count(len(pairs.before), 'query')}"
     fallen = pairs.fallen()
@@ -74,12 +74,12 @@ def _allowed(condition: DropCondition) -> str:
     return f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
 
 
-def _movement(condition: DropCondition, before: float, after: float) -> str:
+def _movement(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
     """In numbers that never contradict what was decided."""
     drop = before - after
     values = f"from {before:.4f} to {after:.4f}"
     if abs(drop) < 5e-5 and holds(drop, Operator.AT_MOST, _limit(condition, before)):
-        return f"is {after:.4f} as in the baseline"
+        return f"is {after:.4f} as in {pairs.against}"
     size = number_beside(abs(drop), Operator.AT_MOST, _limit(condition, before)) if drop > 0 else f"{-drop:.4f}"
     share = f" ({abs(drop / before):.2%})" if condition.relative and before else ""
     return f"{'fell' if drop > 0 else 'rose'} by {size}{share} {values}"

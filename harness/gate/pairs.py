@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -13,7 +13,7 @@ from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status
 from harness.scoring import gain_text
 from harness.thresholds import TOLERANCE
 
-__all__ = ["Compared", "Pairs", "pair_scores"]
+__all__ = ["Compared", "Pairs", "pair_scores", "reference_problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Pairs:
     Scores of the same queries, *before* in the baseline and *after* today.
 
     A query in *ties* differs by the order of tied documents only; both its values are the baseline's. *name* is the
-    measure as reasons call it.
+    measure as reasons call it, *against* what it is compared with.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Pairs:
     undefined: tuple[str, ...]
     skipped: tuple[str, ...]
     changes: tuple[str, ...]
+    against: str = "the baseline"
 
     @property
     def left_out(self) -> int:
@@ -80,36 +81,50 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
     reference = compared.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=measure.text)
-    problem = _problem(reference, compared.suite, now, measure)
+    problem = reference_problem(reference, (*now.counted, *now.undefined), measure.cutoff or compared.suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
         return _cannot(name, measure, status, problem, now)
     return _pair(compared, reference, queries, measure, now, name)
 
 
-def _problem(reference: Reference | None, suite: Suite, now: Scope, measure: Measure) -> str:
-    """Why there is nothing to compare with, and what to do about it; empty where there is."""
+def reference_problem(reference: Reference | None, queries: Iterable[str], needed: int) -> str:
+    """
+    Why there is nothing to compare with, and what to do about it; empty where there is.
+
+    Args:
+        reference: What is compared with.
+        queries: Those that it has to have.
+        needed: How many hits of a query it has to have been asked for.
+    """
     if reference is None or reference.run is None:
         return reference.problem if reference is not None else "no baseline was given"
-    lacking = [query for query in (*now.counted, *now.undefined) if query not in reference.run.responses]
+    lacking = [query for query in queries if query not in reference.run.responses]
     if lacking:
-        return (
-            f"the baseline of {reference.created} is older than the suite: it does not have "
-            f"{count(len(lacking), 'query')} ({listed(lacking)}); {reference.remedy}"
-        )
-    needed = measure.cutoff or suite.depth
+        lacks = f"does not have {count(len(lacking), 'query')} ({listed(lacking)})"
+        return f"{_short_of(reference)} {lacks}{_remedy(reference)}"
     if reference.depth < needed:
-        return (
-            f"the baseline of {reference.created} is older than the suite: it keeps {count(reference.depth, 'hit')} a "
-            f"query, and {needed} are needed; {reference.remedy}"
-        )
+        kept = f"keeps {count(reference.depth, 'hit')} a query, and {needed} are needed"
+        return f"{_short_of(reference)} {kept}{_remedy(reference)}"
     return ""
+
+
+def _short_of(reference: Reference) -> str:
+    return reference.name or f"the baseline of {reference.created} is older than the suite: it"
+
+
+def _remedy(reference: Reference) -> str:
+    return f"; {reference.remedy}" if reference.remedy else ""
 
 
 def _pair(
     compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, now: Scope, name: str
 ) -> Pairs | Finding:
     then = scope_scores(queries, measure.text, compared.reference_scores, compared.today)
+    failed = [query for query in then.unanswered if query in now.counted or query in now.undefined]
+    if failed:
+        sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
+        return _cannot(name, measure, Status.ERROR, sentence, now, tuple(failed))
     undefined = tuple(query.id for query in queries if query.id in (*now.undefined, *then.undefined))
     if undefined and not compared.suite.skip_undefined:
         sentence = (
@@ -122,7 +137,7 @@ def _pair(
         return _cannot(name, measure, Status.FAILED, "no query is left to compare", now, undefined)
     ties = _ties(compared, reference, queries, measure, before, now.counted)
     after = {query: before[query] if query in ties else now.counted[query] for query in before}
-    return Pairs(name, measure, before, after, ties, undefined, now.skipped, reference.changes)
+    return Pairs(name, measure, before, after, ties, undefined, now.skipped, reference.changes, reference.called)
 
 
 def _ties(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
+from harness.gate.agreements import judge_agreement
 from harness.gate.answers import judge_expectation
 from harness.gate.drops import judge_drop
 from harness.gate.latency import judge_latency
@@ -15,6 +16,7 @@ from harness.gate.scores import judge_scores
 from harness.gate.significance import judge_significance
 from harness.gate.worse import judge_worse
 from harness.model import (
+    AgreementCondition,
     BaselineCondition,
     Before,
     DropCondition,
@@ -119,6 +121,8 @@ def _judge(gated: Gated, compared: Compared) -> Finding:
         return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
+    if isinstance(condition, AgreementCondition):
+        return judge_agreement(condition, compared, queries)
     if isinstance(condition, BaselineCondition):
         pairs = pair_scores(compared, queries, condition.measure)
         return pairs if isinstance(pairs, Finding) else _judge_pairs(condition, pairs, of_query=gated.query is not None)

@@ -23,6 +23,7 @@ from harness.model.comparisons import (
     SideKind,
 )
 from harness.model.conditions import (
+    AgreementCondition,
     BaselineCondition,
     Before,
     Condition,
@@ -59,6 +60,7 @@ from harness.model.verdicts import Outcome, Score, Status, Verdict
 
 __all__ = [
     "Agreement",
+    "AgreementCondition",
     "Baseline",
     "BaselineCondition",
     "BaselineFile",

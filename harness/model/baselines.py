@@ -65,7 +65,7 @@ class Reference:
     *run* is None where there is no baseline to compare with, and *problem* says why. *depth* is the number of hits that
     the baseline keeps of a query, *same_request* whether the request is still what it was, *changes* are sentences on
     what is not. *remedy* says what to do about a baseline that does not serve. *updating* is set where the run is to
-    become the baseline, so that nothing is compared.
+    become the baseline, so that nothing is compared. *name* is what sentences call it where it is no baseline.
     """
 
     run: Run | None = None
@@ -77,3 +77,9 @@ class Reference:
     problem: str = ""
     remedy: str = ""
     updating: bool = False
+    name: str = ""
+
+    @property
+    def called(self) -> str:
+        """What sentences call it."""
+        return self.name or "the baseline"

@@ -124,8 +124,9 @@ class QueryComparison:
 
     *scores* maps a measure to (reference, candidate), None where a side has none. *documents* holds each document of
     either ranking once: those of the candidate in its order, then those that left in the reference's; none where a side
-    has no ranking. *entered*, *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree, None where that is
-    undefined or a side has no ranking. *ties_only* says that nothing but the order among equal scores changed.
+    has no ranking. *entered*, *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree,
+    None where that is undefined or a side has no ranking. *ties_only* says that nothing but the order among equal
+    scores changed.
     """
 
     id: str

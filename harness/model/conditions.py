@@ -11,6 +11,7 @@ from harness.model.measures import Measure
 from harness.model.places import Mark
 
 __all__ = [
+    "AgreementCondition",
     "BaselineCondition",
     "Before",
     "Condition",
@@ -97,6 +98,22 @@ class SignificanceCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class AgreementCondition:
+    """
+    ``mean RBO >= 0.9``, ``every overlap@10 >= 0.5``: how far the rankings agree with the baseline's.
+
+    *agreement* is written as a measure is, but no judgment goes into it: rank-biased overlap or the share of documents
+    in common, down to its cutoff, or to all hits that both have. The rest is as in `ScoreCondition`.
+    """
+
+    statistic: StatisticKind
+    agreement: Measure
+    operator: Operator
+    required: float
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyCondition:
     """``p95 latency <= 200 ms`` over the engine's own `took`; *percentile* is 50, 95, 99 or 100 (max)."""
 
@@ -137,9 +154,11 @@ class Unresolved:
 
 
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
-"""What compares with a baseline."""
+"""What compares scores with a baseline's; `AgreementCondition` compares rankings."""
 
-Condition: TypeAlias = ScoreCondition | BaselineCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
+Condition: TypeAlias = (
+    ScoreCondition | BaselineCondition | AgreementCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.model import InTop, Measure, RequestTemplate, Threshold
+from harness.model import AgreementCondition, InTop, Measure, RequestTemplate, Threshold
 from harness.scoring import measure_named
 from harness.suites.reading import Reading
 from harness.suites.templates import size_of
@@ -52,6 +52,8 @@ def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iter
             yield named.cutoff or 0, threshold.text
         elif isinstance(condition, InTop):
             yield condition.k, threshold.text
+        elif isinstance(condition, AgreementCondition):
+            yield condition.agreement.cutoff or 0, threshold.text
 
 
 def _check_size(reading: Reading, template: RequestTemplate, size: int, needed: int, by_what: str) -> None:

@@ -17,8 +17,8 @@ LAYERS = (
     ("spelling", "sources", "masking", "waivers", "fingerprints"),
     ("metrics", "statistics"),
     ("measures",),
-    ("cursor", "baseline_grammar", "thresholds", "formats"),
-    ("reach", "selection", "scoring", "evaluation", "comparison"),
+    ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
+    ("reach", "selection", "scoring", "evaluation", "comparison", "agreement"),
     ("gate",),
     ("assembly", "redaction", "report"),
     ("addresses", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
@@ -34,9 +34,9 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "baseline_grammar",
-        "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "gate", "assembly",
-        "redaction")  # fmt: skip
+PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
+        "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
+        "gate", "assembly", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

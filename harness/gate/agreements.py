@@ -1,0 +1,85 @@
+"""Thresholds on how far the rankings agree with those of the baseline, which need no judgment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from harness.agreement import agreement_value
+from harness.gate.answers import no_ranking
+from harness.gate.pairs import Compared, reference_problem
+from harness.gate.scope import Finding, Scope
+from harness.gate.scores import judge_scores
+from harness.gate.sentences import count, listed
+from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
+from harness.waivers import in_force
+
+__all__ = ["judge_agreement"]
+
+
+def judge_agreement(condition: AgreementCondition, compared: Compared, queries: Sequence[Query]) -> Finding:
+    """
+    Compare the rankings of *queries* with the baseline's.
+
+    Returns:
+        ERROR where a query has no ranking on either side; FAILED, or WARNED where the suite's baseline is optional,
+        where there is no baseline, it is older than the suite, or the figure falls short; SKIPPED where the run is to
+        become the baseline itself; else PASSED.
+    """
+    name = condition.agreement.text
+    asked = [query.id for query in queries if not in_force(query.skip, compared.today)]
+    skipped = tuple(query.id for query in queries if query.id not in asked)
+    reference = compared.reference
+    if reference is not None and reference.updating:
+        return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=name)
+    needed = condition.agreement.cutoff or 1
+    problem = reference_problem(reference, asked, needed)
+    if problem or reference is None or reference.run is None:
+        status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
+        return Finding(status, f"{name} cannot be judged: {problem}", None, condition.required, name)
+    unanswered = {
+        **_unanswered(asked, compared.run.responses, ""),
+        **_unanswered(asked, reference.run.responses, f" in {reference.called}"),
+    }
+    if unanswered:
+        missing = listed([f"{query} ({reason})" for query, reason in unanswered.items()])
+        sentence = f"{name} cannot be judged: no ranking for {count(len(unanswered), 'query')}: {missing}"
+        return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
+    return _judge(condition, compared, reference, asked, skipped)
+
+
+def _judge(
+    condition: AgreementCondition,
+    compared: Compared,
+    reference: Reference,
+    asked: Sequence[str],
+    skipped: Sequence[str],
+) -> Finding:
+    depth = min(reference.depth, compared.suite.depth)
+    before = reference.run.responses if reference.run else {}
+    values = {
+        query: agreement_value(
+            condition.agreement, _documents(before[query]), _documents(compared.run.responses[query]), depth=depth
+        )
+        for query in asked
+    }
+    scope = Scope(values, (), {}, (), tuple(skipped))
+    as_score = ScoreCondition(
+        condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
+    )
+    finding = judge_scores(as_score, scope, gain="", skip_undefined=False)
+    notes = "".join(f"; {change}" for change in (f"compared with {reference.called}", *reference.changes))
+    return replace(finding, reason=finding.reason + notes)
+
+
+def _unanswered(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
+    found = {query: responses.get(query) for query in queries}
+    return {
+        query: f"{no_ranking(response)}{where}"
+        for query, response in found.items()
+        if not isinstance(response, Ranking)
+    }
+
+
+def _documents(response: Response) -> list[str]:
+    return [hit.id for hit in response.hits] if isinstance(response, Ranking) else []
