@@ -35,7 +35,7 @@ COMMANDS = {
     "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
     "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),
     "significance": _Entry("harness.cli.significance", "Tell whether run files differ by more than chance."),
-    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites, or of the JSON report."),
+    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites, or of what is written as JSON."),
 }
 
 

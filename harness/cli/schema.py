@@ -1,4 +1,4 @@
-"""``harness schema``: what a suite, or a JSON report, may hold."""
+"""``harness schema``: what a suite, a JSON report, or a comparison may hold."""
 
 from __future__ import annotations
 
@@ -16,16 +16,24 @@ In VS Code with the YAML extension, write it to a file and name that on a suite'
 
 
 @click.command("schema", epilog=EDITOR_HINT)
-@click.option("--report", is_flag=True, help="The schema of the JSON report instead of that of suites.")
-def command(report: bool) -> None:
+@click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
+@click.option("--comparison", "of", flag_value="comparison", help="The schema of a comparison as JSON.")
+def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
-    click.echo(json.dumps(_report_schema() if report else _suite_schema(), indent=2))
+    schemas = {None: _suite_schema, "report": _report_schema, "comparison": _comparison_schema}
+    click.echo(json.dumps(schemas[of](), indent=2))
 
 
 def _report_schema() -> dict[str, Json]:
     from harness.report.json import report_schema
 
     return report_schema()
+
+
+def _comparison_schema() -> dict[str, Json]:
+    from harness.report.comparison_json import comparison_schema
+
+    return comparison_schema()
 
 
 def _suite_schema() -> dict[str, Json]:

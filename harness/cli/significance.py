@@ -92,7 +92,7 @@ def command(
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:
-        from harness.report.comparison_json import comparisons_json
+        from harness.report.significance_json import comparisons_json
 
         click.echo(comparisons_json(profile, comparisons))
         return

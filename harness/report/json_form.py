@@ -1,0 +1,103 @@
+"""
+Whatever is written as JSON and read back: its version, what JSON has no number for, and what is said of a wrong file.
+
+A form is that of a dataclass of `harness.model`, field by field. Its version stands under ``schema``; a file of another
+version is refused with a sentence, never read half. JSON has no infinity and no NaN, so these are written as the
+strings "Infinity", "-Infinity" and "NaN".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from harness.errors import FormatError
+from harness.model import Json
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class JsonForm(Generic[T]):
+    """
+    How a *kind* is written; *noun* is what a file of it is called.
+
+    *version* is the one that is written, and the only one that is read.
+    """
+
+    kind: type[T]
+    noun: str
+    version: int
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self.kind)
+
+    def dumps(self, value: T) -> str:
+        """*value* as JSON text, two blanks a level, ASCII only, with a newline at its end."""
+        plain = self._adapter.dump_python(value, mode="json")
+        return json.dumps(_portable(plain), indent=2, allow_nan=False) + "\n"
+
+    def loads(self, text: str, *, path: str | None = None) -> T:
+        """
+        What `dumps` wrote; *path* is named in errors, the noun where none is given.
+
+        Raises:
+            FormatError: not JSON, another version, or fields that are missing or of the wrong type; all are named.
+        """
+        path = path or self.noun
+        raw = self._parsed(text, path)
+        version = raw.get("schema") if isinstance(raw, dict) else None
+        if version != self.version or isinstance(version, bool):
+            found = "no schema version" if version is None else f"schema version {version!r}"
+            expected = f"{self.version} expected: this is not a {self.noun} that this version reads"
+            raise FormatError.at(path, 0, 0, f"{found} found, {expected}")
+        try:
+            return self._adapter.validate_python(raw)
+        except ValidationError as error:
+            faults = (f"{self._place(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False))
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: " + "; ".join(faults)) from None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of what `dumps` writes."""
+        schema = self._adapter.json_schema(mode="serialization", schema_generator=_Schema)
+        schema["properties"]["schema"] = {"const": self.version, "title": "Schema"}
+        return {"$schema": _Schema.schema_dialect, **schema, "title": f"relevance-harness {self.noun}"}
+
+    def _parsed(self, text: str, path: str) -> Json:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FormatError.at(path, error.lineno, error.colno, f"not JSON: {error.msg}") from None
+        except RecursionError:
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: nested too deeply") from None
+
+    def _place(self, location: tuple[int | str, ...]) -> str:
+        return ".".join(map(str, location)) or self.noun
+
+
+class _Schema(GenerateJsonSchema):
+    """Says that a number may be one of the three strings that stand for what JSON has no number for."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
+        return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+
+
+def _portable(value: Json) -> Json:
+    """*value* with each float that JSON lacks as a string, and U+FFFD for half a surrogate pair, which UTF-8 lacks."""
+    if isinstance(value, dict):
+        return {_portable(key): _portable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_portable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
