@@ -15,3 +15,28 @@ def browser():
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_html(browser, tmp_path):
+    """Opens a page; the test fails if the page complains or asks for anything but itself."""
+    contexts, complaints = [], []
+
+    def open_page(html, fragment="", **options):
+        file = tmp_path / "report.html"
+        file.write_text(html, encoding="utf-8")
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: complaints.append(request.url) if request.url != file.as_uri() else None,
+        )
+        page.goto(file.as_uri() + fragment)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -2,98 +2,32 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model import (
-    Engine,
-    MeasureSummary,
-    MissingDocument,
-    Outcome,
-    Profile,
-    QueryReport,
-    RankedDocument,
-    Report,
-    Status,
-    SuiteReport,
-    Verdict,
-)
+from builders.pages import contrasts, shown
+from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
+from harness.model import Outcome
 from harness.report.html import render
 from harness.report.page import Limits
-
-HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-
-
-def query(number, score, tags=(), text=None):
-    ranking = tuple(RankedDocument(rank, f"d{rank}", rank % 3, float(rank % 3), 1.0, HOSTILE) for rank in range(1, 5))
-    missing = (MissingDocument("m1", 2, 14, 100),)
-    return QueryReport(
-        f"q{number}",
-        text or f"text {number}",
-        Outcome.SCORED,
-        "",
-        tags,
-        {"nDCG@10": score},
-        ranking,
-        ranking,
-        missing,
-        number,
-    )
 
 
 @pytest.fixture
 def report():
     queries = (
-        query(1, 0.9),
-        query(2, 0.1, ("head",)),
-        query(3, 0.5, ("head", "wide tag"), HOSTILE),
-        replace(query(4, None), outcome=Outcome.ERROR, reason="timeout", scores={"nDCG@10": None}),
-        query(10, 0.7),
+        numbered_query(1, 0.9),
+        numbered_query(2, 0.1, ("head",)),
+        numbered_query(3, 0.5, ("head", "wide tag"), HOSTILE),
+        replace(numbered_query(4, None), outcome=Outcome.ERROR, reason="timeout"),
+        numbered_query(10, 0.7),
     )
-    verdict = Verdict("v", "mean nDCG@10 >= 0.8", Status.FAILED, "too low", 0.5, 0.8, "nDCG@10", blamed=("q2",))
-    summary = MeasureSummary("nDCG@10", "exponential", 0.55, 0.6, 0.1, 0.9, 4, 1)
-    engine = Engine("opensearch", "3.8.0")
-    suite = SuiteReport(
-        "products",
-        "p.yaml",
-        "request",
-        "default",
-        "i",
-        engine,
-        Profile.STANDARD,
-        "exponential",
-        10,
-        (summary,),
-        (verdict,),
-        queries,
-    )
-    return Report("2026-11-21T06:00:00Z", "0.1.0", (suite,), 1)
+    verdict = replace(products_verdicts()[0], blamed=("q2",))
+    suite = products()
+    return report_of(replace(suite, summaries=suite.summaries[:1], verdicts=(verdict,), queries=queries), exit_status=1)
 
 
 @pytest.fixture
-def show(browser, tmp_path):
-    """Opens a report; the test fails if the page complains or asks for anything but itself."""
-    contexts, complaints = [], []
-
-    def open_page(report, fragment="", **options):
-        file = tmp_path / "report.html"
-        file.write_text(render(report, limits=options.pop("limits", None)), encoding="utf-8")
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: complaints.append(request.url) if request.url != file.as_uri() else None,
-        )
-        page.goto(file.as_uri() + fragment)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def shown(page):
-    return [row.inner_text() for row in page.locator("table.queries > tbody > tr:visible > th").all()]
+def show(open_html):
+    return lambda report, fragment="", limits=None, **options: open_html(
+        render(report, limits=limits), fragment, **options
+    )
 
 
 def test_nothing_from_an_index_runs(show, report):
@@ -172,10 +106,7 @@ def test_a_threshold_leads_to_its_queries_even_when_they_are_filtered_out(show, 
 
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
-    suite = report.suites[0]
-    summaries = tuple(replace(suite.summaries[0], measure=name) for name in names)
-    queries = tuple(replace(one, scores=dict.fromkeys(names, 0.5)) for one in suite.queries)
-    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)), "#s1q2")
+    page = show(measured(report, names), "#s1q2")
     width = page.evaluate("document.documentElement.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     box = page.locator("tr.open .detail").bounding_box()
@@ -186,10 +117,7 @@ def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
 @pytest.mark.parametrize("cutoffs", [(5,), range(1, 21)])
 def test_no_heading_of_the_table_reaches_into_the_next(show, report, cutoffs):
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in cutoffs]
-    suite = report.suites[0]
-    summaries = tuple(replace(suite.summaries[0], measure=name) for name in names)
-    queries = tuple(replace(one, scores=dict.fromkeys(names, 0.5)) for one in suite.queries)
-    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)))
+    page = show(measured(report, names))
     headings = page.locator("table.queries > thead th")
     assert headings.count() == 7 + len(names)
     for heading in headings.all():
@@ -200,10 +128,7 @@ def test_no_heading_of_the_table_reaches_into_the_next(show, report, cutoffs):
 
 @pytest.mark.parametrize("measures", [["nDCG@10"], ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]])
 def test_a_short_heading_stays_on_its_line(show, report, measures):
-    suite = report.suites[0]
-    summaries = tuple(replace(suite.summaries[0], measure=name) for name in measures)
-    queries = tuple(replace(one, scores=dict.fromkeys(measures, 0.5)) for one in suite.queries)
-    page = show(replace(report, suites=(replace(suite, summaries=summaries, queries=queries),)))
+    page = show(measured(report, measures))
     buttons = page.locator("table.queries > thead th button").all()
     assert len(buttons) == 7 + len(measures)
     assert max(button.bounding_box()["height"] for button in buttons) < 30
@@ -238,45 +163,14 @@ def test_without_javascript_rankings_open_by_themselves(show, report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast_enough(show, report, scheme):
     page = show(report, "#s1q2", color_scheme=scheme)
-    ratios = page.evaluate(CONTRASTS)
+    ratios = contrasts(page)
     assert ratios
     assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
 
 
 def test_thousands_of_queries_sort_and_filter(show, report):
-    many = tuple(query(number, (number * 7 % 1000) / 1000) for number in range(5_000))
+    many = tuple(numbered_query(number, (number * 7 % 1000) / 1000) for number in range(5_000))
     page = show(replace(report, suites=(replace(report.suites[0], queries=many),)), limits=Limits(details=50))
     page.locator("table.queries > thead").get_by_role("button", name="Matching").click()
     page.get_by_label("Find").fill("q499")
     assert len(shown(page)) == 11
-
-
-CONTRASTS = """() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (colour) => {
-    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const luminance = ([r, g, b]) => {
-    const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    const [x, y, z] = [r, g, b].map((v) => linear(v / 255));
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-  };
-  const behind = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const colour = rgba(getComputedStyle(e).backgroundColor);
-      if (colour[3] === 255) return colour;
-    }
-    return [255, 255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.body.querySelectorAll("*")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !element.checkVisibility() || element.tagName === "SCRIPT") continue;
-    if (element.namespaceURI.includes("svg")) continue;
-    const [a, b] = [luminance(rgba(getComputedStyle(element).color)), luminance(behind(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    found.push([ratio, element.className + " " + element.textContent.slice(0, 30)]);
-  }
-  return found;
-}"""

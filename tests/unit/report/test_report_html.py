@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
+from builders.reports import HOSTILE
 from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.html import render
 from harness.report.page import Limits, shade_of
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
-HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)>{{ 7 * 7 }}</style></script>"""
 
 
 class Page(HTMLParser):

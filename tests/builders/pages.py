@@ -1,0 +1,42 @@
+"""What tests ask of a page in a browser."""
+
+
+def shown(page):
+    """The queries of the table that can be seen, in its order."""
+    return [row.inner_text() for row in page.locator("table.queries > tbody > tr:visible > th").all()]
+
+
+def contrasts(page):
+    """Every text that can be seen, with the ratio of its colour to the one behind it, by the formula of WCAG 2."""
+    return page.evaluate(_CONTRASTS)
+
+
+_CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const luminance = ([r, g, b]) => {
+    const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [x, y, z] = [r, g, b].map((v) => linear(v / 255));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = rgba(getComputedStyle(e).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.checkVisibility() || element.tagName === "SCRIPT") continue;
+    if (element.namespaceURI.includes("svg")) continue;
+    const [a, b] = [luminance(rgba(getComputedStyle(element).color)), luminance(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    found.push([ratio, element.className + " " + element.textContent.slice(0, 30)]);
+  }
+  return found;
+}"""
