@@ -15,13 +15,17 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line: *value* is the grade or score as the file has it, text or a number; *subtopic* is empty in a run."""
+    """
+    One line: *value* is the grade or score as the file has it, text or a number, and empty for a document that is to be
+    judged; *subtopic* is empty in a run. *column* is where the record begins.
+    """
 
     line: int
     query: str
     document: str
     value: str | float
     subtopic: str = ""
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,16 @@ RUNS = Layout("run", "score", ("query", "Q0", "document", "rank", "score", "tag"
 
 @dataclass(slots=True)
 class Findings:
-    """Problems of one file, the first of them in full."""
+    """Problems of one file, the first *most* of them in full."""
 
     name: str
     problems: list[Problem] = field(default_factory=list)
     others: int = 0
+    most: int = MOST_PROBLEMS
 
     def add(self, line: int, message: str, text: str = "", column: int = 1) -> None:
         """Note what is wrong in *line*, whose text is *text*."""
-        if len(self.problems) >= MOST_PROBLEMS:
+        if len(self.problems) >= self.most:
             self.others += 1
             return
         excerpt = excerpt_of(line, column, text) if text else ""

@@ -1,4 +1,4 @@
-"""Judgment files: TREC qrels, CSV, JSON lines or Parquet -> query to document to grade."""
+"""Judgment files: TREC qrels, CSV, JSON lines, YAML or Parquet -> query to document to grade."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ from harness.spelling import did_you_mean
 
 
 def read_judgments(
-    path: Path, *, name: str | None = None, grade_names: Mapping[str, float] | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    grade_names: Mapping[str, float] | None = None,
+    ungraded: list[Record] | None = None,
 ) -> dict[str, dict[str, float]]:
     """
     Read a judgment file.
 
     The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and grade,
-    others beside them are left alone; everything else is TREC qrels, four columns parted by blanks or tabs: query,
-    iteration (not read), document, grade. A .gz or .zst behind it is unpacked.
+    others beside them are left alone; .yaml and .yml map query to document to grade; everything else is TREC qrels,
+    four columns parted by blanks or tabs: query, iteration (not read), document, grade. A .gz or .zst behind it is
+    unpacked.
 
     Args:
         path: The file.
         name: What errors call it; the path where left out.
         grade_names: Names that may stand for grades, but in TREC qrels.
+        ungraded: Takes the documents that have no grade yet, which are refused where it is None.
 
     Returns:
         Query to document to grade, in the order of the file; grades are finite.
@@ -41,7 +47,7 @@ def read_judgments(
             return bulk_judgments(path, called)
         except Irregular:
             grade_names = None
-    return _read_carefully(path, called, grade_names or {})
+    return _read_carefully(path, called, grade_names or {}, ungraded)
 
 
 def judgment_lines(
@@ -51,7 +57,7 @@ def judgment_lines(
     lines: dict[tuple[str, str], int] = {}
     for record in read_records(path, JUDGMENTS, Findings(name or str(path))):
         pair = (record.query, record.document)
-        if pair in wanted:
+        if pair in wanted and record.value != "":
             lines.setdefault(pair, record.line)
     return lines
 
@@ -62,11 +68,16 @@ def query_line(path: Path, query: str, *, name: str | None = None) -> int:
     return next((record.line for record in records if record.query == query), 0)
 
 
-def _read_carefully(path: Path, name: str, grade_names: Mapping[str, float]) -> dict[str, dict[str, float]]:
+def _read_carefully(
+    path: Path, name: str, grade_names: Mapping[str, float], ungraded: list[Record] | None = None
+) -> dict[str, dict[str, float]]:
     findings = Findings(name)
     judgments: dict[str, dict[str, float]] = {}
     twice: list[Record] = []
     for record in read_records(path, JUDGMENTS, findings):
+        if record.value == "" and ungraded is not None:
+            ungraded.append(record)
+            continue
         grade = read_grade(record, grade_names, findings)
         if grade is None or not check_ids(record, findings):
             continue
@@ -85,17 +96,28 @@ def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -
     """The grade of one line, by its name too; None where it is no finite number, which goes to *findings*."""
     if isinstance(record.value, str) and record.value in names:
         return names[record.value]
+    if record.value == "":
+        findings.add(record.line, no_grade_sentence(record), column=record.column)
+        return None
     what = f"the grade of document {record.document!r} for query {record.query!r}"
     grade = read_number(record.value)
     if grade is None:
         expected = "a number or the name of a grade" if names else "a number"
         guess = did_you_mean(str(record.value), names)
-        findings.add(record.line, f"found {record.value!r} as {what}, expected {expected}{guess}")
+        findings.add(record.line, f"found {record.value!r} as {what}, expected {expected}{guess}", column=record.column)
     elif not math.isfinite(grade):
-        findings.add(record.line, f"{what} is {grade}, expected a finite number")
+        findings.add(record.line, f"{what} is {grade}, expected a finite number", column=record.column)
     else:
         return grade
     return None
+
+
+def no_grade_sentence(record: Record) -> str:
+    """What is said of a document that still is to be judged."""
+    return (
+        f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, take it out, or say "
+        "'judgments: {files: …, ungraded: ignore}' in the suite"
+    )
 
 
 def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> None:
@@ -105,4 +127,5 @@ def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> Non
         findings.add(
             record.line,
             f"document {record.document!r} is judged twice for query {record.query!r}, first in line {first[pair]}",
+            column=record.column,
         )

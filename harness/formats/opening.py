@@ -23,9 +23,17 @@ class Form(StrEnum):
     CSV = "csv"
     JSON_LINES = "jsonl"
     PARQUET = "parquet"
+    YAML = "yaml"
 
 
-_FORMS = {".csv": Form.CSV, ".jsonl": Form.JSON_LINES, ".ndjson": Form.JSON_LINES, ".parquet": Form.PARQUET}
+_FORMS = {
+    ".csv": Form.CSV,
+    ".jsonl": Form.JSON_LINES,
+    ".ndjson": Form.JSON_LINES,
+    ".parquet": Form.PARQUET,
+    ".yaml": Form.YAML,
+    ".yml": Form.YAML,
+}
 
 
 def form_of(path: Path) -> Form:

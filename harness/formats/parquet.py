@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
-from harness.formats.findings import Findings, Layout, Record
+from harness.formats.findings import JUDGMENTS, Findings, Layout, Record
 from harness.formats.opening import open_bytes
 
 
 def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
     """The rows of the table, numbered from 1; what is no record goes to *findings*."""
     for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
+        if value is None and layout is JUDGMENTS:
+            value = ""
         if query is None or document is None or value is None:
             findings.add(number, "a value is null; expected a query, a document and a number")
         elif isinstance(value, bool) or not isinstance(value, (int, float, str)):

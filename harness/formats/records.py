@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from harness.formats.cells import without_mark
 from harness.formats.findings import JUDGMENTS, RUNS, Findings, Layout, Record
 from harness.formats.opening import Form, form_of, open_bytes
+from harness.formats.yaml_records import yaml_records
 
 COMMENT = "#"
 """What begins a line of a TREC file that is for people only, as trec_eval 10 has it."""
@@ -31,7 +33,7 @@ def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Rec
 
         yield from parquet_records(path, layout, findings)
         return
-    reader = {Form.TREC: _trec, Form.CSV: _csv, Form.JSON_LINES: _json_lines}[form]
+    reader = {Form.TREC: _trec, Form.CSV: _csv, Form.JSON_LINES: _json_lines, Form.YAML: yaml_records}[form]
     with open_bytes(path, findings.name) as file:
         yield from reader(file, layout, findings)
 
@@ -116,8 +118,8 @@ def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record
                 findings.add(line, f"found {len(row)} columns, expected {len(header)} as in the header", ",".join(row))
                 continue
             named = dict(zip(header, row, strict=True))
-            value = named[layout.value].strip()
-            yield Record(line, named["query"], named["document"], value, named.get("subtopic", ""))
+            query, document = without_mark(named["query"]), without_mark(named["document"])
+            yield Record(line, query, document, named[layout.value].strip(), named.get("subtopic", ""))
     except csv.Error as error:
         findings.add(reader.line_num, f"this is not CSV: {error}")
     except _HeaderError:
@@ -184,6 +186,8 @@ def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: F
         if not _is_id(identifier):
             findings.add(number, f"found {json.dumps(identifier)} as {name}, expected a string or a whole number", text)
             return None
+    if value is None and layout is JUDGMENTS:
+        value = ""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         findings.add(number, f"found {json.dumps(value)} as {layout.value}, expected a number", text)
         return None

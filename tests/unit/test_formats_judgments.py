@@ -218,9 +218,9 @@ WRONG = {
     ),
     "grade that is no number": (
         "j.jsonl",
-        '{"query": "q", "document": "d", "grade": null}\n',
-        "j.jsonl:1:1: found null as grade, expected a number\n"
-        '    1 | {"query": "q", "document": "d", "grade": null}\n      | ^',
+        '{"query": "q", "document": "d", "grade": true}\n',
+        "j.jsonl:1:1: found true as grade, expected a number\n"
+        '    1 | {"query": "q", "document": "d", "grade": true}\n      | ^',
     ),
 }
 

@@ -1,0 +1,111 @@
+"""
+Judgments as YAML: query to document to grade, as they stand under a query of a suite.
+
+::
+
+    red-shoes:
+      sku-17: 3
+      sku-4: good
+
+The parser's events are read one by one, so that each judgment has its place, a document that stands twice is met twice,
+and nothing that nests deeper is ever built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+from harness.formats.findings import JUDGMENTS, Findings, Layout, Record
+
+__all__ = ["yaml_records"]
+
+NO_GRADE = ("", "~", "null", "Null", "NULL")
+"""What stands there, unquoted, where nothing does."""
+
+EXPECTED = "expected query ids, below each the ids of documents, and behind each its grade, as in 'sku-17: 3'"
+
+
+class _OtherShape(Exception):
+    """The file is YAML and holds something else; what and where is in the findings."""
+
+
+def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
+    """The judgments of the file; what is none ends the reading, and goes to *findings*."""
+    import yaml
+
+    if layout is not JUDGMENTS:
+        findings.add(0, "a run is not read from YAML; expected TREC, CSV, JSON lines or Parquet")
+        return
+    events = yaml.parse(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        yield from _Walk(yaml, events, findings).records()
+    except _OtherShape:
+        return
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 1)
+        findings.add(line, f"this is not YAML: {getattr(error, 'problem', None) or error}", column=column)
+
+
+class _Walk:
+    """Takes the events of two mappings, one in the other."""
+
+    def __init__(self, yaml: Any, events: Iterator[Any], findings: Findings) -> None:
+        self._yaml = yaml
+        self._events = events
+        self._findings = findings
+
+    def records(self) -> Iterator[Record]:
+        yaml = self._yaml
+        next(self._events)  # the stream's begin
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return
+        root = next(self._events)
+        if self._is_empty(root):
+            return
+        self._require(root, yaml.MappingStartEvent)
+        while (query := self._key()) is not None:
+            yield from self._of_query(query)
+        next(self._events)  # the document's end
+        self._require(next(self._events), yaml.StreamEndEvent)
+
+    def _of_query(self, query: Any) -> Iterator[Record]:
+        begin = next(self._events)
+        if self._is_empty(begin):
+            return
+        self._require(begin, self._yaml.MappingStartEvent)
+        while (document := self._key()) is not None:
+            grade = next(self._events)
+            self._require(grade, self._yaml.ScalarEvent)
+            value = "" if not grade.style and grade.value in NO_GRADE else grade.value
+            place = document.start_mark
+            yield Record(place.line + 1, query.value, document.value, value, column=place.column + 1)
+
+    def _key(self) -> Any:
+        """The scalar that stands as the next key; None at the mapping's end."""
+        event = next(self._events)
+        if isinstance(event, self._yaml.MappingEndEvent):
+            return None
+        self._require(event, self._yaml.ScalarEvent)
+        return event
+
+    def _is_empty(self, event: Any) -> bool:
+        return isinstance(event, self._yaml.ScalarEvent) and not event.style and event.value in NO_GRADE
+
+    def _require(self, event: Any, kind: type) -> None:
+        """An event of that *kind*, without a tag; an alias is none of any."""
+        if isinstance(event, kind) and getattr(event, "tag", None) is None:
+            return
+        mark = event.start_mark
+        self._findings.add(mark.line + 1, f"found {self._described(event)}; {EXPECTED}", column=mark.column + 1)
+        raise _OtherShape
+
+    def _described(self, event: Any) -> str:
+        yaml = self._yaml
+        if getattr(event, "tag", None) is not None:
+            return "a YAML tag"
+        if isinstance(event, yaml.ScalarEvent):
+            return repr(event.value[:60])
+        names = {yaml.SequenceStartEvent: "a list", yaml.MappingStartEvent: "a mapping", yaml.AliasEvent: "an alias"}
+        return next((name for kind, name in names.items() if isinstance(event, kind)), "a second document")
