@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.statistics.differences import BLOCK, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
+from harness.statistics.differences import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
 
 _NORMAL = NormalDist()
 _TOLERANCE = 1e-12
@@ -74,18 +75,29 @@ def bootstrap_means(differences: Floats, *, samples: int, seed: int) -> Floats:
     How often each query was drawn is a row of counts, and one matrix product sums all measures of all samples.
     """
     queries = len(differences)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    rows = max(1, min(samples, BLOCK // queries))
-    kind = np.uint16 if queries <= 1 << 16 else np.uint32
     centre = differences.mean(axis=0)
     centred = differences - centre
     means = np.empty((samples, differences.shape[1]))
-    for start in range(0, samples, rows):
-        count = min(rows, samples - start)
-        drawn = generator.integers(0, queries, size=(count, queries), dtype=kind)
-        times = np.stack([np.bincount(row, minlength=queries) for row in drawn]).astype(np.float64)
-        means[start : start + count] = times @ centred / queries + centre
+    done = 0
+    for times in _times_drawn(queries, samples, seed):
+        means[done : done + len(times)] = times @ centred / queries + centre
+        done += len(times)
     return means
+
+
+def _times_drawn(queries: int, samples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of shape (some samples, queries) of how often each was drawn; each is overwritten by the next."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    rows = max(1, min(samples, BLOCK // queries))
+    kind = np.uint16 if queries <= 1 << 16 else np.uint32
+    times = np.empty((max(1, min(rows, CACHED // queries)), queries))
+    for start in range(0, samples, rows):
+        drawn = generator.integers(0, queries, size=(min(rows, samples - start), queries), dtype=kind)
+        for first in range(0, len(drawn), len(times)):
+            part = drawn[first : first + len(times)]
+            for place, row in enumerate(part):
+                times[place] = np.bincount(row, minlength=queries)
+            yield times[: len(part)]
 
 
 def bca_limits(distribution: Floats, differences: Floats, level: float) -> tuple[float, float]:

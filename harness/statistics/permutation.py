@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.statistics.differences import (
     BLOCK,
+    CACHED,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
     Alternative,
@@ -118,13 +119,17 @@ def _as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alte
 
 
 def _random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of shape (some samples, queries) of 0.0 and 1.0, *samples* rows in all."""
+    """Blocks of shape (some samples, queries) of 0.0 and 1.0; each is overwritten by the next."""
     generator = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, min(samples, BLOCK // queries))
+    bits = np.empty((max(1, min(rows, CACHED // queries)), queries))
     for start in range(0, samples, rows):
         count = min(rows, samples - start)
-        packed = np.frombuffer(generator.bytes(count * ((queries + 7) // 8)), dtype=np.uint8)
-        yield np.unpackbits(packed.reshape(count, -1), axis=1, count=queries).astype(np.float64)
+        packed = np.frombuffer(generator.bytes(count * ((queries + 7) // 8)), dtype=np.uint8).reshape(count, -1)
+        for first in range(0, count, len(bits)):
+            part = packed[first : first + len(bits)]
+            np.copyto(bits[: len(part)], np.unpackbits(part, axis=1, count=queries))
+            yield bits[: len(part)]
 
 
 def _exact_tails(values: Floats) -> tuple[float, float]:

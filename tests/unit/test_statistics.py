@@ -23,6 +23,7 @@ from harness.statistics import (
     wilcoxon,
 )
 from harness.statistics.bootstrap import bca_limits, bootstrap_means
+from harness.statistics.differences import BLOCK
 
 ALTERNATIVES = ["two-sided", "less", "greater"]
 
@@ -139,6 +140,18 @@ class TestSignFlip:
         spread = math.sqrt(exact * (1 - exact) / 40_000)
         assert abs(sampled - exact) < 5 * spread
 
+    @pytest.mark.parametrize("queries", [9, 10_003])  # one block of draws, and several
+    def test_a_seed_flips_the_same_signs_whatever_is_multiplied_at_a_time(self, queries):
+        values = np.random.default_rng(3).normal(0.02 / math.sqrt(queries), 0.01, queries)
+        generator, rows = np.random.Generator(np.random.PCG64(9)), BLOCK // queries
+        sizes = [min(rows, 900 - start) for start in range(0, 900, rows)]
+        drawn = [generator.bytes(count * ((queries + 7) // 8)) for count in sizes]
+        bits = [np.frombuffer(each, np.uint8).reshape(count, -1) for each, count in zip(drawn, sizes, strict=True)]
+        signs = 1.0 - 2.0 * np.unpackbits(np.vstack(bits), axis=1, count=queries)
+        found = int((np.abs(signs @ values) >= abs(values.sum()) - 1e-9).sum())
+        assert 0 < found < 900
+        assert sign_flip_p_values(values, samples=900, seed=9)[0] == pytest.approx((found + 1) / 901, abs=1e-15)
+
     def test_many_queries_are_sampled_and_say_so(self):
         found = sign_flip(differences(400, mean=0.2), samples=999)
         assert (found.samples, found.p_value, found.least_p) == (999, 0.001, 0.001)
@@ -164,6 +177,16 @@ class TestBootstrap:
         possible = {round(sum(draw) / 3, 9) for draw in itertools.product((0, 1, 10), repeat=3)}
         assert {round(float(mean), 9) for mean in means} == possible
         assert means.mean() == pytest.approx(11 / 3, abs=5 * means.std() / math.sqrt(4_000))
+
+    @pytest.mark.parametrize("queries", [7, 10_007, 70_001])  # one block of draws, several, and more queries than 2^16
+    def test_a_seed_draws_the_same_samples_whatever_is_multiplied_at_a_time(self, queries):
+        values = np.random.default_rng(3).normal(0.01, 0.1, (queries, 2))
+        generator, kind = np.random.Generator(np.random.PCG64(9)), np.uint16 if queries <= 1 << 16 else np.uint32
+        samples, rows = 700 if queries <= 1 << 16 else 65, BLOCK // queries
+        blocks = [min(rows, samples - start) for start in range(0, samples, rows)]
+        drawn = np.vstack([generator.integers(0, queries, size=(count, queries), dtype=kind) for count in blocks])
+        means = bootstrap_means(values, samples=samples, seed=9)
+        assert means == pytest.approx(np.array([values[row].mean(axis=0) for row in drawn]), abs=1e-14)
 
     def test_holds_the_true_mean_as_often_as_it_says(self):
         generator = np.random.default_rng(11)
