@@ -6,18 +6,17 @@ A report as one HTML page.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 
 from jinja2 import Environment
 
-from harness.model import Report, Status
+from harness.model import Report
 from harness.report import templating
-from harness.report.figures import counted_text, matching_text, tally_text
+from harness.report.figures import matching_text
+from harness.report.headlines import closing, headline
 from harness.report.page import Limits, MeasureView, suite_views
 from harness.report.plot import Plot, plotted
 from harness.report.ranking_text import missing_place
-from harness.report.verdict_text import BAD
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:
@@ -29,8 +28,8 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
         report=report,
         suites=suite_views(report, limits or Limits()),
         product="Relevance report",
-        headline=_headline(report),
-        closing=_closing(report),
+        headline=headline(report),
+        closing=closing(report),
     )
 
 
@@ -39,26 +38,6 @@ def _environment() -> Environment:
     environment = templating.environment()
     environment.filters |= {"matching": matching_text, "missing_place": missing_place, "plotted": _plotted}
     return environment
-
-
-def _headline(report: Report) -> str:
-    counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
-    bad = sum(counts[status] for status in BAD)
-    if bad:
-        return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
-    if not counts:
-        return "No threshold was decided"
-    if report.exit_status != 0:
-        return "Not all is well"
-    waived = counts[Status.XFAILED]
-    held = f"{counted_text(sum(counts.values()), 'threshold')}, all hold"
-    return f"{held} but {counted_text(waived, 'expected failure')}" if waived else held
-
-
-def _closing(report: Report) -> str:
-    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
-    queries = sum(len(suite.queries) for suite in report.suites)
-    return f"{counted_text(len(report.suites), 'suite')}, {counted_text(queries, 'query')}: {tally_text(statuses)}"
 
 
 def _plotted(view: MeasureView) -> Plot:

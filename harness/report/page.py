@@ -22,10 +22,10 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.report.attention import BAD, LOOKED_AT
 from harness.report.figures import counted_text
 from harness.report.histogram import Bin, histogram
 from harness.report.outcome_text import outcome_lines
-from harness.report.verdict_text import BAD, LOOKED_AT
 
 GRADE_STEPS = 4
 

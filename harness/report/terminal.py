@@ -13,13 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import QueryReport, Report, Status, SuiteReport, Verdict
+from harness.report.attention import LOOKED_AT
 from harness.report.explanations import explanations, failure
 from harness.report.figures import counted_text, observed_text, score_text, tally_text
 from harness.report.outcome_text import outcome_lines
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, indented, query_renderables
-from harness.report.verdict_text import LOOKED_AT, named_threshold, status_text
+from harness.report.verdict_text import named_threshold, status_text
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:

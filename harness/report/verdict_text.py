@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rich.text import Text
 
 from harness.model import Status, Verdict
+from harness.report.attention import LOOKED_AT
 from harness.report.printable import printable
 
 STYLES: Mapping[Status, str] = {
@@ -18,14 +19,6 @@ STYLES: Mapping[Status, str] = {
     Status.XPASSED: "bold yellow",
     Status.SKIPPED: "dim",
 }
-BAD = (Status.FAILED, Status.ERROR)
-"""What does not hold: the exit status is not 0."""
-
-LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
-"""
-What somebody has to look at: a warning is there to be read, and the `xfail` of an unexpected pass, which holds, would
-hide the next failure.
-"""
 
 
 def status_text(status: Status) -> Text:

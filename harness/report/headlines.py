@@ -1,0 +1,34 @@
+"""What a report comes to, in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from harness.model import Report, Status
+from harness.report.attention import BAD, unanswered_queries
+from harness.report.figures import counted_text, tally_text
+
+__all__ = ["closing", "headline"]
+
+
+def headline(report: Report) -> str:
+    """Whether all thresholds hold; where none fails but the run does, why."""
+    counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
+    bad = sum(counts[status] for status in BAD)
+    if bad:
+        return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
+    unanswered = sum(len(unanswered_queries(suite)) for suite in report.suites)
+    if unanswered and report.exit_status:
+        return f"{counted_text(unanswered, 'query')} had no answer"
+    if not counts:
+        return "No threshold was decided"
+    waived = counts[Status.XFAILED]
+    held = f"{counted_text(sum(counts.values()), 'threshold')}, all hold"
+    return f"{held} but {counted_text(waived, 'expected failure')}" if waived else held
+
+
+def closing(report: Report) -> str:
+    """How many suites and queries there were, and how the thresholds came out."""
+    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
+    queries = sum(len(suite.queries) for suite in report.suites)
+    return f"{counted_text(len(report.suites), 'suite')}, {counted_text(queries, 'query')}: {tally_text(statuses)}"

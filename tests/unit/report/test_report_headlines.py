@@ -1,0 +1,29 @@
+from dataclasses import replace
+
+from harness.model import Report, Status
+from harness.report.headlines import headline
+
+
+def with_verdicts(report: Report, *statuses: Status, exit_status: int) -> Report:
+    [suite] = report.suites
+    verdicts = tuple(replace(suite.verdicts[0], status=status) for status in statuses)
+    return replace(report, suites=(replace(suite, verdicts=verdicts),), exit_status=exit_status)
+
+
+def test_what_does_not_hold_comes_before_all_else(report):
+    assert headline(report) == "2 thresholds of 5 did not hold"
+
+
+def test_a_run_that_fails_with_no_threshold_on_the_query_says_why(report):
+    assert headline(with_verdicts(report, Status.PASSED, exit_status=3)) == "1 query had no answer"
+    assert headline(with_verdicts(report, exit_status=3)) == "1 query had no answer"
+
+
+def test_nothing_decided_is_not_all_well(report):
+    answered = replace(report.suites[0], queries=(), verdicts=())
+    assert headline(replace(report, suites=(answered,), exit_status=0)) == "No threshold was decided"
+
+
+def test_expected_failures_are_told(report):
+    one = with_verdicts(report, Status.PASSED, Status.XFAILED, exit_status=0)
+    assert headline(one) == "2 thresholds, all hold but 1 expected failure"
