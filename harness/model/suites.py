@@ -27,7 +27,8 @@ class Query:
     One information need.
 
     *judgments* map document to grade, all judged documents of the query. *params* fill placeholders of the request
-    beside ``{{text}}``. *thresholds* hold the query's own thresholds and its rank expectations.
+    beside ``{{text}}``. *thresholds* hold the query's own thresholds and its rank expectations. *weight* is what the
+    query counts in a mean beside the others, above 0; 1 for all where the suite has none.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Query:
     xfail: Waiver | None = None
     skip: Waiver | None = None
     mark: Mark = Mark()
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Suite:
     *requests* holds at least one template, the first is the default. *depth* is the number of hits asked for.
     *skip_undefined* is ``undefined: skip``, *baseline_optional* ``baseline: optional``. *grades* names grades.
     *variables* holds what was taken from the environment, by name, so that it can be masked in whatever is printed;
-    empty while there was no environment.
+    empty while there was no environment. *ungraded* counts what judgment files name and nobody graded yet.
     """
 
     name: str
@@ -134,3 +136,4 @@ class Suite:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     mark: Mark = Mark()
     baseline_optional: bool = False
+    ungraded: int = 0

@@ -16,6 +16,7 @@ from harness.suites.problems import Problems
 from harness.suites.query_files import read_queries
 from harness.suites.reading import Reading
 from harness.suites.shape import QueryShape
+from harness.suites.weights import lacking_weights
 
 
 def list_queries(
@@ -33,6 +34,7 @@ def list_queries(
         return None if stored is None else _distinct(stored, reading.problems)
     entries = [_query(entry, gain, reading) for entry in written or ()]
     queries = _distinct(entries, reading.problems)
+    _check_weights(entries, written or (), reading)
     kept = {id(query) for query in queries}
     for query, entry in zip(entries, written or (), strict=True):
         if id(query) in kept:
@@ -63,6 +65,7 @@ def _query(entry: QueryShape, gain: Gain | None, reading: Reading) -> Query:
         text="" if entry.text is None else str(entry.text),
         params={str(name): value for name, value in entry.params.items()},
         tags=_each_once(entry.tags, problems),
+        weight=1.0 if entry.weight is None else entry.weight,
         thresholds=own + expected,
         markers=tuple(map(str, entry.markers)),
         xfail=read_waiver(entry.xfail),
@@ -78,6 +81,14 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
             problems.at(tag.mark, f"the tag {str(tag)!r} is given twice")
         seen[str(tag)] = None
     return tuple(seen)
+
+
+def _check_weights(queries: Sequence[Query], written: Sequence[QueryShape], reading: Reading) -> None:
+    """A weight that was forgotten would count as 1 beside the others; one that was misspelt is told already."""
+    lacking = [query for query, entry in zip(queries, written, strict=True) if entry.weight is None]
+    sentence = lacking_weights([query.id for query in lacking], len(queries))
+    if sentence and "weight" not in reading.broken:
+        reading.problems.at(lacking[0].mark, sentence)
 
 
 def _distinct(queries: Sequence[Query], problems: Problems) -> tuple[Query, ...]:

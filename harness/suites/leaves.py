@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from harness.model import Json, Mark
 from harness.suites.nodes import ListNode, MappingNode, Node, Written, describe
 from harness.suites.scalars import resolve, resolve_number
+from harness.suites.weights import EXPECTED, is_weight
 
 
 def refuse(message: str, mark: Mark | None = None) -> NoReturn:
@@ -80,6 +81,14 @@ def read_number(node: Node) -> float:
     if not math.isfinite(value):
         refuse(f"found {describe(scalar)}, expected a finite number", scalar.mark)
     return value
+
+
+def read_weight(node: Node) -> float:
+    """What a query weighs; NaN while its variable is not set."""
+    weight = read_number(node)
+    if not math.isnan(weight) and not is_weight(weight):
+        refuse(f"found {describe(node)}, {EXPECTED}", node.mark)
+    return weight
 
 
 def read_positive(node: Node) -> int | None:
@@ -157,6 +166,11 @@ Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
 Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
 Number = Annotated[float, PlainValidator(read_number), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
+Weight = Annotated[
+    Any,
+    PlainValidator(read_weight),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]}),
+]
 Positive = Annotated[
     Any,
     PlainValidator(read_positive),

@@ -1,6 +1,7 @@
 """
-Queries from a file: ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags or params.NAME), or
-``.jsonl`` (id, text, tags, params). Variables are not looked for in them: a query's text is what it is.
+Queries from a file: ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
+params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables are not looked for in them: a query's text is
+what it is.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from harness.model import Mark, Query
 from harness.sources import Source, read_source
 from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile
+from harness.suites.weights import EXPECTED, lacking_weights, weight_in_file
 
 _MOST_BYTES = 256 * 2**20
-_KEYS = ("id", "text", "tags", "params")
+_KEYS = ("id", "text", "tags", "weight", "params")
+_COLUMNS = ("id", "text", "tags", "weight")
 
 
 @dataclass(slots=True)
@@ -27,18 +30,39 @@ class _Reader:
     source: Source
     queries: list[Query] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unweighed: list[Query] = field(default_factory=list)
 
     def note(self, line: int, message: str, column: int = 1) -> None:
         self.problems.append(self.source.problem(line, column, message))
 
-    def add(self, line: int, identifier: str, text: str, tags: tuple[str, ...], params: dict[str, Any]) -> None:
+    def add(
+        self,
+        line: int,
+        identifier: str,
+        text: str,
+        tags: tuple[str, ...] = (),
+        params: dict[str, Any] | None = None,
+        weight: Any = None,
+    ) -> None:
+        """Take a query in; *weight* is as it was written, None where it was not."""
+        read = None if weight is None else weight_in_file(weight)
         if not identifier.strip() or not identifier.isprintable():
             self.note(line, f"found {identifier!r} as id, expected a name of printable characters")
         elif not text.strip():
             self.note(line, f"query {identifier!r} has no text")
+        elif weight is not None and read is None:
+            self.note(line, f"found {json.dumps(weight, ensure_ascii=False)[:60]} as weight, {EXPECTED}")
         else:
             mark = Mark(self.source.path, line, 1)
-            self.queries.append(Query(identifier, text, params=params, tags=tags, mark=mark))
+            query = Query(identifier, text, params=params or {}, tags=tags, mark=mark, weight=read or 1.0)
+            self.queries.append(query)
+            self.unweighed += [query] if read is None else []
+
+    def check_weights(self) -> None:
+        """A weight that was forgotten would count as 1 beside those that were not."""
+        sentence = lacking_weights([query.id for query in self.unweighed], len(self.queries))
+        if sentence and not self.problems:
+            self.note(self.unweighed[0].mark.line, sentence)
 
 
 def read_queries(file: NamedFile) -> list[Query]:
@@ -57,6 +81,7 @@ def read_queries(file: NamedFile) -> list[Query]:
     except InputError as error:
         raise SuiteError(error.problems) from None
     readers[suffix](reader)
+    reader.check_weights()
     if reader.problems:
         raise SuiteError(reader.problems)
     return reader.queries
@@ -71,7 +96,7 @@ def _tsv(reader: _Reader) -> None:
             found = f"found {len(columns)} column{'s' * (len(columns) != 1)} parted by tabs"
             reader.note(number, f"{found}, expected 2: id, text")
         else:
-            reader.add(number, columns[0], columns[1], (), {})
+            reader.add(number, columns[0], columns[1])
 
 
 def _csv(reader: _Reader) -> None:
@@ -99,11 +124,13 @@ def _header_fits(header: list[str], line: int, reader: _Reader) -> bool:
     before = len(reader.problems)
     for column in ("id", "text"):
         if column not in header:
-            reader.note(line, f"the header lacks the column {column}; expected id, text, and tags or params.NAME")
+            reader.note(
+                line, f"the header lacks the column {column}; expected id, text, and tags, weight or params.NAME"
+            )
     for column in header:
-        if column not in ("id", "text", "tags") and not column.startswith("params."):
+        if column not in _COLUMNS and not column.startswith("params."):
             guess = did_you_mean(column, _KEYS)
-            reader.note(line, f"unknown column {column!r}, expected id, text, tags or params.NAME{guess}")
+            reader.note(line, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
         if header.count(column) > 1:
             reader.note(line, f"the header names {column!r} twice")
     return len(reader.problems) == before
@@ -112,9 +139,9 @@ def _header_fits(header: list[str], line: int, reader: _Reader) -> bool:
 def _add_row(row: dict[str, str], line: int, reader: _Reader) -> None:
     tags = tuple(tag for part in row.get("tags", "").split(";") if (tag := part.strip()))
     params = {name.removeprefix("params."): value for name, value in row.items() if name.startswith("params.")}
-    reader.add(
-        line, row["id"].strip(), row["text"].strip(), tags, {name: value for name, value in params.items() if value}
-    )
+    given = {name: value for name, value in params.items() if value}
+    weight = row.get("weight", "").strip() or None
+    reader.add(line, row["id"].strip(), row["text"].strip(), tags, given, weight)
 
 
 def _json_lines(reader: _Reader) -> None:
@@ -137,7 +164,7 @@ def _add_entry(entry: Any, line: int, reader: _Reader) -> None:
         reader.note(line, sentence)
         return
     tags = tuple(entry.get("tags", ()))
-    reader.add(line, str(entry["id"]), entry["text"], tags, entry.get("params", {}))
+    reader.add(line, str(entry["id"]), entry["text"], tags, entry.get("params", {}), entry.get("weight"))
 
 
 def _entry_problem(entry: Any) -> str | None:

@@ -26,6 +26,7 @@ from harness.suites.leaves import (
     Positive,
     RequestBody,
     Text,
+    Weight,
 )
 from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.strict import Shape, either, word_of
@@ -103,6 +104,9 @@ class QueryShape(Shape):
     text: Text = Field(None, description="What the user types; fills {{text}}.")
     params: dict[Key, JsonValue] = Field({}, description="Values for the request's other placeholders, by name.")
     tags: list[Name] = Field([], description="Groups that it belongs to; a threshold may be for one of them.")
+    weight: Weight = Field(
+        None, description="What it counts in a mean, such as its traffic. All queries say it, or none."
+    )
     judgments: dict[Key, Grade] = Field({}, description="Document id: grade, by number or by the name of a grade.")
     thresholds: list[ThresholdLine] = Field([], description="Its own thresholds, such as nDCG@10 >= 0.9.")
     expect: list[ExpectationLine] = Field([], description="What it expects of single documents: sku-17 in top 3.")
@@ -157,14 +161,17 @@ class FixtureShape(Shape):
 
 
 class JudgmentFilesShape(Shape):
-    """Judgment files, and what to do with queries that the suite does not have."""
+    """Judgment files, and what to do with queries that the suite does not have, and with documents without a grade."""
 
     files: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
         either("the path of a judgment file, or a list of paths"),
-    ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines.")
+    ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines, YAML.")
     other_queries: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
         "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
+    )
+    ungraded: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
+        "refuse", description="Documents that have no grade yet; ignored ones are unjudged. Default: refuse."
     )
 
 
@@ -205,8 +212,8 @@ class SuiteShape(Shape):
         Annotated[Text, Tag("<text>")]
         | Annotated[list[Text], Tag("<list>")]
         | Annotated[JudgmentFilesShape, Tag("<mapping>")],
-        either("the path of a judgment file, a list of paths, or a mapping with files and other_queries"),
-    ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines.")
+        either("the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"),
+    ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines, YAML.")
     undefined: Annotated[Literal["fail", "skip"], word_of(["fail", "skip"])] = Field(
         "fail", description="What becomes of a query that a measure is not defined for. Default: fail."
     )

@@ -14,7 +14,7 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "waivers", "fingerprints"),
+    ("spelling", "sources", "masking", "waivers", "fingerprints", "means"),
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
@@ -34,7 +34,7 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "fingerprints", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
+PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
         "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
         "gate", "assembly", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {

@@ -373,7 +373,7 @@ def test_queries_come_from_a_file(write, suffix):
         (
             "csv",
             "id,text,tag\n1,a,b\n",
-            "unknown column 'tag', expected id, text, tags or params.NAME; did you mean 'tags'?",
+            "unknown column 'tag', expected id, text, tags, weight or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
@@ -384,7 +384,7 @@ def test_queries_come_from_a_file(write, suffix):
         (
             "jsonl",
             '{"id": 1, "text": "a", "tag": []}\n',
-            "unknown key 'tag', expected id, text, tags, params; did you mean",
+            "unknown key 'tag', expected id, text, tags, weight, params; did you mean",
         ),
         ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: expected tags: a list of strings"),
         ("txt", "1\ta\n", "q.txt: expected a file of queries that ends in .tsv, .csv or .jsonl"),

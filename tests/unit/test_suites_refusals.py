@@ -67,7 +67,7 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, params, tags, judgments, thresholds, expect, markers, xfail, skip; "
+        "unknown key 'tag', expected id, text, params, tags, weight, judgments, thresholds, expect, markers, xfail, skip; "
         "did you mean 'tags'?",
         "    tag: [head]",
     ),

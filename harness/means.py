@@ -1,0 +1,58 @@
+"""Means over queries, of which some may weigh more than others: the one place that has the formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["are_weighted", "mean", "mean_of", "weighed"]
+
+
+def mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """
+    The arithmetic mean, or the weighted one: the sum of weight times value over the sum of the weights.
+
+    Args:
+        values: At least one, finite.
+        weights: One a value, finite and above 0; None weighs all the same. Only their ratios matter.
+
+    Returns:
+        In the unit of *values*. Each sum is exact before its one rounding, so that the order does not matter.
+
+    >>> mean([1.0, 0.5]), mean([1.0, 0.5], [3, 1])
+    (0.75, 0.875)
+    """
+    if weights is None:
+        return math.fsum(values) / len(values)
+    scaled = _at_most_one(weights)
+    return math.fsum(weight * value for weight, value in zip(scaled, values, strict=True)) / math.fsum(scaled)
+
+
+def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The mean of *values* by query; *weights* holds each of these, or nothing where they all weigh the same."""
+    return mean(list(values.values()), [weights[query] for query in values] if weights else None)
+
+
+def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """
+    Each of *values* times its weight over the mean weight, so that their plain mean becomes the weighted one.
+
+    >>> weighed([1.0, 0.5], [3, 1])
+    [1.5, 0.25]
+    """
+    if not are_weighted(weights):
+        return list(values)
+    scaled = _at_most_one(weights)
+    typical = mean(scaled)
+    return [weight / typical * value for weight, value in zip(scaled, values, strict=True)]
+
+
+def are_weighted(weights: Iterable[float]) -> bool:
+    """Whether a mean with *weights* is another than the plain one: they are not all the same."""
+    return len(set(weights)) > 1
+
+
+def _at_most_one(weights: Sequence[float]) -> list[float]:
+    """*weights* over a power of two, which is exact and lets no sum of them overflow."""
+    exponent = math.frexp(max(weights))[1]
+    return [math.ldexp(weight, -exponent) for weight in weights]
