@@ -21,6 +21,7 @@ __all__ = [
     "compare_files",
     "evaluate_files",
     "gains_in_force",
+    "in_order",
     "read_gain",
     "read_measures",
 ]
@@ -160,7 +161,7 @@ def _evaluate(judged: Judged, run: Path, options: FileOptions) -> Evaluation:
 
     stored = read_run(run)
     sorts_itself = options.profile is Profile.TREC
-    rankings = {query: one.documents if sorts_itself else _by_score(one) for query, one in stored.items()}
+    rankings = {query: one.documents if sorts_itself else in_order(one) for query, one in stored.items()}
     scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
     measures = list({measure.text: measure for measure in options.measures.values()}.values())
     if judged.subtopics is not None:
@@ -181,8 +182,8 @@ def _evaluate(judged: Judged, run: Path, options: FileOptions) -> Evaluation:
     )
 
 
-def _by_score(stored: StoredRanking) -> list[str]:
-    """Documents of equal score stay as the file has them, for sorting is stable; to sort what is sorted is cheap."""
+def in_order(stored: StoredRanking) -> list[str]:
+    """By score, the highest first. Documents of equal score stay as the file has them, for sorting is stable; to sort what is sorted is cheap."""
     descending = sorted(stored.scores, reverse=True)
     if descending == stored.scores:
         return stored.documents
