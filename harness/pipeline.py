@@ -7,24 +7,29 @@ Every suite is loaded and every connection opened before the first query is sent
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import __version__
+from harness.cells import Matrix
 from harness.connections import Connections, Door
 from harness.errors import InputError, Problem, SuiteError, UsageError
-from harness.execution import FinishedSuite, Progress, RunOptions, SuiteExecution
+from harness.execution import FinishedSuite, Progress, SuiteExecution
+from harness.fixture_builds import FixtureBuilds
 from harness.gate import exit_status
 from harness.model import Report, Suite, SuiteReport
-from harness.selection import check_requests, check_tags, queries_to_run, select_queries
+from harness.options import RunOptions
+from harness.selection import check_tags, queries_to_run, select_queries
 
 if TYPE_CHECKING:
     from harness.search import Search
 
 __all__ = [
     "FinishedSuite",
+    "Matrix",
     "Progress",
     "RunOptions",
     "collect_suites",
@@ -37,7 +42,12 @@ __all__ = [
 
 
 def run_suites(
-    paths: Sequence[Path], options: RunOptions, *, environ: Mapping[str, str], progress: Progress | None = None
+    paths: Sequence[Path],
+    options: RunOptions,
+    *,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+    matrix: Matrix | None = None,
 ) -> Report:
     """
     Run suites and decide their thresholds.
@@ -47,6 +57,7 @@ def run_suites(
         options: What the user asked for.
         environ: Where variables and logins are looked up.
         progress: Told how far the run is.
+        matrix: The requests and indexes that each suite runs with, in place of those of *options*.
 
     Raises:
         InputError: a suite or harness.toml is wrong; holds all problems of all files.
@@ -54,7 +65,7 @@ def run_suites(
         EngineStartError: the embedded node could not be started.
     """
     with connections_for(options, environ) as connections:
-        runs = run_with(connections, paths, options, environ=environ, progress=progress)
+        runs = run_with(connections, paths, options, environ=environ, progress=progress, matrix=matrix)
     return make_report([run.report for run in runs])
 
 
@@ -65,23 +76,28 @@ def run_with(
     *,
     environ: Mapping[str, str],
     progress: Progress | None = None,
+    matrix: Matrix | None = None,
 ) -> list[FinishedSuite]:
     """As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from."""
     from harness.suites import load_suites
 
     suites = load_suites(collect_suites(paths), environ)
-    _check_choices(suites, options)
+    cells = matrix or Matrix.of_one(options)
+    _check_choices(suites, options, cells)
     asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]
     doors = dict(zip((suite.path for suite in asked), connections.open_all(asked), strict=True))
+    builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
     runs: list[FinishedSuite] = []
-    problems: list[Problem] = []
+    problems: dict[Problem, None] = {}
     for suite in suites:
-        try:
-            runs.append(_run_through(doors.get(suite.path), suite, options, environ, progress))
-        except InputError as error:
-            problems.extend(error.problems)
+        through = _Passage(doors.get(suite.path), suite, environ, progress, builds)
+        for cell in cells.cells(suite, options):
+            try:
+                runs.append(through.run(cell))
+            except InputError as error:
+                problems.update(dict.fromkeys(error.problems))
     if problems:
-        raise SuiteError(problems)
+        raise SuiteError(list(problems))
     return runs
 
 
@@ -92,7 +108,7 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     Raises:
         UsageError: the suite has no query with one of the tags, or no request of the name, that were asked for.
     """
-    _check_choices([suite], options)
+    _check_choices([suite], options, Matrix.of_one(options))
     return SuiteExecution(suite, options, suite.target.cluster).over(search).report
 
 
@@ -146,12 +162,12 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
     return list(found.values())
 
 
-def _check_choices(suites: Sequence[Suite], options: RunOptions) -> None:
-    """Refuse tags and a request that the suites do not have, all in one error."""
+def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
+    """Refuse tags and requests that the suites do not have, and an index that they cannot search, all in one error."""
     refusals = []
     if options.baseline is not None and len(suites) > 1:
         refusals.append(f"{options.baseline} is the baseline of one suite, and {len(suites)} suites were given")
-    for check in (partial(check_tags, suites, options.tags), partial(check_requests, suites, options.request)):
+    for check in (partial(check_tags, suites, options.tags), partial(matrix.check, suites)):
         try:
             check()
         except UsageError as error:
@@ -160,11 +176,21 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions) -> None:
         raise UsageError("\n".join(refusals))
 
 
-def _run_through(
-    door: Door | None, suite: Suite, options: RunOptions, environ: Mapping[str, str], progress: Progress | None
-) -> FinishedSuite:
-    if door is None:
-        return SuiteExecution(suite, options, suite.target.cluster, None, progress).without(None)
-    masker = door.masker(suite, environ)
-    execution = SuiteExecution(suite, options, door.name, masker, progress)
-    return execution.without(door.error) if door.search is None else execution.over(door.search)
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """The way of one suite to its engine, for all of its cells; *door* is None where no query is to be sent."""
+
+    door: Door | None
+    suite: Suite
+    environ: Mapping[str, str]
+    progress: Progress | None
+    builds: FixtureBuilds
+
+    def run(self, options: RunOptions) -> FinishedSuite:
+        """One cell of the suite."""
+        door, suite = self.door, self.suite
+        if door is None:
+            return SuiteExecution(suite, options, suite.target.cluster, None, self.progress).without(None)
+        masker = door.masker(suite, self.environ)
+        execution = SuiteExecution(suite, options, door.name, masker, self.progress, self.builds)
+        return execution.without(door.error) if door.search is None else execution.over(door.search)

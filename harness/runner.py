@@ -121,13 +121,10 @@ def _search_deeper(
     suite: Suite, run: Run, search: Search, missing: Mapping[str, Sequence[MissingDocument]]
 ) -> tuple[dict[str, Response], dict[str, Response]]:
     """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
-    from harness.suites.requests import build_requests
+    from harness.suites.requests import build_requests, on_index
 
-    chosen = replace(
-        suite,
-        target=replace(suite.target, index=run.index),
-        queries=tuple(query for query in suite.queries if query.id in missing),
-    )
+    asked = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
+    chosen = on_index(asked, run.index)
     sent = [one for one in build_requests(chosen, run.request) if one.http is None]
     if not sent:
         return {}, {}

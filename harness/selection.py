@@ -21,7 +21,6 @@ from harness.waivers import in_force
 __all__ = [
     "Gated",
     "blamed_queries",
-    "check_requests",
     "check_tags",
     "gated_thresholds",
     "is_selected",
@@ -117,23 +116,6 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     """
     known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
     sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
-    if sentences:
-        raise UsageError("\n".join(sentences))
-
-
-def check_requests(suites: Sequence[Suite], request: str | None) -> None:
-    """
-    Refuse a request that one of *suites* does not have.
-
-    Raises:
-        UsageError: names each suite that lacks it, the requests it has, and the nearest.
-    """
-    sentences = [
-        f"{suite.path}: found no request {request!r}, known are {', '.join(suite.requests)}"
-        f"{did_you_mean(request, suite.requests)}"
-        for suite in suites
-        if request is not None and request not in suite.requests
-    ]
     if sentences:
         raise UsageError("\n".join(sentences))
 

@@ -14,9 +14,10 @@ from harness.api.evaluating import Evaluation, evaluate
 from harness.api.scores import Scores
 from harness.connections import Connections
 from harness.errors import UsageError
-from harness.execution import FinishedSuite, Progress, RunOptions
+from harness.execution import FinishedSuite, Progress
 from harness.gate import exit_status
 from harness.model import Gain, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.options import RunOptions
 from harness.pipeline import connections_for, run_with
 from harness.spelling import did_you_mean
 
@@ -70,12 +71,13 @@ class SuiteRun(Scores):
 
 
 class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; see `harness.execution.RunOptions`."""
+    """What one call of `Relevance.run` may ask for otherwise; see `harness.options.RunOptions`."""
 
     url: str | None
     embedded: bool
     engine_version: str | None
     request: str | None
+    index: str | None
     tags: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool

@@ -36,10 +36,12 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._running = ""
 
-    def suite_started(self, suite: Suite, queries: int) -> None:
+    def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Say what is about to be sent."""
-        self._print(f"{suite.name}: {counted_text(queries, 'query')} to run")
+        self._running = _running(suite, chosen)
+        self._print(f"{self._running}: {counted_text(queries, 'query')} to run")
 
     def queries_done(self, count: int) -> None:
         """Nothing: a log has no use for it."""
@@ -47,7 +49,7 @@ class LineProgress:
     def suite_finished(self, report: SuiteReport) -> None:
         """Say how long it took and how its thresholds came out."""
         self._print(
-            f"{report.name}: {tally_text(verdict.status for verdict in report.verdicts)} in {report.seconds:.2f} s"
+            f"{self._running}: {tally_text(verdict.status for verdict in report.verdicts)} in {report.seconds:.2f} s"
         )
 
     def _print(self, line: str) -> None:
@@ -61,11 +63,11 @@ class BarProgress:
         self._bars = bars
         self._task: TaskID | None = None
 
-    def suite_started(self, suite: Suite, queries: int) -> None:
+    def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Begin a suite's bar."""
         from rich.markup import escape
 
-        self._task = self._bars.add_task(escape(printable(suite.name)), total=queries)
+        self._task = self._bars.add_task(escape(printable(_running(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
         """Move the bar."""
@@ -77,6 +79,11 @@ class BarProgress:
         if self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None
+
+
+def _running(suite: Suite, chosen: str) -> str:
+    """The suite, and the request and index that were asked for."""
+    return f"{suite.name}, {chosen}" if chosen else suite.name
 
 
 def _bars(stream: TextIO) -> Bars:

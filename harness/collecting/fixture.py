@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.api import Relevance
-from harness.execution import FinishedSuite, RunOptions
+from harness.execution import FinishedSuite
+from harness.options import RunOptions
 
 if TYPE_CHECKING:
     from harness.collecting.session import RelevanceSession

@@ -188,7 +188,8 @@ def check_choices(session: RelevanceSession) -> None:
     Raises:
         pytest.UsageError: a choice cannot be met.
     """
-    from harness.selection import check_requests, check_tags
+    from harness.cells import Matrix
+    from harness.selection import check_tags
 
     suites, options = session.suites_collected, session.options
     problems = []
@@ -197,7 +198,7 @@ def check_choices(session: RelevanceSession) -> None:
     except HarnessError as error:
         problems.append(f"--relevance-tag: {error}")
     try:
-        check_requests(suites, options.request)
+        Matrix(() if options.request is None else (options.request,)).check(suites)
     except HarnessError as error:
         problems.append(f"--relevance-request: {error}")
     if problems and not session.is_worker:

@@ -21,8 +21,9 @@ from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution import FinishedSuite, RunOptions
+    from harness.execution import FinishedSuite
     from harness.model import Run, SuiteReport
+    from harness.options import RunOptions
 
 __all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
 

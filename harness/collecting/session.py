@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from harness.collecting.alone import LoneQueries
     from harness.collecting.options import PluginOptions
     from harness.collecting.plan import PlannedItem
-    from harness.execution import FinishedSuite, RunOptions
+    from harness.execution import FinishedSuite
     from harness.model import Report, Suite, SuiteReport
+    from harness.options import RunOptions
 
 __all__ = ["RelevanceSession"]
 
@@ -98,7 +99,7 @@ class RelevanceSession:
 
     def run_options(self) -> RunOptions:
         """The options as the pipeline takes them."""
-        from harness.execution import RunOptions
+        from harness.options import RunOptions
 
         options = self.options
         return RunOptions(

@@ -48,6 +48,12 @@ def choose_template(suite: Suite, request: str | None) -> RequestTemplate:
     return suite.requests[name]
 
 
+def on_index(suite: Suite, index: str | None) -> Suite:
+    """*suite* with every request going to *index*, those that name an index of their own too."""
+    requests = {name: replace(template, index=None) for name, template in suite.requests.items()}
+    return replace(suite, target=replace(suite.target, index=index), requests=requests)
+
+
 def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
     values = {**query.params, "text": query.text, "depth": suite.depth}
     try:

@@ -12,7 +12,7 @@ from harness.api import Relevance, SuiteRun, evaluate
 from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
-from harness.execution import FinishedSuite, RunOptions
+from harness.execution import FinishedSuite
 from harness.gate import decide
 from harness.measures import parse_measure
 from harness.model import (
@@ -32,6 +32,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.scoring import score_run
 from harness.search.testing import FakeSearch
 from harness.thresholds import parse_threshold

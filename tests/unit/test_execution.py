@@ -8,8 +8,9 @@ import pytest
 import harness.search.fixtures
 from harness.baseline.files import write_baselines
 from harness.baseline.making import make_baseline
+from harness.conclusion import QUERIES_LOCATED
 from harness.errors import EngineUnreachable, FixtureError
-from harness.execution import QUERIES_LOCATED, RunOptions, SuiteExecution
+from harness.execution import SuiteExecution
 from harness.gate import exit_status
 from harness.masking import Masker
 from harness.measures import parse_measure
@@ -30,6 +31,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.thresholds import parse_expectation, parse_threshold
 
@@ -71,8 +73,8 @@ class Recorder:
     def __init__(self):
         self.events = []
 
-    def suite_started(self, suite, queries):
-        self.events.append(("started", suite.name, queries))
+    def suite_started(self, suite, queries, chosen):
+        self.events.append(("started", suite.name, queries, chosen))
 
     def queries_done(self, count):
         self.events.append(("done", count))
@@ -107,11 +109,50 @@ def test_the_request_that_was_asked_for_is_sent():
     assert "match_phrase" in search.requests[0].body["query"]
 
 
+def test_another_index_takes_the_place_of_the_target_s_and_of_a_template_s_own():
+    search = FakeSearch({"q": ["x", "y", "z", "a"]})
+    own = {"current": replace(REQUESTS["current"], index="products_old")}
+    suite = replace(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own)
+    finished = execute(suite, search, RunOptions(index="products_v2", today=DAY))
+    assert [request.index for request in search.requests] == ["products_v2", "products_v2"]  # the run, the deeper one
+    assert finished.report.index == "products_v2"
+    assert finished.report.notes[0] == "the index products_v2 was asked for in place of products_old"
+    assert finished.suite is suite
+
+
+def test_the_suite_s_own_index_is_nothing_to_note():
+    suite = suite_of(query("q"))
+    named = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(index="products", today=DAY)).report
+    assert named.notes == execute(suite, FakeSearch({"q": ["a"]})).report.notes
+
+
+def test_a_deeper_search_goes_where_a_template_of_its_own_index_went():
+    search = FakeSearch({"q": ["x", "y", "z", "a"]})
+    own = {"current": replace(REQUESTS["current"], index="products_old")}
+    execute(replace(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), requests=own), search)
+    assert [request.index for request in search.requests] == ["products_old", "products_old"]
+
+
+def test_without_a_connection_the_report_still_says_what_was_asked_for():
+    own = {**REQUESTS, "candidate": replace(REQUESTS["candidate"], index="products_new")}
+    suite = replace(suite_of(query("q")), requests=own)
+    for options, asked in [
+        (RunOptions(request="candidate"), ("candidate", "products_new")),
+        (RunOptions(request="candidate", index="products_v2"), ("candidate", "products_v2")),
+    ]:
+        report = SuiteExecution(suite, options, "far").without(EngineUnreachable("no route")).report
+        assert (report.request, report.index) == asked
+
+
 def test_progress_is_told_in_order():
     progress = Recorder()
     suite = suite_of(query("q"), query("r", skip=Waiver("winter")), thresholds=["mean RR@3 >= 0.7"])
-    execute(suite, FakeSearch({"q": ["a"]}), progress=progress)
-    assert progress.events == [("started", "suite", 1), ("done", 1), ("finished", "suite", [Status.PASSED])]
+    execute(suite, FakeSearch({"q": ["a"]}), RunOptions(request="current", today=DAY), progress=progress)
+    assert progress.events == [
+        ("started", "suite", 1, "request current"),
+        ("done", 1),
+        ("finished", "suite", [Status.PASSED]),
+    ]
 
 
 def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
@@ -369,3 +410,27 @@ def test_what_only_warns_is_explained_like_a_failure():
     report = execute(suite, search).report
     assert report.verdicts[0].status is Status.WARNED
     assert report.queries[0].missing == (MissingDocument("a", 1, rank=4, searched=1000),)
+
+
+def test_a_baseline_of_one_index_serves_for_another_and_says_what_differs(kept):
+    suite, _ = kept
+    other = FakeSearch({"q": ["a"], "r": ["x", "a"]})
+    other.facts = IndexFacts("m2", "s", 8)
+    report = execute(suite, other, RunOptions(today=DAY, index="products_v2")).report
+    assert report.verdicts[0].status is Status.PASSED
+    assert [note for note in report.notes if "since the baseline" in note or "asked for" in note] == [
+        "the index products_v2 was asked for in place of products",
+        "since the baseline of 2026-05-01 the mapping of the index changed",
+        "since the baseline of 2026-05-01 the index changed: it had 7 documents and has 8",
+    ]
+
+
+def test_a_request_with_an_index_of_its_own_is_the_same_request_on_another(tmp_path):
+    own = {"current": replace(REQUESTS["current"], index="products_old")}
+    suite = suite_of(query("q"), thresholds=["drop RR@3 <= 0.1"])
+    suite = replace(suite, path=str(tmp_path / "s.yaml"), requests=own)
+    first = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(today=DAY, save_baseline=True))
+    entry = make_baseline(first.suite, first.run, first.scores, created="2026-05-01", harness="1")
+    write_baselines(tmp_path / "s.baseline.json", BaselineFile("suite", {"current": entry}))
+    report = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(today=DAY, index="products_v2")).report
+    assert not any("the request changed" in note for note in report.notes)

@@ -14,7 +14,7 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "waivers", "fingerprints", "means"),
+    ("spelling", "sources", "masking", "waivers", "fingerprints", "means", "options", "cells"),
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
@@ -24,7 +24,7 @@ LAYERS = (
     ("addresses", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
     ("suites",),
     ("runner", "connections"),
-    ("execution",),
+    ("execution", "conclusion", "fixture_builds"),
     ("pipeline", "offline"),
     ("api",),
     ("collecting", "scaffold"),

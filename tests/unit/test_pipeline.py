@@ -6,9 +6,10 @@ import pytest
 
 import harness
 import harness.search
-from harness.errors import EngineUnreachable, HarnessError, InputError, SuiteError, UsageError
+import harness.search.fixtures
+from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
-from harness.pipeline import RunOptions, collect_suites, run_suite, run_suites
+from harness.pipeline import Matrix, RunOptions, collect_suites, run_suite, run_suites
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 
@@ -56,8 +57,9 @@ def search(monkeypatch):
     return fake
 
 
-def run(*paths, environ=None, progress=None, **options):
-    return run_suites(list(paths), RunOptions(today=DAY, **options), environ=environ or {}, progress=progress)
+def run(*paths, environ=None, progress=None, matrix=None, **options):
+    asked = RunOptions(today=DAY, **options)
+    return run_suites(list(paths), asked, environ=environ or {}, progress=progress, matrix=matrix)
 
 
 def test_suites_run_in_their_order_and_make_one_report(folder, search):
@@ -230,3 +232,91 @@ def test_a_suite_with_a_drop_fails_for_want_of_a_baseline_and_warns_where_it_is_
     assert "harness baseline save" in required.verdicts[0].reason
     optional = run(write(folder, "one", threshold='"drop P@1 <= 0"', body="baseline: optional"))
     assert (optional.suites[0].verdicts[0].status, optional.exit_status) == (Status.WARNED, 0)
+
+
+# ------------------------------------------------------------------------------------------------ several cells
+
+TWO_REQUESTS = """\
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+  candidate: {query: {match_phrase: {title: "{{text}}"}}}
+"""
+
+
+def write_two(folder, name, **fields):
+    path = write(folder, name, **fields)
+    lines = path.read_text().replace('request:\n  query: {match: {title: "{{text}}"}}\n', TWO_REQUESTS)
+    path.write_text(lines)
+    return path
+
+
+def cells_of(report):
+    return [(suite.name, suite.request, suite.index) for suite in report.suites]
+
+
+def test_every_suite_runs_with_every_request_on_every_index_over_one_connection(folder, search, monkeypatch):
+    opened = []
+    open_search = harness.search.open_search
+    monkeypatch.setattr(harness.search, "open_search", lambda *a, **k: opened.append(a) or open_search(*a, **k))
+    matrix = Matrix(("current", "candidate"), ("v1", "v2"))
+    report = run(write_two(folder, "one"), write_two(folder, "bad"), matrix=matrix)
+    four = [("current", "v1"), ("current", "v2"), ("candidate", "v1"), ("candidate", "v2")]
+    assert cells_of(report) == [(name, *cell) for name in ("one", "bad") for cell in four]
+    assert [suite.verdicts[0].status for suite in report.suites] == [Status.PASSED] * 4 + [Status.FAILED] * 4
+    asked = [(request.index, *request.body["query"]) for request in search.requests if request.body["size"] == 10]
+    assert asked == 2 * [("v1", "match"), ("v2", "match"), ("v1", "match_phrase"), ("v2", "match_phrase")]
+    assert len(opened) == 1
+
+
+def test_all_requests_run_suites_together_whose_requests_have_other_names(folder, search):
+    report = run(write_two(folder, "two"), write(folder, "one"), matrix=Matrix(all_requests=True))
+    assert [cell[:2] for cell in cells_of(report)] == [
+        ("two", "current"),
+        ("two", "candidate"),
+        ("one", "request"),
+    ]
+
+
+def test_a_matrix_that_cannot_be_is_refused_before_anything_is_sent(folder, search):
+    with pytest.raises(UsageError, match=r"one\.relevance\.yaml: found no request 'candidate', known are request"):
+        run(write_two(folder, "two"), write(folder, "one"), matrix=Matrix(("candidate",)))
+    (folder / "d.jsonl").write_text('{"id": "a"}\n')
+    with pytest.raises(UsageError, match="builds its index itself, from its fixture"):
+        run(write(folder, "one", body="fixture: {documents: d.jsonl}\n"), index="v2")
+    assert search.requests == []
+
+
+@pytest.mark.parametrize("error", [None, FixtureError("not ours")])
+def test_a_fixture_is_built_once_for_all_cells(folder, search, monkeypatch, error):
+    built = []
+
+    def ensure_index(search, fixture, base, name, **_):
+        built.append(name)
+        if error:
+            raise error
+        return f"{name}-1234"
+
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
+    (folder / "d.jsonl").write_text('{"id": "a"}\n')
+    fixture = "fixture: {documents: d.jsonl}\n"
+    report = run(
+        write_two(folder, "one", body=fixture),
+        write_two(folder, "two", body=fixture),
+        matrix=Matrix(("current", "candidate")),
+    )
+    assert built == ["one", "two"]
+    assert [suite.verdicts[0].status for suite in report.suites] == 4 * [Status.ERROR if error else Status.PASSED]
+    if not error:
+        assert [suite.index for suite in report.suites] == ["one-1234", "one-1234", "two-1234", "two-1234"]
+
+
+def test_a_cell_that_cannot_be_filled_is_told_once(folder, search, monkeypatch):
+    def ensure_index(*_, **__):
+        raise SuiteError.at("d.jsonl", 1, 1, "the engine refuses the document")
+
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", ensure_index)
+    (folder / "d.jsonl").write_text('{"id": "a"}\n')
+    path = write_two(folder, "one", body="fixture: {documents: d.jsonl}\n")
+    with pytest.raises(SuiteError) as caught:
+        run(path, matrix=Matrix(("current", "candidate")))
+    assert [problem.message for problem in caught.value.problems] == ["the engine refuses the document"]

@@ -1,17 +1,14 @@
 """Ids of verdicts, tags, and what is run."""
 
 import re
-from datetime import date
 
 import pytest
 
 from harness.errors import UsageError
-from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved, Waiver
+from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
 from harness.selection import (
-    check_requests,
     check_tags,
     gated_thresholds,
-    queries_to_run,
     query_ids,
     scope_of,
     select_queries,
@@ -21,12 +18,12 @@ from harness.thresholds import parse_threshold
 ANY = Unresolved(())
 
 
-def suite_of(*queries, thresholds=(), requests=("request",)):
+def suite_of(*queries, thresholds=()):
     return Suite(
         "s",
         "s.relevance.yaml",
         Target(),
-        {name: RequestTemplate(name, {}) for name in requests},
+        {"request": RequestTemplate("request", {})},
         (),
         tuple(queries),
         tuple(Threshold(text, ANY) for text in thresholds),
@@ -117,22 +114,3 @@ def test_a_tag_of_any_suite_is_known():
 def test_a_tag_where_nothing_is_tagged():
     with pytest.raises(UsageError, match="no query of these suites has a tag"):
         check_tags([suite_of(Query("a", "q"))], ["x"])
-
-
-def test_an_unknown_request_names_each_suite_that_lacks_it():
-    suites = [suite_of(requests=["current"]), suite_of(requests=["current", "candidate"])]
-    check_requests(suites, None)
-    check_requests(suites, "current")
-    with pytest.raises(UsageError) as caught:
-        check_requests(suites, "candidates")
-    first, second = str(caught.value).splitlines()
-    assert first.startswith("s.relevance.yaml: found no request 'candidates', known are current")
-    assert second.endswith("known are current, candidate; did you mean 'candidate'?")
-
-
-def test_skipped_queries_do_not_run_until_their_skip_is_over():
-    last = date(2026, 6, 1)
-    suite = suite_of(Query("a", "q", skip=Waiver("w", last)), Query("b", "q", skip=Waiver("w")), Query("c", "q"))
-    assert [query.id for query in queries_to_run(suite, last).queries] == ["c"]
-    ran = queries_to_run(suite, date(2026, 6, 2)).queries
-    assert [(query.id, query.skip) for query in ran] == [("a", None), ("c", None)]

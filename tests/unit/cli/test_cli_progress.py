@@ -33,7 +33,7 @@ def report(name, *statuses):
 
 
 def follow(progress, name):
-    progress.suite_started(suite(name), 2)
+    progress.suite_started(suite(name), 2, "")
     progress.queries_done(2)
     progress.suite_finished(report(name, Status.PASSED, Status.FAILED, Status.PASSED))
 
@@ -50,7 +50,7 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     with run_progress(quiet=False, stream=stream) as progress:
-        progress.suite_started(suite("[red]shoes"), 2)
+        progress.suite_started(suite("[red]shoes"), 2, "")
         progress.queries_done(1)
         progress._bars.refresh()
         assert "[red]shoes" in stream.getvalue()

@@ -12,7 +12,7 @@ import pytest
 
 from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.errors import SuiteError
-from harness.execution import FinishedSuite, RunOptions
+from harness.execution import FinishedSuite
 from harness.model import (
     Engine,
     Failure,
@@ -25,6 +25,7 @@ from harness.model import (
     SuiteReport,
     Target,
 )
+from harness.options import RunOptions
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -149,7 +150,8 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from harness.collecting.runs import SuiteRuns
-from harness.execution import FinishedSuite, RunOptions
+from harness.execution import FinishedSuite
+from harness.options import RunOptions
 from harness.model import Engine, Profile, Run, Suite, SuiteReport, Target
 
 folder, task = Path(sys.argv[1]), sys.argv[2]

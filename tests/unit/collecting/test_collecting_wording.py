@@ -6,8 +6,8 @@ from harness.cli.engine_options import _OPTIONS
 from harness.collecting.runs import Failed, SuiteRuns
 from harness.collecting.wording import OPTIONS, in_pytest, reworded
 from harness.errors import UsageError
-from harness.execution import RunOptions
 from harness.model import Engine, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.options import RunOptions
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Which cells a run has, and what a suite cannot be run with."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.cells import Matrix
+from harness.errors import UsageError
+from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
+from harness.options import RunOptions
+
+
+def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):
+    templates = {name: RequestTemplate(name, {}) for name in requests or ("request",)}
+    return Suite("s", path, Target(index=index), templates, (), (), **fields)
+
+
+def cells(matrix, suite):
+    return [(cell.request, cell.index) for cell in matrix.cells(suite, RunOptions())]
+
+
+def test_what_is_not_named_is_the_suite_s_own():
+    assert cells(Matrix(), suite_of("current", "candidate")) == [(None, None)]
+
+
+def test_a_cell_is_a_request_on_an_index_the_requests_in_the_order_they_were_named():
+    suite = suite_of("current", "candidate")
+    matrix = Matrix(("candidate", "current"), ("v1", "v2"))
+    assert cells(matrix, suite) == [("candidate", "v1"), ("candidate", "v2"), ("current", "v1"), ("current", "v2")]
+
+
+def test_a_name_given_twice_is_one_cell():
+    suite = suite_of("current")
+    assert cells(Matrix(("current", "current"), ("v1", "v1")), suite) == [("current", "v1")]
+
+
+def test_all_requests_are_those_of_each_suite():
+    matrix = Matrix(all_requests=True)
+    assert cells(matrix, suite_of("current", "candidate")) == [("current", None), ("candidate", None)]
+    assert cells(matrix, suite_of("plain")) == [("plain", None)]
+
+
+def test_the_other_options_hold_for_every_cell():
+    options = RunOptions(url="http://x:9200", tags=("head",), request="left", index="out")
+    found = Matrix(("current",), ("v1", "v2")).cells(suite_of("current"), options)
+    assert found == tuple(replace(options, request="current", index=index) for index in ("v1", "v2"))
+
+
+@pytest.mark.parametrize("options", [RunOptions(), RunOptions(request="candidate"), RunOptions("u", index="v1")])
+def test_options_alone_are_a_matrix_of_one_cell(options):
+    assert Matrix.of_one(options).cells(suite_of("current", "candidate"), options) == (options,)
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+def refusal(matrix, *suites):
+    with pytest.raises(UsageError) as caught:
+        matrix.check(suites)
+    return str(caught.value)
+
+
+def test_an_unknown_request_names_each_suite_that_lacks_it():
+    suites = [suite_of("current"), suite_of("current", "candidate")]
+    Matrix().check(suites)
+    Matrix(("current",)).check(suites)
+    first, second = refusal(Matrix(("current", "candidates")), *suites).splitlines()
+    assert first.startswith("s.relevance.yaml: found no request 'candidates', known are current")
+    assert second.endswith("known are current, candidate; did you mean 'candidate'?")
+
+
+def test_all_requests_and_named_ones_contradict_each_other():
+    sentence = "found all requests and current, expected one or the other"
+    assert refusal(Matrix(("current",), all_requests=True), suite_of("current")) == sentence
+
+
+def test_a_suite_with_a_fixture_searches_what_it_builds():
+    suite = suite_of(fixture=Fixture("d.jsonl"))
+    Matrix().check([suite])
+    assert refusal(Matrix(indexes=("v1",)), suite_of(), suite) == (
+        "s.relevance.yaml: the suite builds its index itself, from its fixture, so that no other index can be asked for"
+    )
+
+
+def test_an_http_service_has_no_index():
+    suite = suite_of()
+    http = HttpRequest("GET", "/search", "$.ids")
+    suite = replace(
+        suite,
+        target=Target(service="http"),
+        requests={"request": RequestTemplate("request", None, http=http)},
+    )
+    assert "the suite asks an HTTP service, which has no index to choose" in refusal(Matrix(indexes=("v1",)), suite)
+
+
+def test_a_point_in_time_is_of_its_own_index():
+    suite = suite_of("current", "candidate")
+    pinned = RequestTemplate("candidate", {"pit": {"id": "x"}})
+    suite = replace(suite, requests={**suite.requests, "candidate": pinned})
+    Matrix(indexes=("v1",)).check([suite])
+    sentence = "the request 'candidate' searches a point in time, which is one of its own index"
+    assert sentence in refusal(Matrix(("candidate",), ("v1",)), suite)
+    assert sentence in refusal(Matrix(indexes=("v1",), all_requests=True), suite)
+
+
+def test_an_index_has_a_name():
+    assert refusal(Matrix(indexes=("",)), suite_of()) == "an index without a name was asked for"
+
+
+def test_every_refusal_is_told_at_once():
+    text = refusal(Matrix(("new",), ("v1",)), suite_of(path="a.yaml"), suite_of(path="b.yaml", fixture=Fixture("d")))
+    assert [line.split(":")[0] for line in text.splitlines()] == ["a.yaml", "b.yaml", "b.yaml"]
