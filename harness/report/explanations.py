@@ -9,10 +9,9 @@ from rich.text import Text
 
 from harness.model import SuiteReport, Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, Attention, attention_of, concerned_text
-from harness.report.figures import counted_text, untold_waiver
-from harness.report.printable import printable
+from harness.report.figures import counted_text
 from harness.report.ranking_text import indented, query_renderables
-from harness.report.verdict_text import named_threshold, status_text
+from harness.report.verdict_text import reason
 
 EXPLAINED = 50
 """Thresholds of a suite that are explained; the others have their line."""
@@ -23,7 +22,7 @@ def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
     attention = attention_of(suite)
     bad = attention.verdicts
     for verdict in bad[:EXPLAINED]:
-        yield from _reason(verdict)
+        yield from reason(verdict)
         yield Text()
     if len(bad) > EXPLAINED:
         left = counted_text(len(bad) - EXPLAINED, "more threshold")
@@ -35,7 +34,7 @@ def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
 
 def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     """One threshold by itself: its reason, and the worst of the queries that it blames."""
-    yield from _reason(verdict)
+    yield from reason(verdict)
     by_id = {query.id: query for query in suite.queries}
     blamed = [by_id[name] for name in verdict.blamed if name in by_id]
     for query in blamed[:QUERIES_OF_THRESHOLD]:
@@ -44,17 +43,6 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     if len(blamed) > QUERIES_OF_THRESHOLD:
         left = counted_text(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
         yield indented(Text(f"and {left}", style="dim"))
-
-
-def _reason(verdict: Verdict) -> Iterator[RenderableType]:
-    place = printable(str(verdict.mark))
-    yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
-    yield indented(Text(printable(verdict.reason)))
-    if verdict.left_out:
-        yield indented(Text(f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
-    waiver = untold_waiver(verdict)
-    if waiver is not None:
-        yield indented(Text(printable(f"waived: {waiver}")))
 
 
 def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:

@@ -6,27 +6,26 @@ Only says what the report says. Whoever prints it decides on colours and width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import QueryReport, Report, Status, SuiteReport, Verdict
-from harness.report.attention import LOOKED_AT
+from harness.model import QueryReport, Report, SuiteReport, Verdict
 from harness.report.explanations import explanations, failure
-from harness.report.figures import counted_text, observed_text, score_text, tally_text
+from harness.report.figures import counted_text, score_text, tally_text
 from harness.report.outcome_text import outcome_lines
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, indented, query_renderables
-from harness.report.verdict_text import named_threshold, status_text
+from harness.report.verdict_text import quiet_lines, verdict_list
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
     """*report*; where *quiet* only the thresholds to look at, and the last line."""
     for suite in report.suites:
-        yield from _quiet_lines(suite) if quiet else _suite_renderables(suite)
+        yield from quiet_lines(suite.name, suite.verdicts) if quiet else _suite_renderables(suite)
     yield _closing(report)
 
 
@@ -60,10 +59,7 @@ def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     if remarks:
         yield from map(indented, remarks)
         yield Text()
-    yield indented(_verdict_table(_listed(suite.verdicts)))
-    unlisted = len(suite.verdicts) - len(_listed(suite.verdicts))
-    if unlisted:
-        yield indented(Text(f"and {counted_text(unlisted, 'threshold')} of single queries passed", style="dim"))
+    yield from verdict_list(suite.verdicts)
     yield Text()
     yield from explanations(suite)
 
@@ -96,36 +92,6 @@ def _measures(suite: SuiteReport) -> Table:
         row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
         table.add_row(Text(printable(summary.measure)), *row, *([Text(printable(summary.gain))] if gains else []))
     return table
-
-
-def _listed(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """All but the passed thresholds of single queries, of which there may be thousands."""
-    return [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
-
-
-def _verdict_table(verdicts: Iterable[Verdict]) -> Table:
-    table = columns()
-    table.show_header = False
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", ratio=1)
-    table.add_column(justify="right", no_wrap=True)
-    for verdict in verdicts:
-        observed = "" if verdict.observed is None else observed_text(verdict)
-        table.add_row(status_text(verdict.status), named_threshold(verdict), observed)
-    return table
-
-
-def _quiet_lines(suite: SuiteReport) -> Iterator[Text]:
-    for verdict in suite.verdicts:
-        if verdict.status in LOOKED_AT:
-            yield Text.assemble(
-                printable(suite.name),
-                ": ",
-                status_text(verdict.status),
-                " ",
-                named_threshold(verdict),
-                f": {printable(verdict.reason)}",
-            )
 
 
 def _closing(report: Report) -> Text:

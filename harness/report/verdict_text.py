@@ -1,14 +1,18 @@
-"""How a verdict is named and coloured on a terminal."""
+"""Verdicts on a terminal: a line each, and why those that somebody has to look at came out as they did."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from harness.model import Status, Verdict
 from harness.report.attention import LOOKED_AT
+from harness.report.figures import counted_text, observed_text, untold_waiver
 from harness.report.printable import printable
+from harness.report.ranking_text import columns, indented
 
 STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",
@@ -32,3 +36,45 @@ def named_threshold(verdict: Verdict) -> Text:
     if verdict.query is not None:
         text.append(f"  (query {printable(verdict.query)})", style="dim")
     return text
+
+
+def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
+    """A line each; the passed thresholds of single queries, of which there may be thousands, are counted."""
+    listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
+    yield indented(_table(listed))
+    if len(listed) < len(verdicts):
+        unlisted = counted_text(len(verdicts) - len(listed), "threshold")
+        yield indented(Text(f"and {unlisted} of single queries passed", style="dim"))
+
+
+def reason(verdict: Verdict) -> Iterator[RenderableType]:
+    """The threshold and where it stands, the sentence on how it came out, and what it waits for."""
+    place = printable(str(verdict.mark))
+    yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
+    yield indented(Text(printable(verdict.reason)))
+    if verdict.left_out:
+        yield indented(Text(f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
+    waiver = untold_waiver(verdict)
+    if waiver is not None:
+        yield indented(Text(printable(f"waived: {waiver}")))
+
+
+def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:
+    """Only what somebody has to look at, a line each that begins with the suite's *name*."""
+    for verdict in verdicts:
+        if verdict.status in LOOKED_AT:
+            named = named_threshold(verdict)
+            why = f": {printable(verdict.reason)}"
+            yield Text.assemble(printable(name), ": ", status_text(verdict.status), " ", named, why)
+
+
+def _table(verdicts: Iterable[Verdict]) -> Table:
+    table = columns()
+    table.show_header = False
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    for verdict in verdicts:
+        observed = "" if verdict.observed is None else observed_text(verdict)
+        table.add_row(status_text(verdict.status), named_threshold(verdict), observed)
+    return table
