@@ -79,7 +79,7 @@ def assemble(
         verdicts=_with_units(verdicts, suite),
         queries=queries,
         seconds=run.seconds,
-        notes=(*notes, *_notes(queries, verdicts)),
+        notes=(*notes, *_notes(queries, verdicts), *ungraded_notes(suite)),
         deselected=deselected,
     )
 
@@ -222,6 +222,14 @@ def _summary(suite: Suite, measure: Measure, scores: Iterable[Score]) -> Measure
         counted=len(values),
         left_out=len(of_measure) - len(values),
     )
+
+
+def ungraded_notes(suite: Suite) -> list[str]:
+    """That judgment files name documents which nobody graded yet, where they do."""
+    if not suite.ungraded:
+        return []
+    documents = "1 document has" if suite.ungraded == 1 else f"{suite.ungraded:,} documents have"
+    return [f"{documents} no grade yet in the judgment files: left out, and unjudged"]
 
 
 def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[str]:

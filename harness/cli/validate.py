@@ -42,7 +42,8 @@ def _contents(suite: Suite) -> str:
     counts = [
         counted_text(len(queries), "query")
         + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
-        counted_text(sum(len(query.judgments) for query in queries), "judgment"),
+        counted_text(sum(len(query.judgments) for query in queries), "judgment")
+        + (f" ({suite.ungraded:,} not graded yet)" if suite.ungraded else ""),
         counted_text(len({measure for query in queries for measure in measures_of(suite, query)}), "measure"),
         counted_text(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
         counted_text(len(suite.requests), "request"),

@@ -80,7 +80,8 @@ def check_documents(brought: Brought, queries: Sequence[Query], judgments: Judgm
         problems.at(mark, sentence(document))
     others = len(judged) + len(expected) - len(told_judged) - len(told_expected)
     if others:
-        problems.others(f"{others:,} more documents are not in {file}, and not told", others)
+        untold = judgments.problems if len(judged) > len(told_judged) else problems
+        untold.others(f"{others:,} more documents are not in {file}, and not told", others)
 
 
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:

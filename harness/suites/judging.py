@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import InputError, Problem
-from harness.formats.findings import with_excerpts
+from harness.formats.findings import Record, with_excerpts
 from harness.formats.judgments import judgment_lines, query_line, read_judgments
 from harness.model import Mark, Query
 from harness.spelling import did_you_mean
@@ -25,13 +25,15 @@ class Judgments:
     What is judged so far, query to document to grade.
 
     *inline* holds the places of what stands in the suite itself. What came from files is looked up again where a
-    place is needed, so that nothing is kept for each of their lines.
+    place is needed, so that nothing is kept for each of their lines. *ungraded* counts the documents of files that have
+    no grade yet and are left out.
     """
 
     problems: Problems
     grades: dict[str, dict[str, float]] = field(default_factory=dict)
     inline: dict[tuple[str, str], Mark] = field(default_factory=dict)
     files: list[NamedFile] = field(default_factory=list)
+    ungraded: int = 0
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
         """Take in one judgment of the suite itself; the reader of the mapping has told documents that stand twice."""
@@ -39,7 +41,13 @@ class Judgments:
         self.inline[query, document] = mark
 
     def add_file(
-        self, file: NamedFile, queries: Mapping[str, Query], names: Mapping[str, float], *, strict: bool
+        self,
+        file: NamedFile,
+        queries: Mapping[str, Query],
+        names: Mapping[str, float],
+        *,
+        strict: bool,
+        skip_ungraded: bool = False,
     ) -> None:
         """
         Take in a judgment file.
@@ -49,12 +57,15 @@ class Judgments:
             queries: The suite's, by id.
             names: Names of grades.
             strict: Whether judgments for other queries are a problem; else they are left out.
+            skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
         """
+        ungraded: list[Record] | None = [] if skip_ungraded else None
         try:
-            judgments = read_judgments(file.path, name=file.name, grade_names=names)
+            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded)
         except InputError as error:
             self.problems.extend(error.problems)
             return
+        self.ungraded += sum(record.query in queries for record in ungraded or ())
         others = [query for query in judgments if query not in queries]
         if strict and others:
             self._tell_others(file, others, queries)
@@ -115,11 +126,20 @@ class Judgments:
         self.problems.extend(with_excerpts(file.path, problems))
 
 
-def judgment_files(shape: Any) -> tuple[Sequence[Written], bool]:
-    """The paths under `judgments`, and whether judgments for other queries are refused."""
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """The *paths* under `judgments`; *strict* refuses other queries, *skip_ungraded* leaves out what has no grade."""
+
+    paths: Sequence[Written] = ()
+    strict: bool = True
+    skip_ungraded: bool = False
+
+
+def judgment_files(shape: Any) -> WrittenFiles:
+    """What stands under `judgments`: nothing, a path, several, or a mapping that says more."""
     if shape is None:
-        return (), True
+        return WrittenFiles()
     if isinstance(shape, JudgmentFilesShape):
-        paths, _ = judgment_files(shape.files)
-        return paths, shape.other_queries == "refuse"
-    return (shape,) if isinstance(shape, Written) else shape, True
+        paths = judgment_files(shape.files).paths
+        return WrittenFiles(paths, shape.other_queries == "refuse", shape.ungraded == "ignore")
+    return WrittenFiles((shape,) if isinstance(shape, Written) else shape)

@@ -2,255 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from harness.config import config_path
 from harness.errors import SuiteError
 from harness.masking import Masker
-from harness.measures import parse_measure
-from harness.model import (
-    Gain,
-    Measure,
-    Profile,
-    Query,
-    RequestTemplate,
-    Suite,
-    Threshold,
-)
-from harness.scoring import measure_named
-from harness.suites.conditions import check_tags, read_measures, read_thresholds
-from harness.suites.depth import choose_depth
-from harness.suites.entries import list_queries
-from harness.suites.files import SuiteFiles
-from harness.suites.filling import check_placeholders
-from harness.suites.fixtures import Brought, check_documents, read_fixture
-from harness.suites.grading import (
-    check_gain,
-    check_measure_gains,
-    check_measures,
-    measures_of,
-    read_gain,
-    read_grade_names,
-)
-from harness.suites.judging import Judgments, judgment_files
+from harness.model import Suite
+from harness.suites.assembling import Assembly
+from harness.suites.judging import Judgments
 from harness.suites.reading import Reading, read_suite_file
-from harness.suites.targets import check_config, check_indexes, check_service, read_target
-from harness.suites.templates import read_templates, request_nodes
+from harness.suites.targets import check_config
 
-DEFAULT_MEASURE = "nDCG@10"
 MOST_TOLD = 50
 """Problems of one suite that are told; who has more of them mends the first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """
+    A *suite* with all that is wrong with it, so that it must not run before that was looked at.
+
+    What is wrong with its judgments, and follows from them, is in the problems of *judgments*, all else in those of
+    its *reading*.
+    """
+
+    suite: Suite
+    reading: Reading
+    judgments: Judgments
+
+    def require_sound(self) -> None:
+        """
+        Fail where anything is wrong but what is in the problems of *judgments*.
+
+        Raises:
+            SuiteError: With the first of all problems, variables masked.
+        """
+        problems = self.reading.problems
+        if problems.found:
+            masker = Masker(self.reading.variables)
+            raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_TOLD)])
+
+
 def load(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
     """As `harness.suites.load_suite` says."""
+    assembled = assemble(path, environ, root=root)
+    assembled.reading.problems.extend(assembled.judgments.problems.found)
+    assembled.require_sound()
+    return assembled.suite
+
+
+def assemble(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Assembled:
+    """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
     reading = read_suite_file(path, environ)
-    suite = _Assembly(reading, path, root).suite()
+    assembly = Assembly(reading, path, root)
+    suite = assembly.suite()
     check_config(path.parent, reading.problems)
-    if reading.problems.found:
-        masker = Masker(reading.variables)
-        raise SuiteError(
-            [replace(problem, message=masker.mask(problem.message)) for problem in reading.problems.first(MOST_TOLD)]
-        )
-    return suite
-
-
-@dataclass
-class _Assembly:
-    """Puts one suite together from what was read; a part that others need is made once, when it is first asked for."""
-
-    reading: Reading
-    path: Path
-    root: Path | None
-
-    def suite(self) -> Suite:
-        shape, reading = self.reading.shape, self.reading
-        self._require("suite", "the suite has no name; expected 'suite: NAME'")
-        suite = Suite(
-            name=str(shape.suite),
-            path=str(self.path),
-            target=self._target(),
-            requests=self._templates,
-            measures=self._measures,
-            queries=self._judged_queries,
-            thresholds=self._thresholds,
-            gain=self._gain,
-            profile=self._profile,
-            grades=self._grade_names,
-            depth=self._depth(),
-            skip_undefined=shape.undefined == "skip",
-            title_field=None if shape.title_field is None else str(shape.title_field),
-            fixture=None if self._brought is None else self._brought.fixture,
-            markers=tuple(map(str, shape.markers)),
-            variables=reading.variables,
-            mark=reading.root.mark,
-            baseline_optional=shape.baseline == "optional",
-        )
-        self._check_documents()
-        self._check_judgments()
-        self._check_whole()
-        if suite.target.service == "http":
-            check_service([*self._thresholds, *self._own_thresholds], reading)
-        return suite
-
-    def _is_whole(self, *keys: str) -> bool:
-        return not self.reading.broken.intersection(keys)
-
-    def _require(self, key: str, sentence: str) -> None:
-        if getattr(self.reading.shape, key) is None and self._is_whole(key):
-            self.reading.problems.at(self.reading.root.mark, sentence)
-
-    # ------------------------------------------------------------------------------------------------ parts
-
-    @cached_property
-    def _files(self) -> SuiteFiles:
-        folder = self.path.parent
-        config = None if self.root is not None else config_path(folder)
-        root = self.root or (config.parent if config else folder)
-        return SuiteFiles(folder, root, self.reading.problems)
-
-    @cached_property
-    def _templates(self) -> dict[str, RequestTemplate]:
-        return read_templates(self.reading)
-
-    @cached_property
-    def _profile(self) -> Profile:
-        return Profile(self.reading.shape.profile)
-
-    @cached_property
-    def _grade_names(self) -> dict[str, float]:
-        return read_grade_names(self.reading.shape.grades, self.reading.problems)
-
-    @cached_property
-    def _gain(self) -> Gain:
-        if not self._is_whole("grades"):
-            return Gain()
-        return read_gain(self.reading.shape.gain, self._grade_names, self._profile, self.reading.problems)
-
-    @cached_property
-    def _known_gain(self) -> Gain | None:
-        return self._gain if self._is_whole("gain", "grades", "profile") else None
-
-    @cached_property
-    def _thresholds(self) -> tuple[Threshold, ...]:
-        reading = self.reading
-        return read_thresholds(
-            reading.shape.thresholds, self._known_gain, reading.problems, of_query=False, checking=reading.checking
-        )
-
-    @property
-    def _own_thresholds(self) -> list[Threshold]:
-        """What the queries hold themselves to, and what they expect of single documents."""
-        return [threshold for query in self._queries or () for threshold in query.thresholds]
-
-    @cached_property
-    def _judgments(self) -> Judgments:
-        return Judgments(self.reading.problems)
-
-    @cached_property
-    def _queries(self) -> tuple[Query, ...] | None:
-        self._require(
-            "queries", "the suite has no 'queries'; expected a list of queries, or the path of a file of them"
-        )
-        names = self._grade_names if self._is_whole("grades") else None
-        queries = list_queries(self.reading, self._files, names, self._known_gain, self._judgments)
-        if queries == () and self.reading.shape.queries is not None and self._is_whole("queries"):
-            self.reading.problems.at(
-                self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
-            )
-        return queries
-
-    @cached_property
-    def _judged_queries(self) -> tuple[Query, ...]:
-        queries = self._queries or ()
-        by_id = {query.id: query for query in queries}
-        paths, strict = judgment_files(self.reading.shape.judgments)
-        for written in paths if self._is_whole("grades") else ():
-            file = self._files.find(written)
-            if file is not None:
-                known = strict and self._knows_queries
-                self._judgments.add_file(file, by_id, self._grade_names, strict=known)
-        return self._judgments.join_to(queries)
-
-    @property
-    def _knows_queries(self) -> bool:
-        """Whether every query of the suite is known, so that what is missing is really missing."""
-        return self._queries is not None and self._is_whole("queries")
-
-    @cached_property
-    def _measures(self) -> tuple[Measure, ...]:
-        measures = read_measures(self.reading.shape.measures, self.reading.problems)
-        unsaid = not self.reading.shape.measures and self._is_whole("measures", "thresholds")
-        if unsaid and not self._scored() and any(query.judgments for query in self._judged_queries):
-            return (parse_measure(DEFAULT_MEASURE),)
-        return measures
-
-    def _target(self) -> Any:
-        target = read_target(self.reading, self._templates.values())
-        if self._is_whole("target", "index", "fixture", "request", "requests"):
-            check_indexes(target, self._templates.values(), self.reading)
-        return target
-
-    @cached_property
-    def _brought(self) -> Brought | None:
-        return read_fixture(self.reading, self._files)
-
-    def _depth(self) -> int:
-        thresholds = [*self._thresholds, *self._own_thresholds]
-        return choose_depth(self.reading, self._templates.values(), self._measures, thresholds)
-
-    # ------------------------------------------------------------------------------------------------ checks
-
-    def _scored(self) -> list[Threshold]:
-        """Every threshold on a score, the suite's and the queries' own."""
-        everything = [*self._thresholds, *self._own_thresholds]
-        return [threshold for threshold in everything if measure_named(threshold) is not None]
-
-    def _check_documents(self) -> None:
-        """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
-        known = self._knows_queries and self._is_whole("request", "requests")
-        if self._brought is None or not known or any(template.index for template in self._templates.values()):
-            return
-        check_documents(self._brought, self._judged_queries, self._judgments, self.reading.problems)
-
-    def _check_judgments(self) -> None:
-        """A suite that scores has judgments; one that only expects documents or counts hits needs none."""
-        if not self._knows_queries or not self._queries or not self._is_whole("judgments"):
-            return
-        if any(query.judgments for query in self._judged_queries) or self.reading.problems.found:
-            return
-        conditions = [t.condition for query in self._queries for t in query.thresholds] + [
-            t.condition for t in self._thresholds
-        ]
-        if self._measures or self._scored() or not conditions:
-            mark = self.reading.key_mark("queries")
-            message = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
-            self.reading.problems.at(mark, message)
-
-    def _check_whole(self) -> None:
-        """What takes the queries to tell, where all of them could be read."""
-        reading = self.reading
-        if not self._knows_queries:
-            return
-        queries = self._judged_queries
-        check_tags(self._thresholds, queries, reading.problems)
-        if self._known_gain is not None:
-            check_gain(self._gain, reading.key_mark("gain"), queries, reading.problems)
-        measures = self._measures_with_places(queries)
-        check_measure_gains(measures, reading.problems)
-        if not reading.problems.found:
-            check_measures(measures, self._gain, self._profile, reading.problems)
-        if self._is_whole("request", "requests"):
-            check_placeholders(request_nodes(reading), queries, reading.problems)
-
-    def _measures_with_places(self, queries: Sequence[Query]) -> list[Any]:
-        mark = self.reading.key_mark("measures")
-        scored: list[Any] = [(measure, mark, queries) for measure in self._measures]
-        scored += measures_of(queries, self._thresholds)
-        for query in queries:
-            scored += measures_of([query], query.thresholds)
-        return scored
+    return Assembled(suite, reading, assembly.judgments)
