@@ -20,7 +20,7 @@ __all__ = ["code", "escape"]
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]<>&|"}
 _TRIGGER = re.compile(r"[@#$:!]|[~%](?=[\w\"])|(?<=\bwww)\.|(?<=\bgh)-(?=\d)", re.IGNORECASE)
 """What begins a mention, a reference, a formula, the name of an emoji, a link."""
-_BEGINS_BLOCK = re.compile(r"^(\d*)([-+=.)\s])")
+_BEGINS_BLOCK = re.compile(r"^(\d+(?=[.)](?:\s|$))|)([-+=.)\s])")
 """At the start of a line, a list or a line below a heading; blanks, which would begin code."""
 
 

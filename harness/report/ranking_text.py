@@ -52,6 +52,17 @@ def missing_place(missing: MissingDocument) -> str:
     return "not returned"
 
 
+def known_text(query: QueryReport, measure: str | None = None) -> str:
+    """The score of *measure*, or of all measures, what became of the query, and how many documents match it."""
+    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
+    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
+    known = [shown] if shown else []
+    known.append(str(query.outcome))
+    if query.total is not None:
+        known.append(f"{matching_text(query)} matching")
+    return "; ".join(known)
+
+
 def grade_text(document: RankedDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
     return UNJUDGED if document.grade is None else plain_text(document.grade)
@@ -71,13 +82,7 @@ def _heading(query: QueryReport, measure: str | None) -> Text:
     text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
     if query.text and query.text != query.id:
         text.append(f"  {printable(query.text)}")
-    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
-    shown = ", ".join(f"{printable(name)} {score_text(value)}" for name, value in scores.items())
-    known = [shown] if shown else []
-    known.append(str(query.outcome))
-    if query.total is not None:
-        known.append(f"{matching_text(query)} matching")
-    return text.append(f"  ({'; '.join(known)})", style="dim")
+    return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
 
 
 def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:

@@ -2,14 +2,12 @@
 
 import html
 import re
-from html.parser import HTMLParser
 
-import cmarkgfm
 import pytest
-from cmarkgfm.cmark import Options
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.markdown import Page
 from harness.report.markdown_escape import code, escape
 from harness.report.printable import printable
 
@@ -20,26 +18,6 @@ HOSTILE = [
     "a\nb", "a\r\n\r\n| b |", "\x1b[31mred", "\u202eabc", "!12", "| --- |", "<!-- -->", "</details>", "</code>",
     "~label",
 ]  # fmt: skip
-
-
-class Page(HTMLParser):
-    """The text of a page, its elements, and its text in the pieces in which later filters see it."""
-
-    def __init__(self, markdown: str) -> None:
-        super().__init__()
-        self.elements: list[str] = []
-        self.pieces: list[str] = []
-        self.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE))
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append(tag)
-
-    def handle_data(self, data):
-        self.pieces.append(data)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
 
 
 def words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from builders.markdown import Page
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -20,6 +21,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.report import markdown
 from harness.report.html import render
 from harness.report.terminal import failure_text, plain_report
 
@@ -120,3 +122,16 @@ def test_any_report_is_a_page_with_one_script_and_one_style(report):
     assert commands(text) == set()
     tags = Tags(text).tags
     assert (tags.count("script"), tags.count("style"), tags.count("img"), tags.count("bold")) == (1, 1, 0, 0)
+
+
+@thorough
+@given(reports, st.integers(800, 20_000))
+def test_any_report_is_markdown_of_the_size_asked_for(report, limit):
+    text = markdown.render(report, limit=limit)
+    assert len(text.encode("utf-8")) <= limit
+    assert commands(text) == set()
+    page = Page(text)
+    ours = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "strong", "span",
+            "details", "summary"}  # fmt: skip
+    assert set(page.elements) <= ours
+    assert {len(row) for row in page.rows} <= {4, 5, 6, 8}
