@@ -44,6 +44,7 @@ from harness.model.measures import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.places import Json, Mark
 from harness.model.reports import MeasureSummary, MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
 from harness.model.searches import (
+    ANY_TEXT,
     Cluster,
     Engine,
     Failure,
@@ -59,6 +60,7 @@ from harness.model.suites import Fixture, HttpRequest, Judgment, Query, RequestT
 from harness.model.verdicts import Outcome, Score, Status, Verdict
 
 __all__ = [
+    "ANY_TEXT",
     "Agreement",
     "AgreementCondition",
     "Baseline",

@@ -11,6 +11,7 @@ from harness.model.places import Json, Mark
 from harness.model.suites import HttpRequest
 
 __all__ = [
+    "ANY_TEXT",
     "Cluster",
     "Engine",
     "Failure",
@@ -22,6 +23,9 @@ __all__ = [
     "Run",
     "SearchRequest",
 ]
+
+ANY_TEXT = "*"
+"""The field of a snippet where no field is named: that of the longest text which is not the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class SearchRequest:
     """
     What is sent for one query: placeholders and variables filled; *body* holds `size`.
 
-    *title_field* is brought back with each hit, where the body does not say itself what of a document it wants.
+    *title_field* is brought back with each hit, where the body does not say itself what of a document it wants. So is
+    a cut of the field *snippet*, or of the longest text where that is `ANY_TEXT`.
     """
 
     query: str
@@ -64,15 +69,20 @@ class SearchRequest:
     body: Json
     http: HttpRequest | None = None
     title_field: str | None = None
+    snippet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document as returned; *score* is None where the server sorts by something else; *title* is for people."""
+    """
+    A document as returned; *score* is None where the server sorts by something else; *title* and *snippet*, a short cut
+    of its text, are for people.
+    """
 
     id: str
     score: float | None = None
     title: str | None = None
+    snippet: str | None = None
 
 
 class FailureKind(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.model import Failure, FailureKind, Json, Response
 from harness.search.connection import Answer
@@ -51,6 +51,12 @@ class Reply:
     again: bool = False
     after: float | None = None
 
+    def noted(self, attempt: int) -> Response:
+        """The response, which says how often it was asked for where that is more than once, and in vain."""
+        if attempt == 1 or not self.again or not isinstance(self.response, Failure):
+            return self.response
+        return replace(self.response, reason=f"{self.response.reason} (asked {attempt} times)")
+
 
 def may_be_one_at_fault(answer: Answer) -> bool:
     """Whether a part of the batch may be answered although the whole was not: one bad body refuses all of them."""
@@ -71,7 +77,7 @@ def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
 
 
 def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
-    response = read_item(item, entry.title_field)
+    response = read_item(item, entry.title_field, entry.snippet)
     return Reply(response, retriable(response, item), after)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.model import Hit, Json, Ranking
+from harness.search.snippets import lookup, snippet_of
 
 __all__ = ["MalformedAnswer", "count_of", "kind_of", "read_ranking", "unique_hits"]
 
@@ -14,9 +15,9 @@ class MalformedAnswer(Exception):
     """An answer is not built as an engine builds it; the text says where. It becomes the `Failure` of its query."""
 
 
-def read_ranking(answer: Mapping[str, Any], title_field: str | None) -> Ranking:
+def read_ranking(answer: Mapping[str, Any], title_field: str | None, snippet: str | None = None) -> Ranking:
     """
-    The ranking in *answer*, which is no error.
+    The ranking in *answer*, which is no error, with the titles and snippets of those fields.
 
     Raises:
         MalformedAnswer: Something in it is not as an engine gives it.
@@ -27,7 +28,7 @@ def read_ranking(answer: Mapping[str, Any], title_field: str | None) -> Ranking:
     inner = outer.get("hits")
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
-    hits, duplicates = unique_hits([_hit(hit, place, title_field) for place, hit in enumerate(inner)])
+    hits, duplicates = unique_hits([_hit(hit, place, title_field, snippet) for place, hit in enumerate(inner)])
     total, is_lower_bound = _total(outer.get("total"))
     took = answer.get("took")
     return Ranking(
@@ -39,7 +40,7 @@ def read_ranking(answer: Mapping[str, Any], title_field: str | None) -> Ranking:
     )
 
 
-def _hit(hit: Json, place: int, title_field: str | None) -> Hit:
+def _hit(hit: Json, place: int, title_field: str | None, snippet: str | None) -> Hit:
     if not isinstance(hit, dict):
         raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
     identity = hit.get("_id")
@@ -48,32 +49,19 @@ def _hit(hit: Json, place: int, title_field: str | None) -> Hit:
     score = hit.get("_score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, (int, float))):
         raise MalformedAnswer(f"`hits.hits[{place}]._score` should be a number, found {kind_of(score)}")
-    return Hit(identity, None if score is None else float(score), _title(hit, title_field))
+    text = None if snippet is None else snippet_of(hit.get("_source"), snippet, title_field)
+    return Hit(identity, None if score is None else float(score), _title(hit, title_field), text)
 
 
 def _title(hit: dict[str, Any], field: str | None) -> str | None:
     if field is None:
         return None
-    found = _lookup(hit.get("_source"), field)
+    found = lookup(hit.get("_source"), field)
     if found is None:
-        found = _lookup(hit.get("fields"), field)
+        found = lookup(hit.get("fields"), field)
     if isinstance(found, list):
         found = found[0] if found else None
     return str(found) if isinstance(found, (str, int, float)) else None
-
-
-def _lookup(document: Json, path: str) -> Json:
-    """The value at *path*, whose dots may be objects or part of a name, as engines take both for the same field."""
-    if not isinstance(document, dict):
-        return None
-    if path in document:
-        return document[path]
-    for name, value in document.items():
-        if path.startswith(f"{name}."):
-            found = _lookup(value, path[len(name) + 1 :])
-            if found is not None:
-                return found
-    return None
 
 
 def _total(total: Json) -> tuple[int | None, bool]:

@@ -18,7 +18,7 @@ NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards
 OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "receive_timeout_transport_exception"})
 
 
-def read_item(item: Json, title_field: str | None = None) -> Response:
+def read_item(item: Json, title_field: str | None = None, snippet: str | None = None) -> Response:
     """
     The ranking that *item* holds, or why it holds none.
 
@@ -27,11 +27,12 @@ def read_item(item: Json, title_field: str | None = None) -> Response:
     Args:
         item: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
         title_field: The field of a document that is shown to people; dots go into objects.
+        snippet: The field that is shown a cut of.
     """
     if not isinstance(item, Mapping):
         return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {kind_of(item)}")
     try:
-        return _failure(item) or read_ranking(item, title_field)
+        return _failure(item) or read_ranking(item, title_field, snippet)
     except MalformedAnswer as error:
         return Failure(FailureKind.MALFORMED, str(error), _status(item))
 

@@ -32,6 +32,7 @@ class Entry:
     lines: bytes
     is_template: bool = False
     title_field: str | None = None
+    snippet: str | None = None
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -50,11 +51,10 @@ def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
 
 
 def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
-    content: dict[str, Json] = (
-        {} if CONTENT_KEYS & body.keys() else {"_source": [request.title_field] if request.title_field else False}
-    )
+    read = [field for field in (request.title_field, request.snippet) if field]
+    content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
     lines = _lines(_header(request, pinned="pit" in body), {**body, **content})
-    return Entry(place, lines, title_field=request.title_field)
+    return Entry(place, lines, title_field=request.title_field, snippet=request.snippet)
 
 
 def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:

@@ -1,0 +1,87 @@
+"""What of a document is cut out for a person to read."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model import ANY_TEXT, SearchRequest
+from harness.search.hits import read_ranking
+from harness.search.multisearch import entry_of
+from harness.search.snippets import LENGTH, snippet_of
+
+DOCUMENT = {
+    "title": "A very long title that has many more words in it than any other text here",
+    "image": "aGFybmVzcw" * 40,
+    "body": {"text": "Light shoes for\nlong runs.", "notes": ["on  roads", "on \x1b[31mtrails\u2028"]},
+    "price": 79.5,
+    "sizes": [40, 41],
+    "new": True,
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        (ANY_TEXT, "Light shoes for long runs."),
+        ("body.text", "Light shoes for long runs."),
+        ("body.notes", "on roads · on [31mtrails"),
+        ("body", "Light shoes for long runs. · on roads · on [31mtrails"),
+        ("price", "79.5"),
+        ("sizes", "40 · 41"),
+        ("new", None),
+        ("nothing", None),
+        ("absent", None),
+    ],
+)
+def test_a_snippet_is_one_line_of_the_field(field, expected):
+    assert snippet_of(DOCUMENT, field, "title") == expected
+
+
+def test_without_a_title_field_the_longest_text_is_taken():
+    assert snippet_of(DOCUMENT, ANY_TEXT) == DOCUMENT["title"]
+
+
+@pytest.mark.parametrize("source", [None, {}, [], "text", {"n": 3}, {"a": ""}, {"a": " \n"}])
+def test_where_there_is_nothing_to_read_there_is_no_snippet(source):
+    assert snippet_of(source, ANY_TEXT, "title") in (None, "text")
+    assert snippet_of(source, "field") is None
+
+
+def test_a_long_text_is_cut_behind_a_word():
+    snippet = snippet_of({"a": "word " * 100}, ANY_TEXT)
+    assert snippet == ("word " * 39).strip() + " word…"
+    assert snippet_of({"a": "w" * 500}, ANY_TEXT) == "w" * (LENGTH - 1) + "…"
+    assert snippet_of({"a": "w" * LENGTH}, ANY_TEXT) == "w" * LENGTH
+
+
+TEXTS = st.recursive(
+    st.none() | st.text() | st.integers(), lambda held: st.lists(held) | st.dictionaries(st.text(), held), max_leaves=20
+)
+
+
+@given(TEXTS, st.just(ANY_TEXT) | st.text(min_size=1))
+def test_whatever_a_document_holds_a_snippet_is_short_and_one_line(source, field):
+    snippet = snippet_of(source, field, "title")
+    assert snippet is None or (0 < len(snippet) <= LENGTH and len(snippet.splitlines()) == 1 and "\x1b" not in snippet)
+
+
+def test_the_engine_is_asked_for_what_is_read_and_for_nothing_else():
+    def source_of(**fields):
+        entry = entry_of(0, SearchRequest("q", "i", {"size": 1}, **fields))
+        return json.loads(entry.lines.splitlines()[1])["_source"]
+
+    assert source_of() is False
+    assert source_of(snippet="body") == ["body"]
+    assert source_of(title_field="title", snippet=ANY_TEXT) == ["title", "*"]
+
+
+def test_a_hit_brings_its_snippet_only_where_one_was_asked_for():
+    answer = {"hits": {"hits": [{"_id": "a", "_source": DOCUMENT}, {"_id": "b"}]}}
+    assert [hit.snippet for hit in read_ranking(answer, "title", "body.text").hits] == [
+        "Light shoes for long runs.",
+        None,
+    ]
+    assert [hit.snippet for hit in read_ranking(answer, "title").hits] == [None, None]
