@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from harness.closing import Closing
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Suite
 
@@ -66,7 +66,7 @@ def _may_be_secret(value: str) -> bool:
     return len(value) >= _SHORTEST_SECRET and not _NUMBER.fullmatch(value)
 
 
-class Connections:
+class Connections(Closing):
     """Opens what suites ask for, keeps it for the suites that follow, and closes everything in the end."""
 
     def __init__(
@@ -159,11 +159,3 @@ class Connections:
         """Close the connections, then end the embedded node."""
         self._doors.clear()
         self._resources.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

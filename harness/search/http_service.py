@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
-from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import (
     Cluster,
     Engine,
@@ -16,15 +12,13 @@ from harness.model import (
     FailureKind,
     HttpRequest,
     IndexFacts,
-    Ranking,
     Response,
     SearchRequest,
 )
-from harness.search.answers import refusal_of_all
+from harness.search.connected import ConnectedSearch
 from harness.search.facts import NOTHING_KNOWN
 from harness.search.jsonpaths import compiled
 from harness.search.logins import Login
-from harness.search.retries import Retries
 from harness.search.service_asking import ServiceAsker
 from harness.search.web import WebConnection
 
@@ -43,23 +37,11 @@ def open_service(cluster: Cluster, login: Login) -> HttpSearch:
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one.
     """
-    return HttpSearch(WebConnection(cluster, login), timeout=cluster.timeout)
+    return HttpSearch(WebConnection(cluster, login), Engine("http"), timeout=cluster.timeout)
 
 
-class HttpSearch:
+class HttpSearch(ConnectedSearch[WebConnection]):
     """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
-
-    def __init__(self, connection: WebConnection, *, timeout: float = 30.0, retries: Retries | None = None) -> None:
-        """
-        Args:
-            connection: To the service.
-            timeout: Seconds that one request may take.
-            retries: How patient to be with a busy service.
-        """
-        self.connection = connection
-        self.engine = Engine("http")
-        self.timeout = timeout
-        self.retries = retries or Retries()
 
     def search(
         self,
@@ -76,15 +58,10 @@ class HttpSearch:
         """
         for path in {path for one in requests if one.http for path in _paths(one.http)}:
             compiled(path)
-        asker = ServiceAsker(self.connection, self.retries, timeout=self.timeout, budget=budget)
-        responses = self._ask_all(asker, requests, on_done)
-        if asker.given_up and not asker.answered:
-            raise EngineUnreachable(asker.given_up.reason)
-        refusal = refusal_of_all(responses)
-        if refusal is not None:
-            raise LoginRefused(
-                self.connection.mask(f"the service refuses the login (status {refusal.status}: {refusal.reason})")
-            )
+        course = self._course(budget)
+        responses = self._ask_all(ServiceAsker(self.connection, course), requests, on_done)
+        self._raise_if_nobody_answers(course)
+        self._raise_if_refused(responses, "the service", {})
         return [self._masked(response) for response in responses]
 
     def _ask_all(
@@ -107,26 +84,9 @@ class HttpSearch:
     def _ask(asker: ServiceAsker, request: SearchRequest) -> Response:
         return NO_REQUEST if request.http is None else asker.ask(request.http)
 
-    def _masked(self, response: Response) -> Response:
-        if isinstance(response, Ranking):
-            return response
-        return replace(response, reason=self.connection.mask(response.reason))
-
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """See `Search.index_facts`: a service tells nothing of what it searches."""
         return NOTHING_KNOWN
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _paths(http: HttpRequest) -> list[str]:

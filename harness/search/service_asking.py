@@ -2,96 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from threading import Lock
-
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, HttpRequest, Response
-from harness.search.answers import BUSY, TIME_SPENT, Reply, failure_of, json_of
+from harness.search.answers import BUSY, Reply, failure_of, json_of
 from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.course import Course
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import read_service_answer
-from harness.search.retries import Retries, retry_after
+from harness.search.retries import retry_after
 from harness.search.web import WebConnection
 
 __all__ = ["ServiceAsker"]
 
-MOST_SILENCES = 12
-"""Requests without an answer in time, one after another, after which searching is given up."""
-
 
 class ServiceAsker:
-    """
-    Asks over one connection.
+    """Asks over one connection; given up is what was never answered, for one search can be what ends a connection."""
 
-    *given_up* is set once nobody answers any more, and from then on nothing is sent. *answered* tells whether
-    anything was ever answered.
-    """
-
-    def __init__(
-        self, connection: WebConnection, retries: Retries, *, timeout: float, budget: float | None = None
-    ) -> None:
+    def __init__(self, connection: WebConnection, course: Course) -> None:
         """
         Args:
             connection: Where to.
-            retries: How often, and how long.
-            timeout: Seconds that one request may take.
-            budget: Seconds that all of them may take together.
+            course: How it goes, and how long it may.
         """
-        self.given_up: Failure | None = None
-        self.answered = False
         self._connection = connection
-        self._retries = retries
-        self._timeout = timeout
-        self._end = None if budget is None else retries.clock.now() + budget
-        self._silences = 0
-        self._lock = Lock()
+        self._course = course
 
     def ask(self, http: HttpRequest) -> Response:
         """The response to *http*, asked again while the service is busy and there is time."""
-        begun = self._retries.clock.now()
+        begun = self._course.now()
         attempt = 1
         reply = self._once(http)
-        while reply.again and self.answered:
-            pause = self._retries.next_pause(attempt, begun=begun, wished=reply.after, end=self._end)
-            if pause is None:
-                break
-            self._retries.clock.sleep(pause)
+        while reply.again and self._course.wait(attempt, begun=begun, wished=reply.after or 0.0):
             attempt += 1
             reply = self._once(http)
-        return _noted(reply, attempt)
+        return reply.noted(attempt)
 
     def _once(self, http: HttpRequest) -> Reply:
-        left = self._timeout if self._end is None else min(self._timeout, self._end - self._retries.clock.now())
-        stop = self.given_up or (TIME_SPENT if left <= 0 else None)
-        if stop is not None:
-            return Reply(stop)
+        seconds = self._course.seconds()
+        if isinstance(seconds, Failure):
+            return Reply(seconds)
         try:
             answer = self._connection.perform(
-                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=left
+                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
             )
         except NoAnswerInTime as error:
-            return Reply(self._silent(error))
+            return Reply(self._course.silent(error))
         except EngineUnreachable as error:
-            return self._lost(error)
-        with self._lock:
-            self.answered, self._silences = True, 0
+            failure = self._course.lost(error)
+            if not self._course.answered:
+                self._course.given_up = failure
+            return Reply(failure, again=True)
+        self._course.heard()
         return _read(answer, http)
-
-    def _silent(self, error: NoAnswerInTime) -> Failure:
-        failure = Failure(FailureKind.TIMEOUT, str(error))
-        with self._lock:
-            self._silences += 1
-            if self._silences >= MOST_SILENCES:
-                self.given_up = failure
-        return failure
-
-    def _lost(self, error: EngineUnreachable) -> Reply:
-        failure = Failure(FailureKind.ERROR, str(error))
-        with self._lock:
-            if not self.answered:
-                self.given_up = failure
-        return Reply(failure, again=True)
 
 
 def _read(answer: Answer, http: HttpRequest) -> Reply:
@@ -104,11 +66,3 @@ def _read(answer: Answer, http: HttpRequest) -> Reply:
         return Reply(read_service_answer(content, http))
     except MalformedAnswer as error:
         return Reply(Failure(FailureKind.MALFORMED, str(error), answer.status))
-
-
-def _noted(reply: Reply, attempt: int) -> Response:
-    """The response, which says how often it was asked for where that is more than once, and in vain."""
-    response = reply.response
-    if attempt == 1 or not reply.again or not isinstance(response, Failure):
-        return response
-    return replace(response, reason=f"{response.reason} (asked {attempt} times)")

@@ -11,9 +11,9 @@ A search that needs no server, for tests of whatever stands on one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
+from harness.closing import Closing
 from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
 
 __all__ = ["Answer", "FakeSearch"]
@@ -25,7 +25,7 @@ DEFAULT_SIZE = 10
 """Hits that an engine returns where the request does not say how many."""
 
 
-class FakeSearch:
+class FakeSearch(Closing):
     """
     Answers each query with the ranking that it was given.
 
@@ -87,11 +87,3 @@ class FakeSearch:
     def close(self) -> None:
         """Remember that it was closed."""
         self.closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

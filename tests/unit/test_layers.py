@@ -14,7 +14,7 @@ ROOT = Path(harness.__file__).parent
 LAYERS = (
     ("errors",),
     ("model",),
-    ("spelling", "sources", "masking", "waivers", "fingerprints", "means", "options", "cells"),
+    ("spelling", "sources", "masking", "waivers", "fingerprints", "means", "options", "cells", "closing"),
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),

@@ -176,7 +176,7 @@ class TestRetrying:
     def search(server: HTTPServer, slept: list[float], **more: Any) -> HttpSearch:
         clock = Clock(sleep=slept.append, chance=lambda: 0.0)
         connection = WebConnection(service(server), Login())
-        return HttpSearch(connection, retries=Retries(clock=clock, **more))
+        return HttpSearch(connection, Engine("http"), retries=Retries(clock=clock, **more))
 
     @staticmethod
     def busy_for(times: int, headers: dict[str, str]) -> Callable[[Request], Response]:

@@ -1,0 +1,92 @@
+"""How asking goes: is anybody there, may it be asked again, and is there time left."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from harness.errors import EngineUnreachable
+from harness.model import Failure, FailureKind
+from harness.search.answers import TIME_SPENT
+from harness.search.retries import Retries
+
+__all__ = ["MOST_SILENCES", "Course"]
+
+MOST_SILENCES = 12
+"""
+Requests without an answer in time, one after another, after which searching is given up. More than the divisions
+that find one slow search in a batch, so that it alone does not end a run.
+"""
+
+
+class Course:
+    """
+    What is known of a server while the searches of one run are asked; several threads may tell it.
+
+    *given_up* is set once nobody answers any more, and from then on nothing is sent. *answered* tells whether
+    anything was ever answered. *loss* is the connection's last error, None once it was answered again.
+    """
+
+    def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
+        """
+        Args:
+            retries: How often, and how long.
+            timeout: Seconds that one request may take.
+            budget: Seconds that all of them may take together.
+        """
+        self.given_up: Failure | None = None
+        self.answered = False
+        self.loss: EngineUnreachable | None = None
+        self.timeout = timeout
+        self._retries = retries
+        self._end = None if budget is None else self.now() + budget
+        self._silences = 0
+        self._lock = Lock()
+
+    def now(self) -> float:
+        """Seconds on the clock of the retries."""
+        return self._retries.clock.now()
+
+    def seconds(self) -> float | Failure:
+        """Seconds that the next request may take, or why nothing more is to be sent."""
+        if self.given_up is not None:
+            return self.given_up
+        left = self.timeout if self._end is None else min(self.timeout, self._end - self.now())
+        return left if left > 0 else TIME_SPENT
+
+    def heard(self) -> None:
+        """There was an answer."""
+        with self._lock:
+            self.answered, self.loss, self._silences = True, None, 0
+
+    def lost(self, error: EngineUnreachable) -> Failure:
+        """There was no connection."""
+        with self._lock:
+            self.loss = error
+        return Failure(FailureKind.ERROR, str(error))
+
+    def silent(self, error: EngineUnreachable) -> Failure:
+        """There was no answer in time; after many of these in a row nothing more is sent."""
+        failure = Failure(FailureKind.TIMEOUT, str(error))
+        with self._lock:
+            self._silences += 1
+            if self._silences >= MOST_SILENCES:
+                self.given_up = failure
+        return failure
+
+    def wait(self, attempt: int, *, begun: float, wished: float, nodes: int = 1) -> bool:
+        """
+        Wait before the next attempt; False, at once, where there is to be none.
+
+        Args:
+            attempt: How many there were.
+            begun: When the first one was, by `now`.
+            wished: Seconds that the server asked for, 0 where it did not.
+            nodes: How many servers there are to try before nobody is there.
+        """
+        if not self.answered:
+            return attempt < nodes  # the next node, which need not be spared
+        pause = self._retries.next_pause(attempt, begun=begun, wished=wished or None, end=self._end)
+        if pause is None:
+            return False
+        self._retries.clock.sleep(pause)
+        return True
