@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,14 @@ class Kept:
 
 
 def keep_run(
-    suite: Suite, run: Run, scores: Sequence[Score], *, created: str, partial: bool, file: Path | None = None
+    suite: Suite,
+    run: Run,
+    scores: Sequence[Score],
+    *,
+    created: str,
+    partial: bool,
+    file: Path | None = None,
+    standing: Mapping[Path, BaselineFile] | None = None,
 ) -> Kept:
     """
     Put a run into the baselines of its suite; nothing is written yet.
@@ -52,6 +59,7 @@ def keep_run(
         created: The day, as an ISO date.
         partial: Whether only a part of the suite's queries was selected.
         file: Where baselines stand; None takes the file beside the suite.
+        standing: What files are to hold after runs that were kept before and are not written yet, by path.
 
     Raises:
         UnansweredBaseline: A query has no ranking.
@@ -60,7 +68,8 @@ def keep_run(
     """
     entry = make_baseline(suite, run, scores, created=created, harness=__version__)
     path = file or baseline_path(suite.path)
-    found, note = _found(path, partial=partial)
+    kept_before = (standing or {}).get(path)
+    found, note = (kept_before, "") if kept_before else _found(path, partial=partial)
     if found is not None and file is not None and found.suite != suite.name:
         raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
     before = found.requests.get(run.request) if found else None

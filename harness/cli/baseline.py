@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import engine_options, run_options
+from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.suite_paths import suites_argument
 from harness.errors import BaselineError, UsageError
 from harness.report.figures import counted_text, score_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from harness.baseline.saving import Kept
-    from harness.pipeline import FinishedSuite, RunOptions
+    from harness.pipeline import FinishedSuite, Matrix, RunOptions
 
 file_option = click.option(
     "--baseline",
@@ -43,23 +43,20 @@ def command() -> None:
 @command.command("save")
 @suites_argument
 @engine_options
+@cell_options
 @file_option
 @quiet_option
 def save(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
     """
-    Run suites and keep what they return.
+    Run suites and keep what they return, an entry a request.
 
     Other requests' baselines stay as they are, and with --tag other queries' too. Where a query of any suite has no
     answer, nothing is written.
     """
-    from harness.baseline.saving import keep_run
-
-    options = run_options(**asked, baseline=file, save_baseline=True, locate=False)
-    created = options.day().isoformat()
-    kept = [
-        keep_run(one.suite, one.run, one.scores, created=created, partial=bool(options.tags), file=file)
-        for one in _finished(suites, options, quiet=quiet)
-    ]
+    options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
+    if len(set(matrix.indexes)) > 1:
+        raise click.UsageError("a baseline keeps one run of each request; give one --index")
+    kept = _kept(_finished(suites, options, matrix, quiet=quiet), options, file)
     for each in kept:
         each.write()
         click.echo("\n".join(_saved(each)))
@@ -95,6 +92,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
 @command.command("diff")
 @suites_argument
 @engine_options
+@cell_options
 @file_option
 @quiet_option
 def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
@@ -105,17 +103,36 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
     """
     from harness.cli.console import show as print_all
 
-    options = run_options(**asked, baseline=file, save_baseline=True, locate=False)
-    for one in _finished(suites, options, quiet=quiet):
-        print_all(_difference(one, options))
+    options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
+    for one in _finished(suites, options, matrix, quiet=quiet):
+        print_all(_difference(one, options, matrix))
 
 
-def _finished(suites: Sequence[Path], options: RunOptions, *, quiet: bool) -> list[FinishedSuite]:
+def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
     from harness.cli.progress import run_progress
     from harness.pipeline import connections_for, run_with
 
     with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
-        return run_with(connections, suites, options, environ=os.environ, progress=progress)
+        return run_with(connections, suites, options, environ=os.environ, progress=progress, matrix=matrix)
+
+
+def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[Kept]:
+    """What is to be written of each run; of two runs of one file the second holds the first one's entry too."""
+    from harness.baseline.saving import keep_run
+
+    kept: list[Kept] = []
+    for one in finished:
+        each = keep_run(
+            one.suite,
+            one.run,
+            one.scores,
+            created=options.day().isoformat(),
+            partial=bool(options.tags),
+            file=file,
+            standing={before.path: before.file for before in kept},
+        )
+        kept.append(each)
+    return kept
 
 
 def _saved(kept: Kept) -> Iterator[str]:
@@ -134,7 +151,7 @@ def _saved(kept: Kept) -> Iterator[str]:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"
 
 
-def _difference(finished: FinishedSuite, options: RunOptions) -> Iterator[RenderableType]:
+def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) -> Iterator[RenderableType]:
     """
     One suite beside its baseline.
 
@@ -155,7 +172,9 @@ def _difference(finished: FinishedSuite, options: RunOptions) -> Iterator[Render
     entry = read_entry(suite, run.request, options.baseline)
     reference = reference_to(entry, suite, run)
     found = difference(suite, run, finished.scores, entry, reference, options.day())
-    yield Text.assemble((printable(suite.name), "bold"), f"  request {printable(run.request)}, against {entry.created}")
+    index = f" on index {run.index}" if matrix.indexes else ""
+    sent = printable(f"request {run.request}{index}")
+    yield Text.assemble((printable(suite.name), "bold"), f"  {sent}, against {entry.created}")
     sides = (("new in the suite", found.added), ("no longer in the suite", () if options.tags else found.removed))
     lines = [*found.changes, *(f"{what}: {listed(names)}" for what, names in sides if names), *found.refusals]
     for line in lines:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import engine_options, run_options
+from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.exits import silence_stdout
 from harness.cli.outputs import Output, OutputType, write_outputs
 from harness.cli.seconds import Seconds
@@ -18,12 +18,13 @@ from harness.cli.suite_paths import suites_argument
 
 if TYPE_CHECKING:
     from harness.model import Report
-    from harness.pipeline import RunOptions
+    from harness.pipeline import Matrix, RunOptions
 
 
 @click.command("run")
 @suites_argument
 @engine_options
+@cell_options
 @click.option(
     "--baseline",
     metavar="FILE",
@@ -59,11 +60,12 @@ def command(
     Run suites against an engine and report how they came out.
 
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Without --url or --embedded, each suite runs on
-    the cluster that it names. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
+    the cluster that it names. With several requests or indexes each suite runs with all of them, and a table puts them
+    beside each other. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    options = run_options(**asked)
-    report = _run(suites, options, quiet=quiet)
+    options, matrix = run_choices(**asked)
+    report = _run(suites, options, matrix, quiet=quiet)
     _print_report(report, as_json=as_json, quiet=quiet)
     write_outputs(report, outputs)
     for output in () if quiet else outputs:
@@ -82,12 +84,12 @@ def _undecided(report: Report, options: RunOptions) -> int:
     return 1
 
 
-def _run(suites: Sequence[Path], options: RunOptions, *, quiet: bool) -> Report:
+def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
     from harness.cli.progress import run_progress
     from harness.pipeline import run_suites
 
     with run_progress(quiet=quiet) as progress:
-        return run_suites(suites, options, environ=os.environ, progress=progress)
+        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix)
 
 
 def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:

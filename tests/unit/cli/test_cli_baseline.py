@@ -86,6 +86,51 @@ def test_another_request_and_other_queries_stay(folder, engine):
     assert (now["r"], now["q"].scores) == (first.queries["r"], {"RR@3": 0.5})
 
 
+def test_several_requests_are_saved_an_entry_each(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    first = kept(folder)["current"]
+    engine.now(r=["b"])
+    capsys.readouterr()
+    words = ["--request", "candidate", "--request", "current"]
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", *words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "shop.baseline.json: request candidate, 2 queries"
+    assert lines[3:5] == ["shop.baseline.json: request current, 2 queries", "  RR@3 1.0000, was 0.7500"]
+    entries = kept(folder)
+    assert set(entries) == {"current", "candidate"}
+    assert entries["current"] != first
+    assert entries["current"].template != entries["candidate"].template
+
+
+def test_with_an_error_in_one_request_no_entry_is_written(folder, engine, capsys):
+    engine.now(r=Failure(FailureKind.ERROR, "no such field", 400))
+    assert harness_baseline("save", "shop.relevance.yaml", "--all-requests") == 3
+    assert not list(folder.glob("*.json"))
+
+
+def test_a_baseline_is_of_one_index(folder, engine, capsys):
+    assert harness_baseline("save", "shop.relevance.yaml", "--index", "v1", "--index", "v2") == 2
+    assert "a baseline keeps one run of each request; give one --index" in capsys.readouterr().err
+    assert harness_baseline("save", "shop.relevance.yaml", "--index", "v1") == 0
+    assert {request.index for request in engine.requests} == {"v1"}
+
+
+def test_diff_compares_each_request_on_each_index_with_the_request_s_entry(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q", "--all-requests")
+    capsys.readouterr()
+    engine.now(q=["x", "a"])
+    words = ["--all-requests", "--index", "v1", "--index", "v2"]
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q", *words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [line.split(", against")[0] for line in lines if line.startswith("shop")]
+    assert titles == [
+        f"shop  request {request} on index {index}" for request in ("current", "candidate") for index in ("v1", "v2")
+    ]
+    assert [line.split()[:4] for line in lines if line.startswith("RR@3 ")] == 4 * [
+        ["RR@3", "0.7500", "0.5000", "-0.2500"]
+    ]
+
+
 def test_with_an_error_in_any_suite_nothing_is_written(folder, engine, capsys):
     (folder / "store.relevance.yaml").write_text(SUITE.format(name="store").replace("id: q", "id: s"))
     engine.now(s=Failure(FailureKind.ERROR, "no such field", 400))

@@ -10,6 +10,7 @@ import harness.pipeline
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.pipeline import Matrix
 from harness.report import json
 
 
@@ -30,8 +31,9 @@ def pipeline(monkeypatch):
     class Pipeline:
         answer = report()
 
-        def __call__(self, paths, options, *, environ, progress):
+        def __call__(self, paths, options, *, environ, progress, matrix):
             self.paths, self.options, self.environ, self.progress = paths, options, environ, progress
+            self.matrix = matrix
             if isinstance(self.answer, BaseException):
                 raise self.answer
             return self.answer
@@ -42,18 +44,37 @@ def pipeline(monkeypatch):
 
 
 def test_every_option_reaches_the_pipeline(pipeline):
-    words = ["run", "a.yaml", "folder", "--url", "http://x:9200", "--request", "new", "--allow-write"]
+    words = ["run", "a.yaml", "folder", "--url", "http://x:9200", "--allow-write"]
     words += ["--tag", "head", "--tag", "tail", "--baseline", "kept.json"]
     assert main(words) == 0
     assert list(pipeline.paths) == [Path("a.yaml"), Path("folder")]
     options = pipeline.options
-    assert (options.url, options.request, options.tags) == ("http://x:9200", "new", ("head", "tail"))
+    assert (options.url, options.tags) == ("http://x:9200", ("head", "tail"))
     assert (options.allow_write, options.embedded, options.engine_version) == (True, False, None)
     assert (options.baseline, options.save_baseline) == (Path("kept.json"), False)
     assert pipeline.environ is os.environ
     main(["run", "a.yaml", "--embedded", "--engine-version", "2.19"])
     assert (pipeline.options.embedded, pipeline.options.engine_version) == (True, "2.19")
     assert pipeline.options.allow_write is False
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix"),
+    [
+        ([], Matrix()),
+        (["--request", "new"], Matrix(("new",))),
+        (["--request", "b", "--request", "a", "--index", "v1", "--index", "v2"], Matrix(("b", "a"), ("v1", "v2"))),
+        (["--all-requests", "--index", "v1"], Matrix((), ("v1",), all_requests=True)),
+    ],
+)
+def test_requests_and_indexes_are_cells(pipeline, words, matrix):
+    assert main(["run", "a.yaml", *words]) == 0
+    assert pipeline.matrix == matrix
+
+
+def test_all_requests_and_a_named_one_contradict_each_other(pipeline, capsys):
+    assert main(["run", "a.yaml", "--all-requests", "--request", "new"]) == 2
+    assert "--all-requests sends every request, and --request names some; give one of them" in capsys.readouterr().err
 
 
 def test_tags_that_leave_nothing_to_decide_do_not_pass(pipeline, capsys):
