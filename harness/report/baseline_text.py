@@ -11,7 +11,7 @@ from harness.gate.aggregates import mean
 from harness.gate.pairs import Pairs
 from harness.gate.sentences import listed
 from harness.model import Baseline
-from harness.report.figures import counted_text, score_text
+from harness.report.figures import counted_text, difference_text, score_text
 from harness.report.printable import printable
 from harness.report.ranking_text import columns
 from harness.thresholds import TOLERANCE
@@ -71,8 +71,8 @@ def _cells(pairs: Pairs) -> tuple[str, ...]:
     drops = pairs.drops().values()
     better, worse = sum(drop < -TOLERANCE for drop in drops), sum(drop > TOLERANCE for drop in drops)
     counts = f"{better:,}/{len(pairs.before) - better - worse:,}/{worse:,}"
-    difference = f"{after - before:+.4f}" if abs(after - before) >= 5e-5 else "0.0000"
-    return score_text(before), score_text(after), difference, counts, f"{len(pairs.ties):,}", f"{len(pairs.before):,}"
+    scores = score_text(before), score_text(after), difference_text(after - before)
+    return *scores, counts, f"{len(pairs.ties):,}", f"{len(pairs.before):,}"
 
 
 def _means_table(means: Mapping[str, tuple[float, int]], banded: Mapping[str, list[str]]) -> RenderableType:

@@ -27,6 +27,28 @@ def score_text(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:z.{digits}f}"
 
 
+def difference_text(value: float | None) -> str:
+    """
+    A difference with its sign and the decimals of a score; no sign before a zero.
+
+    >>> difference_text(0.0312), difference_text(-0.00001)
+    ('+0.0312', '0.0000')
+    """
+    if value is None or not math.isfinite(value):
+        return score_text(value)
+    return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else score_text(0.0)
+
+
+def p_text(value: float) -> str:
+    """
+    A p-value, never rounded to 0.
+
+    >>> p_text(0.0123), p_text(0.00001)
+    ('0.0123', '< 0.0001')
+    """
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
 def plain_text(value: float | None) -> str:
     """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
     if value is None:

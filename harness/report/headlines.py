@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
-from harness.model import Report, Status
+from harness.model import Report, Status, Verdict
 from harness.report.attention import BAD, unanswered_queries
 from harness.report.figures import counted_text, tally_text
 
-__all__ = ["closing", "headline"]
+__all__ = ["closing", "headline", "thresholds_headline"]
 
 
 def headline(report: Report) -> str:
     """Whether all thresholds hold; where none fails but the run does, why."""
-    counts = Counter(verdict.status for suite in report.suites for verdict in suite.verdicts)
+    verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
+    unanswered = sum(len(unanswered_queries(suite)) for suite in report.suites)
+    return thresholds_headline(verdicts, unanswered, report.exit_status)
+
+
+def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
+    """The same of *verdicts*, of the number of queries *unanswered*, and of the exit status that they came to."""
+    counts = Counter(verdict.status for verdict in verdicts)
     bad = sum(counts[status] for status in BAD)
     if bad:
         return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
-    unanswered = sum(len(unanswered_queries(suite)) for suite in report.suites)
-    if unanswered and report.exit_status:
+    if unanswered and exit_status:
         return f"{counted_text(unanswered, 'query')} had no answer"
     if not counts:
         return "No threshold was decided"

@@ -1,0 +1,195 @@
+"""What a comparison says in words, on the terminal, in a page and in Markdown alike; nothing here is escaped yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from harness.model import (
+    Agreement,
+    Comparison,
+    ComparisonReport,
+    MeasureComparison,
+    MovedDocument,
+    QueryComparison,
+    Side,
+)
+from harness.report.figures import counted_text, difference_text, p_text, score_text, tally_text
+from harness.report.headlines import thresholds_headline
+
+__all__ = [
+    "Change",
+    "agreement_facts",
+    "change_mark",
+    "change_of",
+    "changes_text",
+    "closing",
+    "detectable_text",
+    "headline",
+    "left_mark",
+    "measure_names",
+    "measure_warnings",
+    "origin_text",
+    "remarks",
+    "scores_texts",
+    "tested_text",
+]
+
+NAMED = 3
+"""Queries that a line names."""
+
+
+class Change(StrEnum):
+    """What became of a query's ranking, the greatest change first."""
+
+    DOCUMENTS = "other documents"
+    ORDER = "other order"
+    TIES = "only ties"
+    SAME = "same ranking"
+    NONE = "not compared"
+
+
+def change_of(query: QueryComparison) -> Change:
+    """What became of its ranking."""
+    if not query.documents:
+        return Change.NONE if query.rbo is None else Change.SAME
+    if query.ties_only:
+        return Change.TIES
+    if query.entered or query.left:
+        return Change.DOCUMENTS
+    return Change.ORDER if query.moved else Change.SAME
+
+
+def changes_text(query: QueryComparison) -> str:
+    """How many documents ``2 entered, 2 left, 5 moved``, and that only equal scores changed their order."""
+    change = change_of(query)
+    counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"{told} (only ties)" if told and change is Change.TIES else told or str(change)
+
+
+def change_mark(document: MovedDocument) -> str:
+    """
+    What happened to a document of the candidate's ranking; nothing where it kept its rank.
+
+    >>> change_mark(MovedDocument("a", reference=5, candidate=2))
+    'up 3'
+    """
+    if document.candidate is None or document.reference == document.candidate:
+        return ""
+    if document.reference is None:
+        return "entered"
+    if document.tied:
+        return "tied"
+    ranks = document.reference - document.candidate
+    return f"up {ranks:,}" if ranks > 0 else f"down {-ranks:,}"
+
+
+def left_mark(document: MovedDocument) -> str:
+    """That a document of the reference's ranking is not in the candidate's."""
+    return "left" if document.candidate is None else ""
+
+
+def origin_text(side: Side) -> str:
+    """What a side came from: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
+    parts = [f"{side.kind} of {side.created}" if side.created else str(side.kind)]
+    parts += [side.engine] if side.engine else []
+    parts += [f"index {side.index}"] if side.index is not None else []
+    parts += [f"request {side.request}"] if side.request is not None else []
+    return ", ".join(parts)
+
+
+def measure_names(report: ComparisonReport) -> tuple[str, ...]:
+    """The measures that were compared, then those that only queries have."""
+    compared = [row.measure for row in report.measures.measures] if report.measures else []
+    return tuple(dict.fromkeys([*compared, *(name for query in report.queries for name in query.scores)]))
+
+
+def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
+    """Each measure with ``0.4000 → 0.5000``, or with its one value where nothing changed."""
+    for measure, (before, after) in query.scores.items():
+        first, second = score_text(before), score_text(after)
+        yield measure, first if before == after else f"{first} → {second}"
+
+
+def tested_text(comparison: Comparison) -> str:
+    """How the differences were tested."""
+    correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
+    return (
+        f"{comparison.test} test, {comparison.alternative}, level {comparison.level:g}, {correction};"
+        f" {100 * (1 - comparison.level):.4g} % intervals from {comparison.samples:,} samples, seed {comparison.seed}"
+    )
+
+
+def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """What makes the figures of a measure worth less than they look."""
+    if row.least_p > comparison.level:
+        few = f"so few queries that differ cannot give a p below {p_text(row.least_p)}"
+        yield f"{row.measure}: {few}; the test could not have found anything"
+    left_out = comparison.left_out.get(row.measure, 0)
+    if left_out:
+        yield f"{row.measure}: {counted_text(left_out, 'query')} not scored in both runs, left out"
+
+
+def detectable_text(row: MeasureComparison) -> str | None:
+    """The smallest difference that would have shown; None where there is no spread to tell it from."""
+    if row.detectable is None:
+        return None
+    return f"{row.measure}: these queries would show a true difference of {row.detectable:.4f} four times in five"
+
+
+def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
+    """How far the rankings agree, by name."""
+    of = f"of {agreement.queries:,}"
+    taus = "" if agreement.tau is None else f" over {counted_text(agreement.tau_queries, 'query')}"
+    return {
+        f"RBO (p={agreement.p:g})": score_text(agreement.rbo),
+        "overlap": score_text(agreement.overlap),
+        "Kendall's tau": f"{score_text(agreement.tau)}{taus}",
+        "same ranking": f"{agreement.same_ranking:,} {of}",
+        "same documents": f"{agreement.same_documents:,} {of}",
+        "same first": f"{agreement.same_first:,} {of}",
+    }
+
+
+def remarks(report: ComparisonReport) -> Iterator[str]:
+    """Queries without an answer, queries that only one side knows, then the notes."""
+    for side in (report.reference, report.candidate):
+        reasons: dict[str, list[str]] = {}
+        for query, why in side.unanswered.items():
+            reasons.setdefault(why, []).append(query)
+        for why, queries in reasons.items():
+            yield f"{side.name}: no ranking for {_some(queries)}" + (f": {why}" if why else "")
+    for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
+        if only:
+            yield f"only in {side.name}: {_some(only)}"
+    yield from report.notes
+
+
+def headline(report: ComparisonReport) -> str:
+    """Whether the thresholds hold; where there are none, what changed."""
+    unanswered = len(report.reference.unanswered.keys() | report.candidate.unanswered.keys())
+    if report.verdicts or (unanswered and report.exit_status):
+        return thresholds_headline(report.verdicts, unanswered, report.exit_status)
+    if report.measures and report.measures.measures:
+        row = report.measures.measures[0]
+        return f"{row.measure} {difference_text(row.difference)} over {counted_text(row.queries, 'query')}"
+    if report.agreement:
+        agreement = report.agreement
+        return f"The same ranking for {agreement.same_ranking:,} of {counted_text(agreement.queries, 'query')}"
+    return "Nothing could be compared"
+
+
+def closing(report: ComparisonReport) -> str:
+    """How many queries changed and how, and how the thresholds came out."""
+    changes = Counter(map(change_of, report.queries))
+    told = ", ".join(f"{changes[change]:,} {change}" for change in Change if changes[change])
+    total = counted_text(len(report.queries), "query") + (f": {told}" if told else "")
+    statuses = [verdict.status for verdict in report.verdicts]
+    return f"{total}; {counted_text(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
+
+
+def _some(queries: Sequence[str]) -> str:
+    named = ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
+    return f"{counted_text(len(queries), 'query')} ({named})"
