@@ -11,7 +11,7 @@ from harness.measures.ties import TieBand, tie_band
 from harness.model import Hit, Measure, Query, Ranking, RequestTemplate, Suite
 from harness.thresholds import TOLERANCE
 
-__all__ = ["band_of", "differs_by_ties", "leaves_ties"]
+__all__ = ["band_of", "differs_by_ties", "leaves_ties", "same_scores", "tie_groups"]
 
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
@@ -69,7 +69,7 @@ def differs_by_ties(
     first, second = before.hits[:depth], after.hits[:depth]
     end = _end_of_group(first, measure.cutoff or depth)
     ends_alike = measure.cutoff is not None or len(first) == len(second)
-    if not end or not ends_alike or not _same_scores(first[:end], second[:end]):
+    if not end or not ends_alike or not same_scores(first[:end], second[:end]):
         return False
     groups = _complete_groups(first[:end], is_open=end == depth)
     changed = [_changed(first[start:stop], second[start:stop]) for start, stop in groups]
@@ -88,7 +88,8 @@ def _end_of_group(hits: Sequence[Hit], cutoff: int) -> int:
     return end
 
 
-def _same_scores(first: Sequence[Hit], second: Sequence[Hit]) -> bool:
+def same_scores(first: Sequence[Hit], second: Sequence[Hit]) -> bool:
+    """Whether the engine's scores are known, and the same place by place."""
     if len(first) != len(second):
         return False
     pairs = zip(first, second, strict=True)
@@ -99,13 +100,19 @@ def _same_scores(first: Sequence[Hit], second: Sequence[Hit]) -> bool:
 
 
 def _complete_groups(hits: Sequence[Hit], *, is_open: bool) -> list[tuple[int, int]]:
-    """Where each group of equal scores begins and ends, without the last where it may go on."""
+    """Each group of equal scores, without the last where it may go on."""
+    groups = tie_groups(hits)
+    return groups[:-1] if is_open else groups
+
+
+def tie_groups(hits: Sequence[Hit]) -> list[tuple[int, int]]:
+    """Where each group of equal scores begins and ends, counting from 0, the end not in it."""
     groups, start = [], 0
     for _, members in groupby(hits, key=lambda hit: hit.score):
         stop = start + len(list(members))
         groups.append((start, stop))
         start = stop
-    return groups[:-1] if is_open else groups
+    return groups
 
 
 def _changed(first: Sequence[Hit], second: Sequence[Hit]) -> set[str]:

@@ -41,7 +41,7 @@ from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
 from harness.waivers import first_ended, first_in_force
 
-__all__ = ["decide", "exit_status"]
+__all__ = ["comparison_status", "decide", "exit_status"]
 
 
 def decide(
@@ -78,15 +78,20 @@ def decide(
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
     """3 where anything has no answer, else 1 where a threshold failed, else 0; expected failures and warnings are 0."""
-    status = 0
-    for report in reports:
-        unanswered = any(query.outcome in (Outcome.ERROR, Outcome.NOT_RUN) for query in report.queries)
-        statuses = {verdict.status for verdict in report.verdicts}
-        if unanswered or Status.ERROR in statuses:
-            return 3
-        if Status.FAILED in statuses:
-            status = 1
-    return status
+    return max((_status_of(report) for report in reports), default=0)
+
+
+def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
+    """As `exit_status`, of a comparison; *unanswered* says that a query of either side has no answer."""
+    statuses = {verdict.status for verdict in verdicts}
+    if unanswered or Status.ERROR in statuses:
+        return 3
+    return 1 if Status.FAILED in statuses else 0
+
+
+def _status_of(report: SuiteReport) -> int:
+    unanswered = any(query.outcome in (Outcome.ERROR, Outcome.NOT_RUN) for query in report.queries)
+    return comparison_status(report.verdicts, unanswered=unanswered)
 
 
 def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:

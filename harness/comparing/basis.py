@@ -1,0 +1,251 @@
+"""
+By what two runs are compared: which queries, and which scores.
+
+With judgments both runs are scored anew, so that nothing but the rankings differs. Without, the scores that both hold
+serve, if they were made alike. Else the rankings alone are compared. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.comparing.sides import Contender, cut_at
+from harness.errors import UsageError
+from harness.gate.sentences import count, listed
+from harness.measures import parse_measure, profile_gain
+from harness.model import Gain, Measure, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
+from harness.scoring import common_measures, measure_named, score_run
+
+__all__ = ["Basis", "Judgments", "by_judgments", "by_stored_scores", "by_suite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """
+    *suite* holds the queries that are compared, the measures, gain and profile; *scores* those of both runs, empty
+    where nothing is judged. *depth* is how many hits both have of a query, None where the rankings are whole. *notes*
+    are sentences on how the scores came about.
+    """
+
+    suite: Suite
+    runs: tuple[Run, Run]
+    scores: tuple[tuple[Score, ...], tuple[Score, ...]]
+    depth: int | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are scores."""
+        return bool(self.scores[0] or self.scores[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """Judgments without a suite: *grades* by query and document; *gain* is the profile's own where it is None."""
+
+    name: str
+    grades: Mapping[str, Mapping[str, float]]
+    gain: Gain | None = None
+    profile: Profile = Profile.STANDARD
+
+
+def by_suite(
+    pair: tuple[Contender, Contender],
+    suite: Suite,
+    queries: Sequence[Query],
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+) -> Basis:
+    """
+    Score both runs with the judgments of *suite*, whose own thresholds are left aside.
+
+    Args:
+        pair: What is compared.
+        suite: Gives judgments, gain and profile.
+        queries: Those of its queries that are compared.
+        measures: What is computed; the suite's own where it is empty.
+        thresholds: What the comparison is held to.
+
+    Raises:
+        UsageError: A measure looks at more hits than a side has.
+    """
+    bare = replace(
+        suite,
+        queries=tuple(replace(query, thresholds=(), xfail=None, skip=None) for query in queries),
+        measures=tuple(measures) or common_measures(suite),
+        thresholds=tuple(thresholds),
+    )
+    notes = [f"both are scored with the judgments of {suite.path or 'the evaluation'}", *_strangers(pair, suite)]
+    return _scored(pair, bare, notes)
+
+
+def by_judgments(
+    pair: tuple[Contender, Contender],
+    judgments: Judgments,
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+    *,
+    complete: bool,
+) -> Basis:
+    """
+    Score both runs with *judgments*; queries that nobody judged are left out of the measures, and not of the agreement.
+
+    With *complete*, a judged query that a run does not hold is one without hits.
+    """
+    ids = list(dict.fromkeys([*(judgments.grades if complete else ()), *_ids(pair)]))
+    suite = _plain_suite(pair, ids, judgments.profile, judgments.gain or profile_gain(judgments.profile))
+    suite = replace(
+        suite,
+        queries=tuple(replace(query, judgments=judgments.grades.get(query.id, {})) for query in suite.queries),
+        measures=tuple(measures),
+        thresholds=tuple(thresholds),
+    )
+    notes = [f"both are scored with the judgments of {judgments.name}"]
+    absent = [query for query in judgments.grades if query not in ids]
+    if absent:
+        notes.append(f"judged and in neither run: {count(len(absent), 'query')} ({listed(absent)})")
+    return _scored(pair, suite, notes)
+
+
+def by_stored_scores(
+    pair: tuple[Contender, Contender], measures: Sequence[Measure], thresholds: Sequence[Threshold]
+) -> Basis:
+    """
+    Take the scores that both sides hold; where one has none, only the rankings are compared.
+
+    Args:
+        pair: What is compared.
+        measures: What is looked at; all that both hold where it is empty.
+        thresholds: What the comparison is held to.
+
+    Raises:
+        UsageError: They were made with another gain or profile, or lack a measure that was asked for.
+    """
+    reference, candidate = pair
+    ids, gain = list(_ids(pair)), reference.gain or candidate.gain or Gain()
+    suite = _plain_suite(pair, ids, reference.profile or Profile.STANDARD, gain)
+    depth = _common_depth(pair, None)
+    runs = (cut_at(reference.run, depth), cut_at(candidate.run, depth))
+    suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _deepest(*runs))
+    if not reference.scores or not candidate.scores:
+        return Basis(suite, runs, ((), ()), depth, tuple(_why_unscored(pair)))
+    _refuse_unlike(pair)
+    shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
+    suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
+    notes = ["the scores are those that both hold", *_judged_otherwise(pair)]
+    return Basis(suite, runs, (reference.scores, candidate.scores), depth, tuple(notes))
+
+
+def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str]) -> Basis:
+    depth = _common_depth(pair, suite)
+    _refuse_deeper(pair, suite, depth)
+    first, second = (cut_at(one.run, depth) for one in pair)
+    deep = replace(suite, depth=depth or _deepest(first, second))
+    return Basis(deep, (first, second), (score_run(deep, first), score_run(deep, second)), depth, tuple(notes))
+
+
+def _common_depth(pair: Iterable[Contender], suite: Suite | None) -> int | None:
+    """How many hits both sides have; a side whose rankings are whole has them all."""
+    depths = [one.depth for one in pair if one.depth is not None]
+    if suite is not None and suite.requests:
+        depths.append(suite.depth)
+    return min(depths, default=None)
+
+
+def _refuse_deeper(pair: Sequence[Contender], suite: Suite, depth: int | None) -> None:
+    measures = {*suite.measures, *filter(None, map(measure_named, suite.thresholds))}
+    deeper = sorted(measure.text for measure in measures if depth is not None and (measure.cutoff or 0) > depth)
+    if deeper:
+        names = " and ".join(one.side.name for one in pair if one.depth == depth) or suite.path
+        raise UsageError(f"{', '.join(deeper)} looks at more hits than the {depth} a query that {names} asked for")
+
+
+def _deepest(*runs: Run) -> int:
+    rankings = (response for run in runs for response in run.responses.values())
+    return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
+
+
+def _ids(pair: Iterable[Contender]) -> dict[str, None]:
+    return dict.fromkeys(query.id for one in pair for query in one.queries)
+
+
+def _plain_suite(pair: Iterable[Contender], ids: Sequence[str], profile: Profile, gain: Gain) -> Suite:
+    known: dict[str, Query] = {}
+    for query in (query for one in pair for query in one.queries):
+        known[query.id] = _joined(known.get(query.id), query)
+    queries = tuple(known.get(query) or Query(query, query) for query in ids)
+    return Suite("", "", Target(), {}, (), queries, gain=gain, profile=profile, skip_undefined=True)
+
+
+def _joined(first: Query | None, second: Query) -> Query:
+    """What two sides know of one query: a baseline has neither text nor grades."""
+    if first is None:
+        return second
+    text, tags = (first.text, first.tags) if first.text != first.id else (second.text, second.tags)
+    return replace(first, text=text, tags=tags, judgments={**second.judgments, **first.judgments})
+
+
+def _strangers(pair: Iterable[Contender], suite: Suite) -> Iterator[str]:
+    known = {query.id for query in suite.queries}
+    for one in pair:
+        others = [query.id for query in one.queries if query.id not in known]
+        if others:
+            yield f"{one.side.name} has {count(len(others), 'query')} that are not compared: {listed(others)}"
+
+
+def _why_unscored(pair: Iterable[Contender]) -> Iterator[str]:
+    without = [one.side.name for one in pair if not one.scores]
+    has = "have" if len(without) > 1 else "has"
+    yield f"{' and '.join(without)} {has} no scores, so only the rankings are compared"
+
+
+def _refuse_unlike(pair: tuple[Contender, Contender]) -> None:
+    first, second = pair
+    unlike = [
+        f"{what} {ours} and {theirs}"
+        for what, ours, theirs in (
+            ("gain", str(first.gain), str(second.gain)),
+            ("profile", str(first.profile), str(second.profile)),
+        )
+        if ours != theirs
+    ]
+    if unlike:
+        raise UsageError(
+            f"the scores of {first.side.name} and {second.side.name} were made with other rules: "
+            f"{', '.join(unlike)}; give --suite or --qrels to score both alike"
+        )
+
+
+def _shared_measures(pair: tuple[Contender, Contender], wanted: Iterable[Measure]) -> list[str]:
+    first, second = ({score.measure: None for score in one.scores} for one in pair)
+    shared = [measure for measure in first if measure in second]
+    lacking = [measure.text for measure in wanted if measure.text not in shared]
+    if lacking or not shared:
+        held = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
+        others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
+        raise UsageError(f"{held}{others}; give --suite or --qrels to compute what is wanted")
+    return shared
+
+
+def _judged_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
+    """Scores that were made with other judgments differ for that reason too."""
+    first, second = pair
+    if first.fingerprints and second.fingerprints:
+        both = first.fingerprints.keys() & second.fingerprints.keys()
+        changed = sorted(query for query in both if first.fingerprints[query] != second.fingerprints[query])
+    elif first.fingerprints or second.fingerprints:
+        yield "whether both were judged alike cannot be told; --suite scores both anew"
+        return
+    else:
+        grades = {query.id: query.judgments for query in second.queries}
+        changed = [query.id for query in first.queries if _differ(query.judgments, grades.get(query.id, {}))]
+    if changed:
+        yield (
+            f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
+            "--suite scores both anew"
+        )
+
+
+def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    return any(first[document] != second[document] for document in first.keys() & second.keys())

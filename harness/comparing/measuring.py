@@ -1,0 +1,81 @@
+"""The measures of two runs, tested; and why some were not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from harness.comparing.basis import Basis
+from harness.errors import UsageError
+from harness.gate.sentences import count
+from harness.model import Comparison, Score
+from harness.scoring import common_measures
+
+if TYPE_CHECKING:
+    from harness.comparison import ComparisonOptions
+
+__all__ = ["FEWEST", "NEEDED", "compare_measures", "score_tables"]
+
+NEEDED = ("numpy", "scipy")
+FEWEST = 2
+"""Queries that an interval needs."""
+
+Table = dict[str, float | None]
+
+
+def compare_measures(
+    names: tuple[str, str], basis: Basis, how: ComparisonOptions | None
+) -> tuple[Comparison | None, tuple[str, ...]]:
+    """
+    Test each measure of *basis* over the queries that have a score on both sides.
+
+    Args:
+        names: What the two are called.
+        basis: Holds the scores.
+        how: How differences are tested; as usual where None.
+
+    Returns:
+        The comparison, None where no measure has two such queries, and a sentence for each measure that is left out.
+
+    Raises:
+        UsageError: The packages for statistics are not installed.
+        StatisticError: The t test was asked for and no query differs.
+    """
+    reference, candidate = (score_tables(basis, scores) for scores in basis.scores)
+    both = {measure: _in_both(reference[measure], candidate[measure]) for measure in reference}
+    tested = [measure for measure in reference if both[measure] >= FEWEST]
+    notes = tuple(
+        f"{measure} is not tested: {count(scored, 'query')} {'has' if scored == 1 else 'have'} a score on both sides"
+        for measure, scored in both.items()
+        if scored < FEWEST
+    )
+    if not tested or not basis.is_judged:
+        return None, notes if basis.is_judged else ()
+    _require_packages()
+    from harness.comparison import compare
+
+    sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
+    return compare(*sides, names=names, options=how), notes
+
+
+def score_tables(basis: Basis, scores: Sequence[Score]) -> dict[str, Table]:
+    """By measure, then by query of *basis*, the values of *scores*; a query that is not there has None."""
+    values = {(score.query, score.measure): score.value for score in scores}
+    return {
+        measure.text: {query.id: values.get((query.id, measure.text)) for query in basis.suite.queries}
+        for measure in common_measures(basis.suite)
+    }
+
+
+def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> int:
+    return sum(value is not None and second.get(query) is not None for query, value in first.items())
+
+
+def _require_packages() -> None:
+    absent = [name for name in NEEDED if find_spec(name) is None]
+    if absent:
+        raise UsageError(
+            f"measures are compared with {' and '.join(absent)}, not installed: "
+            "pip install 'relevance-harness[statistics]' brings what is needed"
+        )

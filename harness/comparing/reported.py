@@ -1,0 +1,94 @@
+"""A report on one suite, be it read from a file or made just now, as one of the two that are compared. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from harness.comparing.sides import Contender
+from harness.model import (
+    Failure,
+    FailureKind,
+    Hit,
+    Outcome,
+    Query,
+    QueryReport,
+    RankedDocument,
+    Ranking,
+    Response,
+    Run,
+    Score,
+    Side,
+    SideKind,
+    SuiteReport,
+)
+from harness.offline import read_gain
+
+__all__ = ["contender_of"]
+
+UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
+
+
+def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str = "") -> Contender:
+    """
+    What *report* tells of its run; a query that was skipped is not in it.
+
+    Args:
+        report: Of one suite; secrets are masked in it.
+        name: What the side is called.
+        kind: What it came from.
+        created: When it was made, where that is not now.
+    """
+    ran = [query for query in report.queries if query.outcome is not Outcome.SKIPPED]
+    side = Side(
+        name,
+        kind,
+        str(report.engine),
+        report.request,
+        report.index,
+        created,
+        unanswered={query.id: query.reason for query in ran if query.outcome in UNANSWERED},
+    )
+    run = Run({query.id: _response(query) for query in ran}, report.engine, report.request, report.index)
+    return Contender(
+        side,
+        run,
+        report.depth,
+        tuple(Query(query.id, query.text, tags=query.tags, judgments=_grades(query)) for query in ran),
+        tuple(score for query in ran for score in _scores(query)),
+        read_gain(report.gain),
+        report.profile,
+        orders_ties=any(_orders_ties(query.ranking) for query in ran),
+    )
+
+
+def _response(query: QueryReport) -> Response:
+    if query.outcome not in UNANSWERED:
+        hits = (Hit(document.id, document.score, document.title) for document in query.ranking)
+        return Ranking(tuple(hits), query.total, query.took, query.total_is_lower_bound, query.duplicates)
+    kind, _, reason = query.reason.partition(": ")
+    return Failure(next((one for one in FailureKind if kind.startswith(one)), FailureKind.ERROR), reason or kind)
+
+
+def _grades(query: QueryReport) -> dict[str, float]:
+    """Those that the report shows: of hits, of the ideal ranking and of relevant documents that were not found."""
+    ranked = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
+    missing = {document.id: document.grade for document in query.missing}
+    return {document: grade for document, grade in (ranked | missing).items() if grade is not None}
+
+
+def _scores(query: QueryReport) -> list[Score]:
+    without = query.outcome if query.outcome in UNANSWERED else Outcome.UNDEFINED
+    scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
+    return [
+        Score(query.id, measure, value, without if value is None else scored, query.reason)
+        for measure, value in query.scores.items()
+    ]
+
+
+def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
+    """Whether neighbours of equal score are not shown as tied: then the request had put them in order."""
+    return any(
+        first.score is not None and first.score == second.score and not first.tied
+        for first, second in pairwise(ranking)
+    )

@@ -1,0 +1,44 @@
+"""One of the two that are compared, whatever it was read from or run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from harness.model import Gain, Profile, Query, Ranking, Response, Run, Score, Side
+
+__all__ = ["Contender", "cut_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """
+    A side with its rankings, and all that it knows by itself.
+
+    *depth* is how many hits were asked for, None where the rankings are whole. *queries* have the texts, tags and
+    grades that it holds. *scores* are as it holds them, made with *gain* and *profile*, None where it has none.
+    *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request puts
+    documents of equal score in an order of its own. *fingerprints* of the judgments by query are a baseline's.
+    """
+
+    side: Side
+    run: Run
+    depth: int | None
+    queries: tuple[Query, ...]
+    scores: tuple[Score, ...] = ()
+    gain: Gain | None = None
+    profile: Profile | None = None
+    template: str | None = None
+    orders_ties: bool = False
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+
+
+def cut_at(run: Run, depth: int | None) -> Run:
+    """*run* with no more than *depth* hits of each query."""
+    return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
+
+
+def _cut(response: Response, depth: int) -> Response:
+    if not isinstance(response, Ranking) or len(response.hits) <= depth:
+        return response
+    return replace(response, hits=response.hits[:depth])
