@@ -1,0 +1,107 @@
+"""
+What is said of single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
+
+GitHub and GitLab show these beside the lines; each has a form of its own for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness.errors import Problem
+from harness.model import Mark, Report, Status, SuiteReport, Verdict
+from harness.report.attention import LOOKED_AT, is_told, unanswered_queries
+from harness.report.figures import counted_text, untold_waiver
+from harness.report.outcome_text import outcome_lines
+
+__all__ = ["Annotation", "Severity", "problem_annotations", "report_annotations"]
+
+
+class Severity(StrEnum):
+    """How bad it is, the worst first."""
+
+    ERROR = "error"
+    FAILURE = "failure"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+SEVERITIES = {
+    Status.ERROR: Severity.ERROR,
+    Status.FAILED: Severity.FAILURE,
+    Status.WARNED: Severity.WARNING,
+    Status.XPASSED: Severity.NOTICE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """
+    A sentence on a place in a file; *mark* may be without a line, or without a path.
+
+    *key* names what it is about, and stays the same from run to run while its figures change.
+    """
+
+    severity: Severity
+    title: str
+    message: str
+    mark: Mark
+    key: str
+
+
+def report_annotations(report: Report) -> list[Annotation]:
+    """What there is to say of *report*, the worst first, thresholds of whole suites before those of single queries."""
+    times = Counter(suite.path for suite in report.suites)
+    found = [one for suite in report.suites for one in _of_suite(suite, alone=times[suite.path] == 1)]
+    return sorted(found, key=lambda one: list(Severity).index(one.severity))
+
+
+def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
+    """What is wrong in files."""
+    return [
+        Annotation(
+            Severity.ERROR,
+            "relevance suite",
+            problem.message,
+            Mark(problem.path, problem.line, problem.column),
+            problem.message,
+        )
+        for problem in problems
+    ]
+
+
+def _of_suite(suite: SuiteReport, *, alone: bool) -> Iterator[Annotation]:
+    where = "" if alone else f" ({', '.join(filter(None, (f'request {suite.request}', suite.index)))})"
+    name = f"{suite.name}{where}"
+    unanswered = unanswered_queries(suite)
+    told = {verdict.id: verdict for verdict in suite.verdicts if is_told(verdict, unanswered)}
+    yield from _unanswered(suite, name, unanswered, list(told.values()))
+    to_tell = [one for one in suite.verdicts if one.status in LOOKED_AT and one.id not in told]
+    for verdict in sorted(to_tell, key=lambda one: one.query is not None):
+        yield _of_verdict(verdict, suite, name)
+
+
+def _unanswered(
+    suite: SuiteReport, name: str, unanswered: frozenset[str], told: Sequence[Verdict]
+) -> Iterator[Annotation]:
+    """Queries without an answer, once for each reason, where the first threshold that needs them stands."""
+    thresholds = f"; {counted_text(len(told), 'threshold')} could not be decided" if told else ""
+    mark = _mark(told[0], suite) if told else Mark(suite.path)
+    title = f"{name}: {counted_text(len(unanswered), 'query')} without an answer"
+    for line in outcome_lines(query for query in suite.queries if query.id in unanswered):
+        yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")
+
+
+def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str) -> Annotation:
+    of_query = "" if verdict.query is None else f" (query {verdict.query})"
+    waiver = untold_waiver(verdict)
+    message = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
+    title = f"{name}: {verdict.threshold}{of_query}"
+    return Annotation(SEVERITIES[verdict.status], title, message, _mark(verdict, suite), f"{name}: {verdict.id}")
+
+
+def _mark(verdict: Verdict, suite: SuiteReport) -> Mark:
+    return verdict.mark if verdict.mark.path else Mark(suite.path)
