@@ -1,11 +1,11 @@
 """Laws of baselines: what is written is read, what is kept scores the same, and a drop is decided as one expects."""
 
 from dataclasses import replace
-from datetime import date
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from builders.gating import TODAY, suite_of, threshold
 from harness.baseline.files import dumps, loads
 from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_to
@@ -20,18 +20,14 @@ from harness.model import (
     Query,
     Ranking,
     Reference,
-    RequestTemplate,
     Run,
     Score,
     Status,
     Suite,
     Target,
-    Threshold,
 )
 from harness.scoring import score_run
-from harness.thresholds import parse_threshold
 
-TODAY = date(2026, 6, 1)
 MEASURES = tuple(map(parse_measure, ("nDCG@3", "RR", "AP@5", "P(rel=2)@2", "Judged@3", "ERR@4")))
 DOCUMENTS = "abcdefgh"
 SCORES = st.sampled_from([3.0, 2.5, 1.0, 0.1 + 0.2]) | st.floats(0, 1e6)
@@ -50,19 +46,13 @@ def runs(draw):
     """A suite and a run of it that answered every query."""
     ids = draw(st.lists(names, unique=True, min_size=1, max_size=4))
     queries = tuple(Query(name, name, judgments=draw(judged)) for name in ids)
-    template = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
-    suite = Suite("shop", "shop.relevance.yaml", Target(), {"current": template}, MEASURES, queries, depth=6)
+    suite = replace(suite_of(queries, depth=6), measures=MEASURES)
     run = Run({name: draw(rankings) for name in ids}, Engine("fake", "1"), "current", facts=IndexFacts("m", "s", 8))
     return suite, run
 
 
 def made(suite, run):
     return make_baseline(suite, run, score_run(suite, run), created="2026-05-01", harness="1")
-
-
-def threshold(text):
-    condition, tag = parse_threshold(text, of_query=False)
-    return Threshold(text, condition, tag)
 
 
 @given(runs(), names)

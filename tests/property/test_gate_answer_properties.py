@@ -1,33 +1,28 @@
 """Expectations and latencies agree with what brute force over every possible answer says."""
 
 import math
-from datetime import date
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.gating import TODAY, ranking, suite_of
 from harness.gate import decide
 from harness.model import (
     Before,
     Engine,
     Failure,
     FailureKind,
-    Hit,
     HitCount,
     InTop,
     LatencyCondition,
     Operator,
     Query,
-    Ranking,
     Run,
     Status,
-    Suite,
-    Target,
     Threshold,
     Waiver,
 )
 
-DAY = date(2026, 6, 1)
 documents = st.sampled_from("abcdefgh")
 depths = st.integers(1, 6)
 operators = st.sampled_from(list(Operator))
@@ -45,14 +40,10 @@ def decide_one(condition, responses, *, depth=10, xfail=None):
     of_query = not isinstance(condition, LatencyCondition)
     queries = tuple(Query(name, name, thresholds=(threshold,) if of_query else ()) for name in responses)
     thresholds = () if of_query else (threshold,)
-    suite = Suite("s", "s", Target(), {}, (), queries, thresholds, depth=depth)
+    suite = suite_of(queries, *thresholds, depth=depth)
     present = {name: response for name, response in responses.items() if response is not None}
-    [verdict] = decide(suite, Run(present, Engine("fake")), [], today=DAY)
+    [verdict] = decide(suite, Run(present, Engine("fake")), [], today=TODAY)
     return verdict
-
-
-def ranking(ids, **fields):
-    return Ranking(tuple(Hit(id) for id in ids), **fields)
 
 
 @given(st.permutations("abcdefgh"), st.integers(0, 8), depths, st.builds(InTop, documents, st.integers(1, 9)))

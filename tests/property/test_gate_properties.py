@@ -1,33 +1,26 @@
 """What must hold of the gate whatever the scores: monotone, indifferent to order, exact, nothing missing passes."""
 
-from datetime import date
 from fractions import Fraction
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
 from harness.gate import decide
 from harness.gate.comparing import holds
 from harness.gate.sentences import number_beside
 from harness.measures import parse_measure
 from harness.model import (
-    Engine,
     Operator,
     Outcome,
-    Query,
-    Run,
-    Score,
     ScoreCondition,
     StatisticKind,
     Status,
-    Suite,
-    Target,
     Threshold,
     Waiver,
 )
 
 MEASURE = parse_measure("DCG@10")
-DAY = date(2026, 6, 1)
 
 values = st.one_of(
     st.floats(-100, 100, allow_nan=False),
@@ -42,23 +35,11 @@ missing = st.sampled_from([Outcome.ERROR, Outcome.NOT_RUN, Outcome.UNDEFINED, Ou
 
 def verdict_on(condition, outcomes, *, skip_undefined=False, xfail=None):
     """The verdict over queries q0, q1, … whose value, or whose Outcome without one, is in *outcomes* by id."""
-    suite = Suite(
-        "s",
-        "s",
-        Target(),
-        {},
-        (),
-        tuple(Query(name, name) for name in outcomes),
-        (Threshold("threshold", condition, xfail=xfail),),
-        skip_undefined=skip_undefined,
+    suite = suite_of(
+        queries_of(outcomes), Threshold("threshold", condition, xfail=xfail), skip_undefined=skip_undefined
     )
-    scores = [
-        Score(name, MEASURE.text, None, value)
-        if isinstance(value, Outcome)
-        else Score(name, MEASURE.text, value, Outcome.SCORED)
-        for name, value in outcomes.items()
-    ]
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=DAY)
+    scores = scores_of(outcomes, MEASURE.text)
+    [verdict] = decide(suite, empty_run(outcomes), scores, today=TODAY)
     return verdict
 
 

@@ -1,40 +1,30 @@
 """Rank expectations, hit counts and latency: thresholds on the answers themselves."""
 
-from datetime import date
-
 import pytest
 
+from builders.gating import TODAY, empty_run, ranking, suite_of
 from harness.gate import decide
 from harness.model import (
     Engine,
     Failure,
     FailureKind,
-    Hit,
     LatencyCondition,
     Query,
-    Ranking,
     Run,
     Status,
-    Suite,
-    Target,
     Threshold,
     Unresolved,
     Waiver,
 )
-from harness.thresholds import parse_expectation, parse_threshold
+from harness.thresholds import parse_expectation
 
-TODAY = date(2026, 6, 1)
 DEPTH = 5
-
-
-def ranking(ids, **fields):
-    return Ranking(tuple(Hit(id) for id in ids), **fields)
 
 
 def expect(text, response, depth=DEPTH):
     query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
     responses = {} if response is None else {"q": response}
-    suite = Suite("suite", "s", Target(), {}, (), (query,), depth=depth)
+    suite = suite_of([query], depth=depth)
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
     assert (verdict.query, verdict.counted) == ("q", 0 if verdict.status is Status.ERROR else 1)
     assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
@@ -163,14 +153,14 @@ def test_a_query_without_a_ranking_is_an_error(text):
 
 
 def test_an_expectation_of_a_whole_suite_decides_nothing():
-    suite = Suite("s", "s", Target(), {}, (), (), (Threshold("hits >= 1", parse_expectation("hits >= 1")),))
-    [verdict] = decide(suite, Run({}, Engine("fake")), [], today=TODAY)
+    suite = suite_of((), Threshold("hits >= 1", parse_expectation("hits >= 1")))
+    [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert verdict.status is Status.ERROR
 
 
 def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
-    suite = Suite("s", "s", Target(), {}, (), (), (Threshold("mean P@1 >= ${LEAST}", Unresolved(("LEAST",))),))
-    [verdict] = decide(suite, Run({}, Engine("fake")), [], today=TODAY)
+    suite = suite_of((), Threshold("mean P@1 >= ${LEAST}", Unresolved(("LEAST",))))
+    [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert (verdict.status, verdict.id) == (Status.ERROR, "mean-P-1-ge-LEAST")
     assert verdict.reason == "cannot be judged: the suite was loaded without values for LEAST"
 
@@ -179,10 +169,9 @@ def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
 
 
 def latency(text, times, skip=()):
-    condition, tag = parse_threshold(text, of_query=False)
-    assert isinstance(condition, LatencyCondition)
     queries = tuple(Query(name, name, skip=Waiver("winter") if name in skip else None) for name in times)
-    suite = Suite("s", "s", Target(), {}, (), queries, (Threshold(text, condition, tag),))
+    suite = suite_of(queries, text)
+    assert isinstance(suite.thresholds[0].condition, LatencyCondition)
     responses = {name: took if isinstance(took, Failure) else ranking("", took=took) for name, took in times.items()}
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
     return verdict

@@ -2,51 +2,34 @@
 
 import importlib.util
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
 import harness.gate.significance
+from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model import (
-    Engine,
     Outcome,
-    Query,
-    Ranking,
-    Reference,
-    Run,
-    Score,
     Status,
-    Suite,
-    Target,
-    Threshold,
     Waiver,
 )
 from harness.statistics import detectable_difference, effect_size, sign_flip
-from harness.thresholds import parse_threshold
-
-TODAY = date(2026, 6, 1)
 
 
 def verdict_on(text, before, after, **fields):
     """One threshold; *before* and *after* are scores of its measure, a query each."""
-    condition, tag = parse_threshold(text, of_query=False)
+    gated = threshold(text, **fields)
+    measure = gated.condition.measure.text
     names = [f"q{place:02}" for place in range(len(before))]
-    suite = Suite(
-        "s", "s", Target(), {}, (), tuple(map(Query, names, names)), (Threshold(text, condition, tag, **fields),)
+    first, second = (dict(zip(names, values, strict=True)) for values in (before, after))
+    reference = reference_of(first, measure)
+    [verdict] = decide(
+        suite_of(queries_of(names), gated),
+        empty_run(names),
+        scores_of(second, measure),
+        today=TODAY,
+        reference=reference,
     )
-    run = Run({name: Ranking() for name in names}, Engine("fake"))
-
-    def scored(values):
-        return tuple(
-            Score(name, condition.measure.text, None, value)
-            if isinstance(value, Outcome)
-            else Score(name, condition.measure.text, value, Outcome.SCORED)
-            for name, value in zip(names, values, strict=True)
-        )
-
-    reference = Reference(run, scored(before), depth=10)
-    [verdict] = decide(suite, run, scored(after), today=TODAY, reference=reference)
     return verdict
 
 
@@ -178,9 +161,6 @@ def test_a_warning_forgives_no_error_and_an_expected_failure_stays_one():
 
 
 def test_a_warning_does_not_fail_a_run():
-    condition, _ = parse_threshold("mean P@10 >= 0.9", of_query=False)
-    suite = Suite(
-        "s", "s", Target(), {}, (), (Query("a", "a"),), (Threshold("mean P@10 >= 0.9", condition, warns=True),)
-    )
-    [verdict] = decide(suite, Run({}, Engine("x")), [Score("a", "P@10", 0.5, Outcome.SCORED)], today=TODAY)
+    suite = suite_of(queries_of("a"), threshold("mean P@10 >= 0.9", warns=True))
+    [verdict] = decide(suite, empty_run("a"), scores_of({"a": 0.5}, "P@10"), today=TODAY)
     assert (verdict.status, verdict.blamed) == (Status.WARNED, ("a",))

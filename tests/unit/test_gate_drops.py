@@ -1,10 +1,8 @@
 """Thresholds on a drop: today's scores beside the baseline's, ties apart, and what stands in the way."""
 
-from dataclasses import replace
-from datetime import date
-
 import pytest
 
+from builders.gating import BODY, TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model import (
     Engine,
@@ -15,56 +13,17 @@ from harness.model import (
     Query,
     Ranking,
     Reference,
-    RequestTemplate,
     Run,
-    Score,
     Status,
-    Suite,
-    Target,
-    Threshold,
     Waiver,
 )
 from harness.scoring import score_run
-from harness.thresholds import parse_threshold
-
-TODAY = date(2026, 6, 1)
-BODY = {"query": {"match": {"title": "{{text}}"}}}
-
-
-def threshold(text, of_query=False, **fields):
-    condition, tag = parse_threshold(text, of_query=of_query)
-    return Threshold(text, condition, tag, **fields)
-
-
-def suite_of(queries, *texts, body=BODY, **fields):
-    template = RequestTemplate("current", body)
-    gated = tuple(threshold(text) for text in texts)
-    return Suite("shop", "shop.relevance.yaml", Target(), {"current": template}, (), tuple(queries), gated, **fields)
-
-
-def scores_of(values, measure):
-    return tuple(
-        Score(query, measure, None, value, "why")
-        if isinstance(value, Outcome)
-        else Score(query, measure, value, Outcome.SCORED)
-        for query, value in values.items()
-    )
-
-
-def empty_run(queries):
-    return Run({query: Ranking() for query in queries}, Engine("fake"), "current")
-
-
-def reference_of(values, measure, **fields):
-    known = {"depth": 10, "created": "2026-05-01", "same_request": True, "remedy": "REMEDY", **fields}
-    return Reference(empty_run(values), scores_of(values, measure), **known)
 
 
 def verdict_on(text, before, after, *, tags=None, reference=None, facts=None, **fields):
     """One threshold; *before* and *after* are values of its measure by query."""
-    gated = threshold(text)
-    measure = gated.condition.measure.text
-    suite = suite_of([Query(name, name, tags=(tags or {}).get(name, ())) for name in after], text, **fields)
+    measure = threshold(text).condition.measure.text
+    suite = suite_of(queries_of(after, tags), text, **fields)
     reference = reference or reference_of(before, measure, **(facts or {}))
     [verdict] = decide(suite, empty_run(after), scores_of(after, measure), today=TODAY, reference=reference)
     return verdict
@@ -180,7 +139,7 @@ def test_without_a_baseline_a_drop_fails_and_says_what_to_do():
 
 
 def test_nobody_gave_a_baseline():
-    suite = suite_of([Query("a", "a")], "drop P@10 <= 0.1")
+    suite = suite_of(queries_of("a"), "drop P@10 <= 0.1")
     [verdict] = decide(suite, empty_run("a"), scores_of({"a": 1.0}, "P@10"), today=TODAY)
     assert verdict.status is Status.FAILED
     assert "no baseline was given" in verdict.reason
@@ -276,8 +235,7 @@ def test_a_skipped_query_is_left_out_and_need_not_be_in_the_baseline():
 
 
 def test_an_expected_drop_is_forgiven_and_an_error_is_not():
-    gated = replace(threshold("drop P@10 <= 0.1"), xfail=Waiver("new analyzer"))
-    suite = replace(suite_of([Query("a", "a")]), thresholds=(gated,))
+    suite = suite_of(queries_of("a"), threshold("drop P@10 <= 0.1", xfail=Waiver("new analyzer")))
     reference = reference_of({"a": 1.0}, "P@10")
     [fell] = decide(suite, empty_run("a"), scores_of({"a": 0.0}, "P@10"), today=TODAY, reference=reference)
     assert fell.status is Status.XFAILED

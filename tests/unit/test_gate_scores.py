@@ -4,49 +4,27 @@ from datetime import date
 
 import pytest
 
+from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.measures import parse_measure
 from harness.model import (
-    Engine,
     Gain,
     GainKind,
     Mark,
     Outcome,
     Query,
-    Run,
     Score,
     Status,
-    Suite,
-    Target,
-    Threshold,
     Waiver,
 )
-from harness.thresholds import parse_threshold
-
-TODAY = date(2026, 6, 1)
-
-
-def threshold(text, of_query=False, **fields):
-    condition, tag = parse_threshold(text, of_query=of_query)
-    return Threshold(text, condition, tag, **fields)
-
-
-def scores_of(values, measure):
-    """One score a query; an Outcome in place of a value is a score without one."""
-    for query, value in values.items():
-        if isinstance(value, Outcome):
-            yield Score(query, measure, None, value, "why")
-        else:
-            yield Score(query, measure, value, Outcome.SCORED)
 
 
 def verdict_on(text, values, *, tags=None, queries=None, **fields):
     """The verdict of one threshold over queries that scored *values* in whatever measure it names."""
     gated = threshold(text)
-    queries = queries or [Query(name, name, tags=(tags or {}).get(name, ())) for name in values]
-    suite = Suite("suite", "s", Target(), {}, (), tuple(queries), (gated,), **fields)
-    scores = list(scores_of(values, gated.condition.measure.text))
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=TODAY)
+    suite = suite_of(queries or queries_of(values, tags), gated, **fields)
+    scores = scores_of(values, gated.condition.measure.text)
+    [verdict] = decide(suite, empty_run(values), scores, today=TODAY)
     return verdict
 
 
@@ -125,9 +103,9 @@ def test_a_share_of_a_few_queries_rounds_up():
 def test_a_query_s_own_threshold_looks_at_that_query_only():
     gated = threshold("nDCG@3 >= 0.9", of_query=True, mark=Mark("s.yaml", 7, 3), markers=("slow",))
     queries = (Query("a", "a", thresholds=(gated,), markers=("winter", "slow")), Query("b", "b"))
-    suite = Suite("suite", "s", Target(), {}, (), queries)
-    scores = list(scores_of({"a": 0.81, "b": 0.1}, "nDCG@3"))
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=TODAY)
+    suite = suite_of(queries)
+    scores = scores_of({"a": 0.81, "b": 0.1}, "nDCG@3")
+    [verdict] = decide(suite, empty_run("ab"), scores, today=TODAY)
     assert (verdict.status, verdict.query, verdict.blamed, verdict.observed) == (Status.FAILED, "a", ("a",), 0.81)
     assert verdict.reason == "nDCG@3 (gain exponential) is 0.8100, required >= 0.9"
     assert (verdict.mark, verdict.markers) == (Mark("s.yaml", 7, 3), ("slow", "winter"))
@@ -196,7 +174,7 @@ def test_an_error_outside_the_tag_is_none_of_the_threshold_s_business():
 
 
 def test_a_score_that_was_never_made_is_an_error():
-    verdict = verdict_on("mean P@5 >= 0", {"a": 1.0}, queries=[Query("a", "a"), Query("b", "b")])
+    verdict = verdict_on("mean P@5 >= 0", {"a": 1.0}, queries=queries_of("ab"))
     assert (verdict.status, verdict.blamed) == (Status.ERROR, ("b",))
     assert "b (did not run)" in verdict.reason
 
@@ -244,9 +222,9 @@ def test_a_tag_that_no_query_has_passes_nothing():
 
 
 def test_zero_hits_count_as_their_score_and_are_named():
-    suite = Suite("s", "s", Target(), {}, (), (Query("a", "a"), Query("b", "b")), (threshold("mean P@5 >= 0.5"),))
+    suite = suite_of(queries_of("ab"), "mean P@5 >= 0.5")
     scores = [Score("a", "P@5", 1.0, Outcome.SCORED), Score("b", "P@5", 0.0, Outcome.ZERO_HITS)]
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=TODAY)
+    [verdict] = decide(suite, empty_run(()), scores, today=TODAY)
     assert (verdict.status, verdict.observed, verdict.counted) == (Status.PASSED, 0.5, 2)
     assert verdict.reason.endswith("over 2 queries; zero hits: b")
 
@@ -271,9 +249,9 @@ def test_a_drop_fails_while_there_is_no_baseline():
 
 
 def test_measures_are_told_apart_by_their_whole_text():
-    suite = Suite("s", "s", Target(), {}, (), (Query("a", "a"),), (threshold("mean P(rel=2)@5 >= 0.5"),))
+    suite = suite_of(queries_of("a"), "mean P(rel=2)@5 >= 0.5")
     scores = [Score("a", "P@5", 1.0, Outcome.SCORED), Score("a", parse_measure("P(rel=2)@5").text, 0.2, Outcome.SCORED)]
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=TODAY)
+    [verdict] = decide(suite, empty_run(()), scores, today=TODAY)
     assert (verdict.status, verdict.observed) == (Status.FAILED, 0.2)
 
 

@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from builders.gating import empty_run, scores_of, suite_of, threshold
 from harness.gate import decide, exit_status
 from harness.model import (
     Engine,
@@ -11,38 +12,23 @@ from harness.model import (
     Profile,
     Query,
     QueryReport,
-    Run,
-    Score,
     Status,
-    Suite,
     SuiteReport,
-    Target,
-    Threshold,
     Verdict,
     Waiver,
 )
-from harness.thresholds import parse_threshold
 
 LAST_DAY = date(2026, 6, 1)
 AFTER = date(2026, 6, 2)
 WAIVER = Waiver("waits for synonyms", LAST_DAY)
 
 
-def threshold(text, of_query=False, **fields):
-    condition, tag = parse_threshold(text, of_query=of_query)
-    return Threshold(text, condition, tag, **fields)
-
-
 def verdict_of(value, *, today=LAST_DAY, strict_xfail=False, on_query=None, **fields):
     """The verdict of a query's own ``P@1 >= 0.5``, the waivers given on the threshold or on its query."""
     gated = threshold("P@1 >= 0.5", of_query=True, **fields)
     query = Query("q", "q", thresholds=(gated,), **(on_query or {}))
-    if isinstance(value, Outcome):
-        scores = [Score("q", "P@1", None, value, "why")]
-    else:
-        scores = [Score("q", "P@1", value, Outcome.SCORED)]
-    suite = Suite("s", "s", Target(), {}, (), (query,))
-    [verdict] = decide(suite, Run({}, Engine("fake")), scores, today=today, strict_xfail=strict_xfail)
+    scores = scores_of({"q": value}, "P@1")
+    [verdict] = decide(suite_of([query]), empty_run("q"), scores, today=today, strict_xfail=strict_xfail)
     return verdict
 
 
@@ -95,8 +81,8 @@ def test_the_waiver_that_still_holds_counts_where_the_nearer_one_is_over():
 
 def test_a_query_s_waiver_does_not_reach_the_suite_s_thresholds():
     query = Query("q", "q", xfail=WAIVER)
-    suite = Suite("s", "s", Target(), {}, (), (query,), (threshold("mean P@1 >= 0.5"),))
-    [verdict] = decide(suite, Run({}, Engine("fake")), [Score("q", "P@1", 0.0, Outcome.SCORED)], today=LAST_DAY)
+    suite = suite_of([query], "mean P@1 >= 0.5")
+    [verdict] = decide(suite, empty_run("q"), scores_of({"q": 0.0}, "P@1"), today=LAST_DAY)
     assert verdict.status is Status.FAILED
 
 
@@ -122,12 +108,8 @@ def test_after_its_last_day_a_skip_is_over_and_the_reason_says_so():
 def test_a_selection_decides_only_what_the_selected_queries_can():
     head = Query("a", "a", tags=("head",), thresholds=(threshold("P@1 >= 0.5", of_query=True),))
     tail = Query("b", "b", tags=("tail",), thresholds=(threshold("P@1 >= 0.5", of_query=True),))
-    thresholds = tuple(
-        threshold(text) for text in ("mean P@1 >= 0.5", "mean P@1 >= 0.5 for head", "mean P@1 >= 0.5 for tail")
-    )
-    suite = Suite("s", "s", Target(), {}, (), (head, tail), thresholds)
-    scores = [Score("a", "P@1", 1.0, Outcome.SCORED)]
-    run = Run({}, Engine("fake"))
+    suite = suite_of([head, tail], "mean P@1 >= 0.5", "mean P@1 >= 0.5 for head", "mean P@1 >= 0.5 for tail")
+    scores, run = scores_of({"a": 1.0}, "P@1"), empty_run("ab")
     verdicts = decide(suite, run, scores, today=LAST_DAY, tags=["head"])
     assert [(verdict.id, verdict.status) for verdict in verdicts] == [
         ("mean-P-1-ge-0.5-for-head", Status.PASSED),
