@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
+from harness.model import Outcome, QueryComparison, QueryReport, Status, SuiteReport, Verdict
 from harness.report.figures import counted_text
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "concerned_text",
     "is_told",
     "unanswered_queries",
+    "worst_first",
 ]
 
 BAD = (Status.FAILED, Status.ERROR)
@@ -71,7 +72,7 @@ def is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
     return verdict.status is Status.ERROR and bool(verdict.blamed) and unanswered >= set(verdict.blamed)
 
 
-def concerned_text(query: QueryReport, verdicts: Iterable[Verdict]) -> str:
+def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
     """Which of *verdicts* blame *query*, by their thresholds."""
     thresholds = [verdict.threshold for verdict in verdicts if query.id in verdict.blamed]
     named = thresholds[:THRESHOLDS_NAMED]
@@ -82,11 +83,11 @@ def concerned_text(query: QueryReport, verdicts: Iterable[Verdict]) -> str:
 
 def _with_queries(verdicts: Sequence[Verdict], queries: Mapping[str, QueryReport]) -> Attention:
     blamed = [[name for name in verdict.blamed if name in queries] for verdict in verdicts]
-    shown = _worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
+    shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)
     return Attention(tuple(verdicts), tuple(queries[name] for name in shown), left)
 
 
-def _worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
+def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
     """The worst query of each threshold, then the second of each, and so on, each query once."""
     return list(dict.fromkeys(name for names in zip_longest(*blamed) for name in names if name is not None))

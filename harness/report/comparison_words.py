@@ -184,7 +184,7 @@ def headline(report: ComparisonReport) -> str:
 def closing(report: ComparisonReport) -> str:
     """How many queries changed and how, and how the thresholds came out."""
     changes = Counter(map(change_of, report.queries))
-    told = ", ".join(f"{changes[change]:,} {change}" for change in Change if changes[change])
+    told = ", ".join(f"{change} {changes[change]:,}" for change in Change if changes[change])
     total = counted_text(len(report.queries), "query") + (f": {told}" if told else "")
     statuses = [verdict.status for verdict in report.verdicts]
     return f"{total}; {counted_text(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total

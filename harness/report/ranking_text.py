@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import MissingDocument, QueryReport, RankedDocument
+from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
 from harness.report.figures import counted_text, matching_text, plain_text, score_text
 from harness.report.printable import printable
 
@@ -63,9 +63,15 @@ def known_text(query: QueryReport, measure: str | None = None) -> str:
     return "; ".join(known)
 
 
-def grade_text(document: RankedDocument) -> str:
+def grade_text(document: RankedDocument | MovedDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
     return UNJUDGED if document.grade is None else plain_text(document.grade)
+
+
+def grade_cell(document: RankedDocument | MovedDocument) -> Text:
+    """The grade in the colour of its gain."""
+    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
+    return Text(grade_text(document), style=style)
 
 
 def columns() -> Table:
@@ -105,11 +111,10 @@ def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
 
 
 def _cells(document: RankedDocument) -> list[Text]:
-    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
     return [
         Text(str(document.rank)),
         Text(printable(document.id)),
-        Text(grade_text(document), style=style),
+        grade_cell(document),
         Text(plain_text(document.gain)),
         Text("–" if document.score is None else f"{document.score:.5g}"),
     ]

@@ -1,0 +1,106 @@
+"""
+A comparison on a terminal, or as plain lines for a log.
+
+Only says what the report says. Whoever prints it decides on colours and width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import Agreement, ComparisonReport, Verdict
+from harness.report.attention import LOOKED_AT, concerned_text, worst_first
+from harness.report.beside_text import beside_renderables
+from harness.report.comparison_text import measures_renderables
+from harness.report.comparison_words import Change, agreement_facts, change_of, closing, origin_text, remarks
+from harness.report.figures import counted_text
+from harness.report.printable import printable
+from harness.report.ranking_text import indented
+from harness.report.verdict_text import quiet_lines, reason, verdict_list
+
+MOST = 5
+"""Queries that are shown with their rankings, unless somebody asks for another number."""
+
+
+def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: bool = False) -> Iterator[RenderableType]:
+    """
+    *report*, with the rankings of at most *most* queries: those that thresholds blame, then those that moved most.
+
+    Where *quiet*, only the thresholds to look at, and the last line.
+    """
+    if quiet:
+        yield from quiet_lines(report.suite or report.candidate.name, report.verdicts)
+    else:
+        yield from _summary(report)
+        yield from _verdicts(report.verdicts)
+        yield from _moved(report, most)
+    yield Text(printable(closing(report)), style="bold green" if report.exit_status == 0 else "bold red")
+
+
+def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
+    suite = f"{printable(report.suite)}  " if report.suite else ""
+    names = (printable(report.candidate.name), printable(report.reference.name))
+    yield Text.assemble((suite, "bold"), (names[0], "bold"), " against ", (names[1], "bold"))
+    yield _facts(
+        {
+            "reference": f"{report.reference.name}: {origin_text(report.reference)}",
+            "candidate": f"{report.candidate.name}: {origin_text(report.candidate)}",
+            **({"gain": f"{report.gain}, profile {report.profile}"} if report.gain else {}),
+            "depth": counted_text(report.depth, "rank"),
+        }
+    )
+    yield Text()
+    if report.measures is not None:
+        yield from map(indented, measures_renderables(report.measures))
+        yield Text()
+    if report.agreement is not None:
+        yield from _agreement(report.agreement)
+        yield Text()
+    told = [Text(printable(line), style="yellow") for line in remarks(report)]
+    if told:
+        yield from map(indented, told)
+        yield Text()
+
+
+def _agreement(agreement: Agreement) -> Iterator[RenderableType]:
+    queries, ranks = counted_text(agreement.queries, "query"), counted_text(agreement.depth, "rank")
+    yield indented(
+        Text(f"agreement of the rankings, over {queries} and {ranks}; no judgment goes into it", style="dim")
+    )
+    yield indented(_facts(agreement_facts(agreement)))
+
+
+def _verdicts(verdicts: tuple[Verdict, ...]) -> Iterator[RenderableType]:
+    if not verdicts:
+        return
+    yield from verdict_list(verdicts)
+    yield Text()
+    for verdict in verdicts:
+        if verdict.status in LOOKED_AT:
+            yield from reason(verdict)
+            yield Text()
+
+
+def _moved(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
+    bad = [verdict for verdict in report.verdicts if verdict.status in LOOKED_AT]
+    moved = {query.id: query for query in report.queries if change_of(query) not in (Change.SAME, Change.NONE)}
+    blamed = worst_first([[name for name in verdict.blamed if name in moved] for verdict in bad])
+    shown = list(dict.fromkeys([*blamed, *moved]))[:most]
+    for name in shown:
+        yield from beside_renderables(moved[name], concerns=concerned_text(moved[name], bad))
+        yield Text()
+    if shown and len(moved) > len(shown):
+        left = counted_text(len(moved) - len(shown), "more query")
+        yield Text(f"{left} moved; an HTML report shows them.", style="dim")
+        yield Text()
+
+
+def _facts(facts: Mapping[str, str]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, fact in facts.items():
+        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+    return table
