@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.closing import Closing
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
-from harness.model import Cluster, Suite
+from harness.model import Cluster, Suite, Target
 
 if TYPE_CHECKING:
     from harness.masking import Masker
@@ -76,12 +76,14 @@ class Connections(Closing):
         url: str | None = None,
         embedded: bool = False,
         engine_version: str | None = None,
+        cluster: str | None = None,
         client: Any = None,
     ) -> None:
         """
         Args:
             environ: Holds the logins.
             url: A server that takes the place of every suite's cluster.
+            cluster: A name in harness.toml that does.
             embedded: Whether a node of our own does.
             engine_version: The version of that node.
             client: The user's own client object, instead of connections of ours.
@@ -90,6 +92,7 @@ class Connections(Closing):
         self._url = url
         self._embedded = embedded
         self._engine_version = engine_version
+        self._named = cluster
         self._client = client
         self._doors: list[tuple[str | None, Door]] = []
         self._resources = ExitStack()
@@ -123,9 +126,10 @@ class Connections(Closing):
     def _open(self, suite: Suite) -> Door:
         if self._embedded and self._url is None:
             self._url = self._start_node()
-        cluster = self._cluster_of(suite)
-        stated = None if self._url else suite.target.engine
-        asked = cluster.name if self._client is not None else self._url or suite.target.cluster
+        target = self._target_of(suite)
+        cluster = self._cluster_of(suite, target)
+        stated = None if self._url else target.engine
+        asked = cluster.name if self._client is not None else self._url or target.cluster
         for engine, door in self._doors:
             if door.cluster == cluster and engine == stated:
                 return door if door.asked == asked else replace(door, asked=asked)
@@ -133,13 +137,17 @@ class Connections(Closing):
         self._doors.append((stated, door))
         return door
 
-    def _cluster_of(self, suite: Suite) -> Cluster:
+    def _target_of(self, suite: Suite) -> Target:
+        """What the suite says of its engine says nothing of another cluster's."""
+        return suite.target if self._named is None else replace(suite.target, cluster=self._named, engine=None)
+
+    def _cluster_of(self, suite: Suite, target: Target) -> Cluster:
         """A client object knows its server itself, so harness.toml need not."""
         from harness.config import find_config, resolve_cluster
 
         if self._client is not None:
             return Cluster("client")
-        return resolve_cluster(suite.target, find_config(Path(suite.path).parent), url=self._url)
+        return resolve_cluster(target, find_config(Path(suite.path).parent), url=self._url)
 
     def _connect(self, cluster: Cluster, stated: str | None) -> Door:
         from harness.search import open_search

@@ -15,12 +15,14 @@ class RunOptions:
     """
     What the user asked for.
 
-    *url*, or *embedded* with *engine_version*, takes the place of the suites' own clusters. *request* names one of a
+    *url*, *cluster*, which is a name in harness.toml, or *embedded* with *engine_version*, takes the place of the
+    suites' own clusters. *request* names one of a
     suite's request templates, *index* takes the place of the target's index and of a template's own. *tags* select
     queries. *allow_write* lets fixtures build their index, which on the embedded node they always may. *locate* allows
     deeper searches for missing documents. *baseline* is a file of baselines in place of the one beside the suite;
     *save_baseline* says that the run is to become the baseline, so that nothing is compared with the old one. *today*
     decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
+    *depth* is how many hits are asked for where that is more than the suite asks for.
     *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *client* is
     the user's own client object.
     """
@@ -30,6 +32,7 @@ class RunOptions:
     engine_version: str | None = None
     request: str | None = None
     index: str | None = None
+    cluster: str | None = None
     tags: tuple[str, ...] = ()
     allow_write: bool = False
     locate: bool = True
@@ -38,6 +41,7 @@ class RunOptions:
     today: date | None = None
     strict_xfail: bool = False
     budget: float | None = None
+    depth: int | None = None
     client: Any = field(default=None, compare=False, repr=False)
 
     def day(self) -> date:

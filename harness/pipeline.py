@@ -7,7 +7,7 @@ Every suite is loaded and every connection opened before the first query is sent
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,7 @@ def run_with(
     """As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from."""
     from harness.suites import load_suites
 
-    suites = load_suites(collect_suites(paths), environ)
+    suites = [_to_depth(suite, options.depth) for suite in load_suites(collect_suites(paths), environ)]
     cells = matrix or Matrix.of_one(options)
     _check_choices(suites, options, cells)
     asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]
@@ -125,7 +125,12 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
     Raises:
         UsageError: they contradict each other.
     """
-    given = {f"the URL {options.url}": options.url, "the embedded engine": options.embedded, "a client": options.client}
+    given = {
+        f"the URL {options.url}": options.url,
+        f"the cluster {options.cluster}": options.cluster,
+        "the embedded engine": options.embedded,
+        "a client": options.client,
+    }
     servers = [name for name, value in given.items() if value]
     if len(servers) > 1:
         raise UsageError(f"found {' and '.join(servers)}, expected one of them")
@@ -136,6 +141,7 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
         url=options.url,
         embedded=options.embedded,
         engine_version=options.engine_version,
+        cluster=options.cluster,
         client=options.client,
     )
 
@@ -160,6 +166,10 @@ def collect_suites(paths: Sequence[Path]) -> list[Path]:
     if not found:
         raise UsageError("found no suite to run, expected a file named *.relevance.yaml or a folder that holds some")
     return list(found.values())
+
+
+def _to_depth(suite: Suite, depth: int | None) -> Suite:
+    return suite if depth is None else replace(suite, depth=max(suite.depth, depth))
 
 
 def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:

@@ -78,6 +78,7 @@ class Options(TypedDict, total=False):
     engine_version: str | None
     request: str | None
     index: str | None
+    cluster: str | None
     tags: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool
@@ -122,7 +123,8 @@ class Relevance:
 
         Args:
             suite: The path of its file.
-            options: What this run asks for otherwise. *url*, *embedded* and *client* each take the place of the others.
+            options: What this run asks for otherwise. *url*, *cluster*, *embedded* and *client* each take the place of
+                the others.
 
         Raises:
             InputError: the suite or harness.toml is wrong.
@@ -167,7 +169,8 @@ class Relevance:
         self.close()
 
     def _connections_for(self, options: RunOptions) -> Connections:
-        wanted = RunOptions(options.url, options.embedded, options.engine_version, client=options.client)
+        named = ("url", "embedded", "engine_version", "cluster", "client")
+        wanted = RunOptions(**{name: getattr(options, name) for name in named})
         for known, connections in self._connections:
             if known == wanted and known.client is wanted.client:
                 return connections
@@ -194,10 +197,9 @@ def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
     if unknown:
         raise UsageError("; ".join(unknown))
     given = {**given, **_tags_of(given), **_baseline_of(given)}
-    if given.get("url"):
-        defaults = replace(defaults, embedded=False, engine_version=None)
-    if given.get("embedded"):
-        defaults = replace(defaults, url=None)
-    if given.get("client") is not None:
-        defaults = replace(defaults, url=None, embedded=False, engine_version=None)
+    servers: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
+    chosen = [name for name in servers if given.get(name) not in (None, False, "")]
+    if chosen:
+        version = defaults.engine_version if "embedded" in chosen else None
+        defaults = replace(defaults, **servers, engine_version=version)
     return replace(defaults, **given)

@@ -93,6 +93,13 @@ def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, 
     assert openings.opened == [("http://three:9200", None, None)]
 
 
+def test_a_named_cluster_takes_the_place_of_the_suites_own_and_of_what_is_stated(openings, folder):
+    with Connections({}, cluster="other") as connections:
+        [door] = connections.open_all([suite_at(folder, engine="elasticsearch 9.4.3")])
+    assert openings.opened == [("http://two:9200", None, None)]
+    assert door.name == "other (http://two:9200)"
+
+
 def test_a_door_is_called_what_was_asked_for(openings, folder):
     with Connections({}) as connections:
         configured, by_url, again = connections.open_all(
