@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from harness.lookup import ids_request, pinned_of
 from harness.metrics.gain import gain_of
 from harness.model import Json, MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
 from harness.selection import queries_to_run
@@ -140,9 +141,7 @@ def _search_deeper(
 def _for_titles(request: SearchRequest, documents: Sequence[MissingDocument], title_field: str) -> SearchRequest:
     """A search for *documents* themselves, where *request* searched."""
     ids = [document.id for document in documents[:SEARCHED]]
-    pinned = request.body if isinstance(request.body, Mapping) else {}
-    body = {"query": {"ids": {"values": ids}}, "size": len(ids)} | {key: pinned[key] for key in pinned if key == "pit"}
-    return SearchRequest(request.query, request.index, body, title_field=title_field)
+    return ids_request(request.query, request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
 
 
 def _deeper(request: SearchRequest) -> SearchRequest:

@@ -18,14 +18,14 @@ LAYERS = (
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
-    ("reach", "selection", "scoring", "evaluation", "comparison", "agreement"),
+    ("reach", "selection", "scoring", "evaluation", "comparison", "agreement", "pooling", "judgment_findings"),
     ("gate",),
-    ("assembly", "ranking_changes", "redaction", "report"),
-    ("addresses", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
+    ("assembly", "ranking_changes", "redaction", "report", "summaries"),
+    ("addresses", "github_step", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
     ("suites",),
-    ("runner", "connections"),
+    ("lookup", "runner", "connections"),
     ("execution", "conclusion", "fixture_builds"),
-    ("pipeline", "offline"),
+    ("pipeline", "judging", "offline"),
     ("comparing",),
     ("api",),
     ("collecting", "scaffold"),
@@ -37,7 +37,7 @@ LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in laye
 
 PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
         "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
-        "gate", "assembly", "ranking_changes", "redaction")  # fmt: skip
+        "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

@@ -1,0 +1,127 @@
+"""
+Documents looked up by their ids, through the door that searches: it takes no more than the right to read the index.
+
+A search for ids finds a document wherever an alias or a pattern leads, which a request for one document does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.errors import SearchError
+from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+__all__ = ["KnownDocuments", "find_documents", "find_texts", "ids_request", "pinned_of"]
+
+IDS_AT_ONCE = 100
+HITS_AT_ONCE = 1000
+"""Hits of one look-up: a document may be in several indexes. More of them than that are asked for in smaller parts."""
+
+TEXTS_AT_ONCE = 20
+"""Documents that are brought back whole, and may be large."""
+
+COPIES = HITS_AT_ONCE // IDS_AT_ONCE
+"""Indexes that may hold the same id before a look-up is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocuments:
+    """The ids that were *found*, and those of them that are in several indexes (*repeated*)."""
+
+    found: frozenset[str] = frozenset()
+    repeated: frozenset[str] = frozenset()
+
+
+def ids_request(
+    query: str,
+    index: str | None,
+    ids: Sequence[str],
+    *,
+    size: int | None = None,
+    pinned: Json = None,
+    title_field: str | None = None,
+    snippet: str | None = None,
+) -> SearchRequest:
+    """
+    A search for the documents *ids* themselves.
+
+    Args:
+        query: What its response is for.
+        index: Where; an alias or a pattern too.
+        ids: At least one.
+        size: Hits asked for; as many as *ids* where None.
+        pinned: The point in time that the search is bound to, if any.
+        title_field: The field that is brought back as the title.
+        snippet: The field that is brought back as a snippet, or `ANY_TEXT`.
+    """
+    body = {"query": {"ids": {"values": list(ids)}}, "size": size or len(ids)}
+    body |= {} if pinned is None else {"pit": pinned}
+    return SearchRequest(query, index, body, title_field=title_field, snippet=snippet)
+
+
+def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> KnownDocuments:
+    """
+    Which of *ids* are in *index*.
+
+    Raises:
+        SearchError: A look-up has no answer, and what is there is not known.
+    """
+    found: set[str] = set()
+    repeated: set[str] = set()
+    pending = _parts(list(ids), IDS_AT_ONCE)
+    while pending:
+        sent = [ids_request("", index, part, size=HITS_AT_ONCE) for part in pending]
+        smaller: list[list[str]] = []
+        for part, response in zip(pending, search.search(sent), strict=True):
+            ranking = _answered(response, index)
+            found.update(hit.id for hit in ranking.hits)
+            repeated.update(ranking.duplicates)
+            if _is_cut(ranking) and len(part) > 1:
+                smaller += _parts(part, (len(part) + 1) // 2)
+        pending = smaller
+    return KnownDocuments(frozenset(found), frozenset(repeated))
+
+
+def find_texts(
+    search: Search, index: str | None, ids: Sequence[str], *, pinned: Json, title_field: str | None, snippet: str
+) -> dict[str, Hit]:
+    """
+    The documents *ids* of *index* with title and snippet, by id; those that are not found are left out.
+
+    They help a person and decide nothing, so that a look-up without an answer only leaves its documents out.
+
+    Raises:
+        SearchError: Nothing could be asked at all.
+    """
+    parts = _parts(ids, TEXTS_AT_ONCE)
+    sent = [
+        ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, title_field=title_field, snippet=snippet)
+        for part in parts
+    ]
+    rankings = [response for response in search.search(sent) if isinstance(response, Ranking)] if sent else []
+    return {hit.id: hit for ranking in rankings for hit in ranking.hits}
+
+
+def pinned_of(body: Json) -> Json:
+    """The point in time that *body* is bound to, None where it is to none."""
+    return body.get("pit") if isinstance(body, Mapping) else None
+
+
+def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
+    return [list(ids[begin : begin + size]) for begin in range(0, len(ids), size)]
+
+
+def _is_cut(ranking: Ranking) -> bool:
+    """Whether there are more hits than were asked for; each id counts as often as indexes hold it."""
+    return ranking.total is not None and ranking.total > HITS_AT_ONCE
+
+
+def _answered(response: Response, index: str | None) -> Ranking:
+    if isinstance(response, Failure):
+        raise SearchError(f"whether documents are in {index} is not known: {response.kind}: {response.reason}")
+    return response

@@ -1,0 +1,150 @@
+"""How much of a run's top k is judged, and what a measure cannot know of what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.means import are_weighted, mean_of
+from harness.measures import Needs, UnjudgedBounds, definition_of, parse_measure, unjudged_bounds
+from harness.metrics.gain import gain_of
+from harness.model import GainKind, Hit, Measure, Query, Ranking, Run, Suite
+from harness.scoring import common_measures, score_of
+
+__all__ = ["Coverage", "PooledRun", "QueryCoverage", "bounded_measure", "cover_queries", "cover_run", "top_hits"]
+
+FALLBACK = "nDCG@{depth}"
+"""The measure whose bounds are shown where the suite has none that judgments decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRun:
+    """One system of the pool: its *label*, which is the request's name, and its *run*."""
+
+    label: str
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCoverage:
+    """One query in one run: how many hits of the top k are *unjudged*, and what the measure cannot know for that."""
+
+    query: str
+    label: str
+    unjudged: int
+    bounds: UnjudgedBounds
+
+    @property
+    def spread(self) -> float:
+        """How far apart the values lie that the measure may have; infinite where it has none as judged."""
+        values = (self.bounds.if_worst, self.bounds.as_judged, self.bounds.if_best)
+        known = [value for value in values if value is not None]
+        if self.bounds.as_judged is None:
+            return float("inf") if known else 0.0
+        return max(known) - min(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """
+    One run: how many *hits* of the top k there are, how many are *unjudged*, and in how many *queries*.
+
+    *judged* is the mean of Judged@k. *if_worst*, *as_judged* and *if_best* are the means of the measure over the
+    queries that have all three of them. All are None where no query was answered.
+    """
+
+    label: str
+    hits: int
+    unjudged: int
+    queries: int
+    judged: float | None
+    if_worst: float | None
+    as_judged: float | None
+    if_best: float | None
+
+
+def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
+    """The first *depth* hits of *query*; none where it was not answered."""
+    response = run.responses.get(query.id)
+    return response.hits[:depth] if isinstance(response, Ranking) else ()
+
+
+def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
+    """The coverage of each query that was answered, by its id."""
+    worst, best = _scale_ends(suite)
+    coverages = {}
+    for query in suite.queries:
+        response = one.run.responses.get(query.id)
+        if not isinstance(response, Ranking):
+            continue
+        bounds = unjudged_bounds(
+            measure,
+            [hit.id for hit in response.hits],
+            query.judgments,
+            worst=worst,
+            best=best,
+            gain=suite.gain,
+            profile=suite.profile,
+        )
+        unjudged = sum(hit.id not in query.judgments for hit in response.hits[:depth])
+        coverages[query.id] = QueryCoverage(query.id, one.label, unjudged, bounds)
+    return coverages
+
+
+def cover_run(suite: Suite, one: PooledRun, covered: Mapping[str, QueryCoverage], depth: int) -> Coverage:
+    """The coverage of a whole run, from that of its queries."""
+    weights = {query.id: query.weight for query in suite.queries}
+    weights = weights if are_weighted(weights.values()) else {}
+    bounds = [(name, coverage.bounds) for name, coverage in covered.items()]
+    whole = {
+        name: (bound.if_worst, bound.as_judged, bound.if_best)
+        for name, bound in bounds
+        if None not in (bound.if_worst, bound.as_judged, bound.if_best)
+    }
+
+    def mean_at(place: int) -> float | None:
+        values = {name: value for name, values in whole.items() if (value := values[place]) is not None}
+        return mean_of(values, weights) if values else None
+
+    judged = _judged(suite, one.run, depth)
+    return Coverage(
+        label=one.label,
+        hits=sum(len(top_hits(one.run, query, depth)) for query in suite.queries),
+        unjudged=sum(coverage.unjudged for coverage in covered.values()),
+        queries=sum(coverage.unjudged > 0 for coverage in covered.values()),
+        judged=mean_of(judged, weights) if judged else None,
+        if_worst=mean_at(0),
+        as_judged=mean_at(1),
+        if_best=mean_at(2),
+    )
+
+
+def _judged(suite: Suite, run: Run, depth: int) -> dict[str, float]:
+    """Judged@k of each query that was answered, as a threshold on it counts."""
+    measure = parse_measure(f"Judged@{depth}")
+    scores = [score_of(suite, query, measure, run) for query in suite.queries]
+    return {score.query: score.value for score in scores if score.value is not None}
+
+
+def bounded_measure(suite: Suite, depth: int) -> Measure:
+    """The first of the suite's measures that the grades of returned documents decide."""
+    for measure in common_measures(suite):
+        definition = definition_of(measure)
+        if definition.diverse is None and definition.needs is not Needs.NOTHING:
+            return measure
+    return parse_measure(FALLBACK.format(depth=depth))
+
+
+def _scale_ends(suite: Suite) -> tuple[float, float]:
+    """
+    The grades of least and of greatest gain: of those that have a name, a gain, or are in use.
+
+    Where no grade is known, 0 and 1. Only a map gives a grade below another one the greater gain.
+    """
+    used = {grade for query in suite.queries for grade in query.judgments.values()}
+    if suite.gain.kind is GainKind.MAP:
+        grades = sorted((gain, grade) for grade, gain in suite.gain.table)
+        return grades[0][1], grades[-1][1]
+    known = {*suite.grades.values(), *used} or {1.0}
+    best = max(known)
+    return min(0.0, *known), best if gain_of(suite.gain, best) > 0 else 1.0
