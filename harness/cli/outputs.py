@@ -28,7 +28,26 @@ def _json(report: Report) -> str:
     return json.dumps(report)
 
 
-WRITERS: dict[str, Callable[[Report], str]] = {"html": _html, "json": _json}
+def _markdown(report: Report) -> str:
+    from harness.report import markdown
+
+    return markdown.render(report)
+
+
+def _codequality(report: Report) -> str:
+    from harness.report import codequality
+
+    return codequality.render(report, Path(os.environ.get("CI_PROJECT_DIR") or "."))
+
+
+WRITERS: dict[str, Callable[[Report], str]] = {
+    "html": _html,
+    "json": _json,
+    "markdown": _markdown,
+    "codequality": _codequality,
+}
+
+KINDS = f"{', '.join(list(WRITERS)[:-1])} or {list(WRITERS)[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +66,14 @@ class OutputType(click.ParamType[Output]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output:
         """The output that *value* names."""
         kind, equals, file = str(value).partition("=")
-        kinds = " or ".join(WRITERS)
         if not equals or not file:
             self.fail(
-                f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in html=report.html",
+                f"{value!r} was found, KIND=FILE is expected with {KINDS} as the kind, as in html=report.html",
                 param,
                 ctx,
             )
         if kind not in WRITERS:
-            self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, WRITERS)}", param, ctx)
+            self.fail(f"there is no kind {kind!r}, only {KINDS}{did_you_mean(kind, WRITERS)}", param, ctx)
         path = Path(file)
         if path.is_dir():
             self.fail(f"{file} is a folder, a file is expected", param, ctx)

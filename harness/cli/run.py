@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ import click
 
 from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.exits import silence_stdout
-from harness.cli.outputs import Output, OutputType, write_outputs
+from harness.cli.github import asked_step, github_option, refusals_told
+from harness.cli.outputs import KINDS, Output, OutputType, write_outputs
 from harness.cli.seconds import Seconds
 from harness.cli.suite_paths import suites_argument
 
 if TYPE_CHECKING:
+    from harness.github_step import GitHubStep
     from harness.model import Report
     from harness.pipeline import Matrix, RunOptions
 
@@ -44,8 +47,9 @@ if TYPE_CHECKING:
     "outputs",
     multiple=True,
     type=OutputType(),
-    help="Write a report: html=FILE or json=FILE; may be repeated.",
+    help=f"Write a report of a kind: {KINDS}; may be repeated.",
 )
+@github_option
 @click.option(
     "--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold or pass unexpectedly, and no progress."
 )
@@ -53,6 +57,7 @@ def command(
     suites: Sequence[Path],
     as_json: bool,
     outputs: tuple[Output, ...],
+    github: bool,
     quiet: bool,
     **asked: Any,
 ) -> int:
@@ -64,9 +69,13 @@ def command(
     beside each other. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    options, matrix = run_choices(**asked)
-    report = _run(suites, options, matrix, quiet=quiet)
-    _print_report(report, as_json=as_json, quiet=quiet)
+    step = asked_step(github)
+    with refusals_told(step):
+        options, matrix = run_choices(**asked)
+        report = _run(suites, options, matrix, quiet=quiet)
+    _print_report(report, step, as_json=as_json, quiet=quiet)
+    if step is not None:
+        step.summarise(report)
     write_outputs(report, outputs)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
@@ -92,7 +101,7 @@ def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: 
         return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix)
 
 
-def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:
+def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     """A reader that leaves early, as ``head`` does, changes neither the files that are written nor the exit status."""
     try:
         if as_json:
@@ -100,10 +109,18 @@ def _print_report(report: Report, *, as_json: bool, quiet: bool) -> None:
 
             click.echo(dumps(report), nl=False)
         else:
-            from harness.cli.console import show
-            from harness.report.terminal import report_renderables
-
-            show(report_renderables(report, quiet=quiet))
+            _print_text(report, step, quiet=quiet)
+        for line in () if step is None else step.annotations(report):
+            click.echo(line, err=as_json)
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()
+
+
+def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
+    from harness.cli.console import show
+    from harness.github_step import unheeded
+    from harness.report.terminal import report_renderables
+
+    with nullcontext() if step is None else unheeded(click.echo):
+        show(report_renderables(report, quiet=quiet))

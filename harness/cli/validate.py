@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.github import asked_step, github_option, refusals_told
 from harness.cli.suite_paths import suites_argument
 from harness.model import Suite
 from harness.report.figures import counted_text
@@ -15,8 +16,9 @@ from harness.report.printable import printable
 
 @click.command("validate")
 @suites_argument
+@github_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(suites: Sequence[Path], quiet: bool) -> None:
+def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     """
     Check suites, and the judgment files that they name, without an engine.
 
@@ -26,7 +28,8 @@ def command(suites: Sequence[Path], quiet: bool) -> None:
     from harness.pipeline import collect_suites
     from harness.suites import load_suites
 
-    checked = load_suites(collect_suites(suites), None)
+    with refusals_told(asked_step(github)):
+        checked = load_suites(collect_suites(suites), None)
     if quiet:
         return
     for suite in checked:

@@ -64,7 +64,7 @@ def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
     return [
         Annotation(
             Severity.ERROR,
-            "relevance suite",
+            "relevance",
             problem.message,
             Mark(problem.path, problem.line, problem.column),
             problem.message,

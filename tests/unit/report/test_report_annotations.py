@@ -128,10 +128,10 @@ def test_problems_of_suites_are_errors_on_their_lines():
     found = [read(line) for line in github.commands(problem_annotations(problems), REPOSITORY)]
     assert found[0] == (
         "error",
-        {"file": "a.relevance.yaml", "line": "3", "col": "7", "title": "relevance suite"},
+        {"file": "a.relevance.yaml", "line": "3", "col": "7", "title": "relevance"},
         "found 'mesures', expected 'measures'",
     )
-    assert found[1][1] == {"file": "b.yaml", "title": "relevance suite"}
+    assert found[1][1] == {"file": "b.yaml", "title": "relevance"}
 
 
 HOSTILE = st.text(st.sampled_from("%:,\r\n=0ADx") | st.characters(), max_size=30)

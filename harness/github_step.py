@@ -1,0 +1,121 @@
+"""A step of GitHub Actions: where its repository is, where its summary goes, and which output of it is obeyed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import HarnessError, InputError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from harness.model import Report
+    from harness.report.annotations import Annotation
+
+__all__ = ["GitHubStep", "github_step", "in_github_actions", "unheeded"]
+
+
+def in_github_actions(environ: Mapping[str, str]) -> bool:
+    """Whether this process runs in a step of GitHub Actions, or of what calls itself so."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
+def github_step(environ: Mapping[str, str], *, option: str) -> GitHubStep:
+    """
+    The step that this process runs in.
+
+    Args:
+        environ: Where the runner says what it is.
+        option: What asked for it, for the message.
+
+    Raises:
+        UsageError: this is no step of GitHub Actions, so that nobody would see what is said there.
+    """
+    if not in_github_actions(environ):
+        raise UsageError(
+            f"{option} is for a step of GitHub Actions, and GITHUB_ACTIONS is not set: leave it out here; a report in "
+            "Markdown is written by --output markdown=FILE (--relevance-report FILE.md in pytest)"
+        )
+    if not environ.get("GITHUB_STEP_SUMMARY"):
+        raise UsageError(
+            f"{option}: GITHUB_STEP_SUMMARY is not set, so that there is no summary to add to: a container or a shell "
+            "of another user has to be given it"
+        )
+    return GitHubStep(Path(environ.get("GITHUB_WORKSPACE") or "."), Path(environ["GITHUB_STEP_SUMMARY"]))
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubStep:
+    """*repository* is its root folder, *summary* the file that GitHub shows as the step's part of the job's summary."""
+
+    repository: Path
+    summary: Path
+
+    def annotations(self, report: Report) -> list[str]:
+        """The lines to print for what does not hold of *report*."""
+        from harness.report.annotations import report_annotations
+
+        return self._commands(report_annotations(report))
+
+    def problems(self, problems: Sequence[Problem]) -> list[str]:
+        """The lines to print for what is wrong in files."""
+        from harness.report.annotations import problem_annotations
+
+        return self._commands(problem_annotations(problems))
+
+    def refusal(self, error: HarnessError) -> list[str]:
+        """The lines to print for what ended a command: on lines of files where it is about these."""
+        if isinstance(error, InputError):
+            return self.problems(error.problems)
+        return self.problems([Problem("", 0, 0, str(error))])
+
+    def summarise(self, report: Report) -> None:
+        """
+        Add *report* to the summary.
+
+        Raises:
+            UsageError: it could not be written.
+        """
+        from harness.report.markdown import render
+
+        self._add(lambda room: render(report, limit=room))
+
+    def summarise_refusal(self, sentences: str) -> None:
+        """Add to the summary why nothing was decided; raises as `summarise`."""
+        from harness.report.markdown import render_refusal
+
+        self._add(lambda room: render_refusal(sentences)[:room])
+
+    def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
+        from harness.report.github import commands
+
+        return list(commands(annotations, self.repository))
+
+    def _add(self, render: Callable[[int], str]) -> None:
+        """What another command of the step wrote stays, and counts for the size that GitHub takes."""
+        from harness.report.markdown import MOST_BYTES
+
+        try:
+            with self.summary.open("a", encoding="utf-8", newline="\n") as file:
+                before = "\n" if file.tell() else ""
+                file.write(before + render(MOST_BYTES - file.tell() - len(before)))
+        except OSError as error:
+            raise UsageError(f"{self.summary}: the job's summary could not be written: {error.strerror}") from None
+
+
+@contextmanager
+def unheeded(say: Callable[[str], None]) -> Iterator[None]:
+    """
+    Have GitHub's runner take nothing that is printed meanwhile for a command.
+
+    Reports hold text from indexes, and a title that reads like a command would be obeyed.
+    """
+    token = secrets.token_hex(16)
+    say(f"::stop-commands::{token}")
+    try:
+        yield
+    finally:
+        say(f"::{token}::")
