@@ -85,15 +85,9 @@ def by_judgments(
     judgments: Judgments,
     measures: Sequence[Measure],
     thresholds: Sequence[Threshold],
-    *,
-    complete: bool,
 ) -> Basis:
-    """
-    Score both runs with *judgments*; queries that nobody judged are left out of the measures, and not of the agreement.
-
-    With *complete*, a judged query that a run does not hold is one without hits.
-    """
-    ids = list(dict.fromkeys([*(judgments.grades if complete else ()), *_ids(pair)]))
+    """Score both runs with *judgments*; queries that nobody judged have no score, and count in the agreement."""
+    ids = list(_ids(pair))
     suite = _plain_suite(pair, ids, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
         suite,

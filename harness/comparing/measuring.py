@@ -15,7 +15,7 @@ from harness.scoring import common_measures
 if TYPE_CHECKING:
     from harness.comparison import ComparisonOptions
 
-__all__ = ["FEWEST", "NEEDED", "compare_measures", "score_tables"]
+__all__ = ["NEEDED", "compare_measures", "require_packages", "score_tables"]
 
 NEEDED = ("numpy", "scipy")
 FEWEST = 2
@@ -52,7 +52,7 @@ def compare_measures(
     )
     if not tested or not basis.is_judged:
         return None, notes if basis.is_judged else ()
-    _require_packages()
+    require_packages()
     from harness.comparison import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
@@ -72,7 +72,8 @@ def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | Non
     return sum(value is not None and second.get(query) is not None for query, value in first.items())
 
 
-def _require_packages() -> None:
+def require_packages() -> None:
+    """Raise UsageError where the packages for statistics are not installed."""
     absent = [name for name in NEEDED if find_spec(name) is None]
     if absent:
         raise UsageError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from harness.model import Gain, Profile, Query, Ranking, Response, Run, Score, Side
+from harness.model import Gain, Profile, Query, Ranking, Response, Run, Score, Side, SideKind
 
-__all__ = ["Contender", "cut_at"]
+__all__ = ["Contender", "cut_at", "with_empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,15 @@ class Contender:
 def cut_at(run: Run, depth: int | None) -> Run:
     """*run* with no more than *depth* hits of each query."""
     return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
+
+
+def with_empty(one: Contender, queries: Iterable[str]) -> Contender:
+    """*one* with those of *queries* that it does not hold, without hits; only a run file cannot hold such itself."""
+    absent = [query for query in queries if query not in one.run.responses]
+    if one.side.kind is not SideKind.RUN or not absent:
+        return one
+    run = replace(one.run, responses={**one.run.responses, **{query: Ranking() for query in absent}})
+    return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
 
 
 def _cut(response: Response, depth: int) -> Response:

@@ -1,0 +1,65 @@
+"""Sides that have to be asked: a request, an index, a cluster or the embedded engine, each through the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from harness.baseline.changes import request_fingerprint
+from harness.comparing.forms import Form, FormKind
+from harness.comparing.reported import contender_of
+from harness.comparing.sides import Contender
+from harness.execution import FinishedSuite
+from harness.gate.ties import leaves_ties
+from harness.model import SideKind, Suite
+from harness.options import RunOptions
+
+__all__ = ["Run", "live_side", "options_of"]
+
+Run: TypeAlias = Callable[[Path, RunOptions], FinishedSuite]
+"""Runs the suite at a path."""
+
+KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
+
+
+def options_of(form: Form, options: RunOptions, request: str | None) -> RunOptions:
+    """
+    What *form* asks for, beside what holds for both sides.
+
+    Args:
+        form: A live one.
+        options: Of both sides.
+        request: The request that an index or a cluster is asked with; the suite's first where None.
+    """
+    if form.kind is FormKind.REQUEST:
+        return replace(options, request=form.value)
+    options = replace(options, request=request)
+    if form.kind is FormKind.INDEX:
+        return replace(options, index=form.value)
+    elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
+    if form.kind is FormKind.EMBEDDED:
+        return replace(elsewhere, embedded=True, engine_version=form.value or None)
+    if "://" in form.value:
+        return replace(elsewhere, url=form.value)
+    return replace(elsewhere, cluster=form.value)
+
+
+def live_side(form: Form, suite: Suite, options: RunOptions, run: Run) -> Contender:
+    """
+    Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
+
+    Raises:
+        UsageError: The suite has no such request, or no cluster of that name is known.
+        SuiteError: The suite is wrong.
+        EngineStartError: The embedded node could not be started.
+    """
+    report = run(Path(suite.path), options).report
+    template = suite.requests.get(report.request)
+    side = contender_of(report, str(form), KINDS.get(form.kind, SideKind.CLUSTER))
+    return replace(
+        side,
+        template=request_fingerprint(suite, report.request),
+        orders_ties=template is not None and not leaves_ties(template),
+    )
