@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from harness.model import (
     MeasureSummary,
     MissingDocument,
+    MovedDocument,
     Outcome,
     QueryReport,
     RankedDocument,
@@ -22,10 +23,12 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
-from harness.report.attention import BAD, LOOKED_AT
+from harness.report.attention import BAD
 from harness.report.figures import counted_text
 from harness.report.histogram import Bin, histogram
 from harness.report.outcome_text import outcome_lines
+from harness.report.overview import cell_names
+from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_left_out, worst_status
 
 GRADE_STEPS = 4
 
@@ -82,22 +85,13 @@ class MeasureView:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictView:
-    """A threshold, and the queries to look at: their ids and the anchors of those that the page holds."""
-
-    verdict: Verdict
-    blamed: tuple[tuple[str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SuiteView:
-    """All that the page shows of one suite; *held_by_queries* are folded away, *remarks* are those of the terminal."""
+    """All that the page shows of one suite; *remarks* are those of the terminal."""
 
     anchor: str
     suite: SuiteReport
     status: Status
-    foremost: tuple[VerdictView, ...]
-    held_by_queries: tuple[VerdictView, ...]
+    verdicts: VerdictViews
     measures: tuple[MeasureView, ...]
     queries: tuple[QueryView, ...]
     outcomes: Mapping[Outcome, int]
@@ -108,12 +102,13 @@ class SuiteView:
 
 def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
     """The page's view of each suite of *report*."""
-    return tuple(_suite_view(f"s{number}", suite, limits) for number, suite in enumerate(report.suites, start=1))
+    named = zip(cell_names(report.suites), report.suites, strict=True)
+    return tuple(_suite_view(f"s{number}", name, suite, limits) for number, (name, suite) in enumerate(named, start=1))
 
 
-def shade_of(document: RankedDocument, greatest: float) -> str:
+def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
     """
-    The class that colours a document: *greatest* is the greatest gain of the suite.
+    The class that colours a document: *greatest* is the greatest gain of all.
 
     >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
     'gain-4'
@@ -126,17 +121,16 @@ def shade_of(document: RankedDocument, greatest: float) -> str:
     return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
 
 
-def _suite_view(anchor: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+def _suite_view(anchor: str, name: str, suite: SuiteReport, limits: Limits) -> SuiteView:
     tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
     queries = _query_views(anchor, suite, tags, limits)
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
-    listed = _listed(suite.verdicts, limits.thresholds)
     return SuiteView(
         anchor=anchor,
+        name=name,
         suite=suite,
-        status=_worst(suite.verdicts),
-        foremost=tuple(_verdict_view(verdict, anchors) for verdict in listed if not _is_held_by_query(verdict)),
-        held_by_queries=tuple(_verdict_view(verdict, anchors) for verdict in listed if _is_held_by_query(verdict)),
+        status=worst_status(suite.verdicts),
+        verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
         measures=tuple(
             MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
             for summary in suite.summaries
@@ -144,46 +138,16 @@ def _suite_view(anchor: str, suite: SuiteReport, limits: Limits) -> SuiteView:
         queries=queries,
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
-        left_out=tuple(_left_out(suite, queries, len(listed))),
+        left_out=tuple(_left_out(suite, queries, limits.thresholds)),
         remarks=(*outcome_lines(suite.queries), *suite.notes),
     )
 
 
-def _is_held_by_query(verdict: Verdict) -> bool:
-    """A passed threshold of a single query: there may be hundreds of them, and nothing to look at."""
-    return verdict.query is not None and verdict.status is Status.PASSED
-
-
-def _verdict_view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
-    return VerdictView(verdict, tuple((name, anchors.get(name)) for name in verdict.blamed))
-
-
-def _worst(verdicts: Iterable[Verdict]) -> Status:
-    """An error before a failure, as in the exit status."""
-    statuses = {verdict.status for verdict in verdicts}
-    return next((status for status in (Status.ERROR, Status.FAILED) if status in statuses), Status.PASSED)
-
-
-def _listed(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """All in the suite's order; where they are too many, those to look at first, then the suite's own."""
-    if len(verdicts) <= most:
-        return list(verdicts)
-    return sorted(verdicts, key=_urgency)[:most]
-
-
-def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
-    return (verdict.status not in BAD, verdict.status not in LOOKED_AT, verdict.query is not None)
-
-
 def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int) -> Iterable[str]:
-    """What is not on the page; of the thresholds, *thresholds* are, and first of all those that did not hold."""
+    """What is not on the page, of which at most *thresholds* are there."""
     rows = len(suite.queries) - len(queries)
     details = len(queries) - sum(view.detailed for view in queries)
-    bad = sum(verdict.status in BAD for verdict in suite.verdicts)
-    if bad > thresholds:
-        yield f"{counted_text(bad - thresholds, 'threshold')} that did not hold"
-    if len(suite.verdicts) > max(bad, thresholds):
-        yield f"{counted_text(len(suite.verdicts) - max(bad, thresholds), 'threshold')} that held"
+    yield from verdicts_left_out(suite.verdicts, thresholds)
     if rows:
         yield f"{counted_text(rows, 'query')} with the best scores"
     if details:
