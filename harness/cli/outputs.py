@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,13 @@ WRITERS: dict[str, Callable[[Report], str]] = {
     "codequality": _codequality,
 }
 
+
 KINDS = f"{', '.join(list(WRITERS)[:-1])} or {list(WRITERS)[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A report to write: *kind* is a key of `WRITERS`."""
+    """A file to write: *kind* says what, a key of `WRITERS` where it is a report."""
 
     kind: str
     path: Path
@@ -63,17 +64,28 @@ class OutputType(click.ParamType[Output]):
 
     name = "KIND=FILE"
 
+    def __init__(self, kinds: Collection[str] = tuple(WRITERS), example: str = "html=report.html") -> None:
+        """
+        Args:
+            kinds: Those that there are.
+            example: What is shown to whom it was not given.
+        """
+        self._kinds = kinds
+        self._example = example
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output:
         """The output that *value* names."""
         kind, equals, file = str(value).partition("=")
+        *others, last = self._kinds
+        kinds = f"{', '.join(others)} or {last}"
         if not equals or not file:
             self.fail(
-                f"{value!r} was found, KIND=FILE is expected with {KINDS} as the kind, as in html=report.html",
+                f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in {self._example}",
                 param,
                 ctx,
             )
-        if kind not in WRITERS:
-            self.fail(f"there is no kind {kind!r}, only {KINDS}{did_you_mean(kind, WRITERS)}", param, ctx)
+        if kind not in self._kinds:
+            self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, self._kinds)}", param, ctx)
         path = Path(file)
         if path.is_dir():
             self.fail(f"{file} is a folder, a file is expected", param, ctx)
@@ -90,13 +102,20 @@ def write_outputs(report: Report, outputs: Iterable[Output]) -> None:
         UsageError: a file could not be written.
     """
     for output in outputs:
-        text = WRITERS[output.kind](report)
-        try:
-            _write_whole(output.path, text)
-        except OSError as error:
-            raise UsageError(
-                f"{output.path}: the {output.kind} report could not be written: {error.strerror}"
-            ) from None
+        write_output(output, WRITERS[output.kind](report), f"the {output.kind} report")
+
+
+def write_output(output: Output, text: str, called: str) -> None:
+    """
+    Write *text*, which errors call *called*, whole or not at all.
+
+    Raises:
+        UsageError: the file could not be written.
+    """
+    try:
+        _write_whole(output.path, text)
+    except OSError as error:
+        raise UsageError(f"{output.path}: {called} could not be written: {error.strerror}") from None
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "run": _Entry("harness.cli.run", "Run suites against an engine and report how they came out."),
     "validate": _Entry("harness.cli.validate", "Check suites without an engine; all problems at once."),
     "baseline": _Entry("harness.cli.baseline", "Keep what suites returned, to hold later runs against it."),
+    "judgments": _Entry("harness.cli.judgments", "Find what is still to be judged, and what is judged wrongly."),
     "init": _Entry("harness.cli.init", "Write a small suite with documents that runs at once."),
     "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
     "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),

@@ -1,0 +1,100 @@
+"""``harness judgments``: what is still to be judged, and what is wrong with what was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.engine_options import cell_options, engine_options, run_choices
+from harness.cli.exits import NO_ANSWER
+from harness.cli.outputs import Output, OutputType, write_output
+from harness.cli.suite_paths import suites_argument
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.pooling import Pool
+
+POOL_KINDS = ("csv", "yaml")
+
+
+@click.group("judgments")
+def command() -> None:
+    """Find what is still to be judged, and what is wrong with the judgments that there are."""
+
+
+@command.command("pool")
+@suites_argument
+@engine_options
+@cell_options
+@click.option(
+    "--depth",
+    metavar="RANK",
+    type=click.IntRange(min=1),
+    help="Pool this many hits of each query; the suite's deepest cutoff where it is left out.",
+)
+@click.option(
+    "--snippet",
+    metavar="FIELD",
+    help="The field of a document that a snippet is cut from; its longest text, the title apart, where left out.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
+    help="Write what is to be judged: csv=FILE or yaml=FILE; may be repeated.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def pool(
+    suites: Sequence[Path],
+    depth: int | None,
+    snippet: str | None,
+    outputs: tuple[Output, ...],
+    quiet: bool,
+    **asked: Any,
+) -> int:
+    """
+    Collect the hits that nobody has judged, from the top of each request, into files to be graded.
+
+    With several requests each document is there once, with its rank in each of them. A file becomes a judgment file
+    when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
+    no answer; what the others returned is written all the same.
+    """
+    from harness.cli.console import show
+    from harness.cli.progress import run_progress
+    from harness.judging import PoolOptions, pool_suites
+    from harness.model import ANY_TEXT
+    from harness.pipeline import collect_suites
+    from harness.report.pool_text import pool_renderables
+
+    if outputs and len(collect_suites(suites)) > 1:
+        raise UsageError(
+            f"a file holds the judgments of one suite, and {len(collect_suites(suites))} suites were given"
+        )
+    options, matrix = run_choices(**asked)
+    with run_progress(quiet=quiet) as progress:
+        pools = pool_suites(
+            suites,
+            PoolOptions(options, matrix, depth, snippet or ANY_TEXT),
+            environ=os.environ,
+            progress=progress,
+        )
+    for one in pools:
+        show(pool_renderables(one))
+    _write(pools, outputs, quiet=quiet)
+    return NO_ANSWER if any(one.unanswered for one in pools) else 0
+
+
+def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:
+    from harness.report.pool_files import WRITERS
+
+    for one in pools:
+        texts = [WRITERS[output.kind](one) for output in outputs]
+        for output, text in zip(outputs, texts, strict=True):
+            write_output(output, text, "what is to be judged")
+            if not quiet:
+                click.echo(f"wrote {output.path}", err=True)

@@ -1,0 +1,96 @@
+"""
+A pool as files to be graded: each is a judgment file of which only the grades are missing.
+
+What is beside query, document and grade is for people, and not read again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+
+from harness.errors import UsageError
+from harness.formats.cells import mark_as_text
+from harness.pooling import Pool, PooledDocument
+from harness.report.printable import printable
+
+__all__ = ["WRITERS", "pool_csv", "pool_yaml"]
+
+_BYTE_ORDER_MARK = "\ufeff"
+_LONGEST_PLAIN_KEY = 1000
+"""Characters after which YAML wants a question mark before a key."""
+
+
+def pool_csv(pool: Pool) -> str:
+    """
+    Columns query, document, grade, text, title, snippet, and one with the rank for each run.
+
+    A cell that a spreadsheet would take for a formula, a number or a date begins with an apostrophe, which the reader
+    of judgments takes away. The text begins with a byte order mark where it is not ASCII: without one a spreadsheet
+    takes UTF-8 for something else, and writes other ids back.
+
+    Raises:
+        UsageError: An id holds what no CSV file gives back: a carriage return, a NUL or half a character.
+    """
+    labels = [coverage.label for coverage in pool.coverage]
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    ranks = ["rank"] if len(labels) == 1 else [f"rank {printable(label)}" for label in labels]
+    writer.writerow(["query", "document", "grade", "text", "title", "snippet", *ranks])
+    for one in pool.documents:
+        _require_writable(one)
+        words = [mark_as_text(printable(text or "")) for text in (one.text, one.title, one.snippet)]
+        ids = [mark_as_text(one.query), mark_as_text(one.document)]
+        writer.writerow([*ids, "", *words, *(one.ranks.get(label, "") for label in labels)])
+    text = written.getvalue()
+    return text if text.isascii() else _BYTE_ORDER_MARK + text
+
+
+def pool_yaml(pool: Pool) -> str:
+    """
+    Query to document, with nothing behind it yet, and in a comment above each document what it is.
+
+    The lines below a query may also be put under its `judgments` in the suite.
+    """
+    lines = [f"# {printable(pool.suite)}: unjudged documents of the top {pool.depth}; write a grade behind each colon"]
+    for query, documents in groupby(pool.documents, key=lambda one: one.query):
+        known = list(documents)
+        lines += ["", *_text_lines(known[0]), _key(query)]
+        for one in known:
+            lines += [f"  # {line}" for line in _about(one, pool)]
+            lines.append(_key(one.document, "  "))
+    return "\n".join(lines) + "\n"
+
+
+WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": pool_csv, "yaml": pool_yaml}
+
+
+def _require_writable(one: PooledDocument) -> None:
+    for what, text in (("query", one.query), ("document", one.document)):
+        if "\r" in text or "\0" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+            raise UsageError(f"the id of {what} {text!r} cannot be written to a CSV file; take yaml=FILE")
+
+
+def _text_lines(one: PooledDocument) -> Iterator[str]:
+    if one.text and one.text != one.query:
+        yield f"# {printable(one.text)}"
+
+
+def _about(one: PooledDocument, pool: Pool) -> Iterator[str]:
+    labels = [coverage.label for coverage in pool.coverage]
+    ranks = [f"rank {rank}" if len(labels) == 1 else f"{label} {rank}" for label, rank in one.ranks.items()]
+    yield printable(" | ".join([", ".join(ranks), *([one.title] if one.title else [])]))
+    if one.snippet:
+        yield printable(one.snippet)
+
+
+def _key(text: str, indent: str = "") -> str:
+    """*text* as a key in double quotes, with the colon behind it."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    escaped = "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in quoted)
+    if len(escaped) < _LONGEST_PLAIN_KEY:
+        return f"{indent}{escaped}:"
+    return f"{indent}? {escaped}\n{indent}:"
