@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from harness.gate.aggregates import mean, median
 from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
 from harness.metrics.gain import gain_of
@@ -14,8 +13,6 @@ from harness.model import (
     Gain,
     Hit,
     LatencyCondition,
-    Measure,
-    MeasureSummary,
     MissingDocument,
     Outcome,
     Query,
@@ -30,7 +27,8 @@ from harness.model import (
     Threshold,
     Verdict,
 )
-from harness.scoring import common_measures, gain_text, outcome_of
+from harness.scoring import outcome_of
+from harness.summaries import measure_summaries, tag_summaries
 
 __all__ = ["assemble"]
 
@@ -75,12 +73,13 @@ def assemble(
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=tuple(_summary(suite, measure, scores) for measure in common_measures(suite)),
+        summaries=measure_summaries(suite, scores),
         verdicts=_with_units(verdicts, suite),
         queries=queries,
         seconds=run.seconds,
         notes=(*notes, *_notes(queries, verdicts), *ungraded_notes(suite)),
         deselected=deselected,
+        tags=tag_summaries(suite, scores, verdicts),
     )
 
 
@@ -150,6 +149,7 @@ def _query_report(
         took=ranking.took,
         judged=len(query.judgments),
         duplicates=ranking.duplicates,
+        weight=query.weight,
     )
 
 
@@ -207,21 +207,6 @@ def _relevant(query: Query, gain: Gain) -> list[str]:
 
 def _gain(query: Query, document: str, gain: Gain) -> float | None:
     return gain_of(gain, query.judgments[document]) if document in query.judgments else None
-
-
-def _summary(suite: Suite, measure: Measure, scores: Iterable[Score]) -> MeasureSummary:
-    of_measure = [score for score in scores if score.measure == measure.text]
-    values = [score.value for score in of_measure if score.value is not None]
-    return MeasureSummary(
-        measure=measure.text,
-        gain=gain_text(measure, suite),
-        mean=mean(values) if values else None,
-        median=median(values) if values else None,
-        least=min(values, default=None),
-        greatest=max(values, default=None),
-        counted=len(values),
-        left_out=len(of_measure) - len(values),
-    )
 
 
 def ungraded_notes(suite: Suite) -> list[str]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import date
 
 from harness.errors import SearchError, UndefinedScore, UsageError
-from harness.gate.aggregates import mean, median
+from harness.gate.aggregates import median
 from harness.gate.scope import Scope, scope_scores
 from harness.gate.sentences import count, listed
+from harness.means import mean_of
 from harness.measures import parse_measure
 from harness.model import Measure, Outcome, Run, Score, Suite
 from harness.scoring import score_of
@@ -41,7 +42,7 @@ class Scores:
 
     def mean(self, measure: str) -> float:
         """
-        The mean of *measure*, such as ``nDCG@10``, over the queries.
+        The mean of *measure*, such as ``nDCG@10``, over the queries; weighted where the suite's queries have weights.
 
         Raises:
             MeasureError: the measure is not known.
@@ -49,11 +50,12 @@ class Scores:
             SearchError: a query has no answer.
             UndefinedScore: a query has no score and may not be left out, or none is left.
         """
-        return mean(self._values(measure))
+        scope = self._scope(measure)
+        return mean_of(scope.counted, scope.weights)
 
     def median(self, measure: str) -> float:
         """The median of *measure* over the queries; raises as `mean`."""
-        return median(self._values(measure))
+        return median(list(self._scope(measure).counted.values()))
 
     def score(self, query: str, measure: str) -> float:
         """
@@ -75,12 +77,12 @@ class Scores:
         """The score of every query, None for those without one."""
         return {query: score.value for query, score in self._of(parse_measure(measure)).items()}
 
-    def _values(self, text: str) -> list[float]:
+    def _scope(self, text: str) -> Scope:
         measure = parse_measure(text)
         scores = {(query, measure.text): score for query, score in self._of(measure).items()}
         scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
-        return list(scope.counted.values())
+        return scope
 
     def _of(self, measure: Measure) -> Mapping[str, Score]:
         if self._depth is not None and (measure.cutoff or 0) > self._depth:

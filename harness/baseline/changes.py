@@ -60,6 +60,9 @@ def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
     judged = changed_judgments(baseline, suite)
     if judged:
         yield f"the judgments changed: {_named(judged)}"
+    weighed = [query.id for query in suite.queries if _differ(_weight(baseline, query.id), query.weight)]
+    if weighed:
+        yield f"the weights changed: {_named(weighed)}"
     if str(suite.gain) != baseline.gain:
         yield f"the gain changed: it was {baseline.gain} and is {suite.gain}"
     if suite.profile is not baseline.profile:
@@ -73,6 +76,11 @@ def _of_index(before: IndexFacts, now: IndexFacts) -> Iterator[str]:
         yield "the settings of the index changed"
     if _differ(before.documents, now.documents):
         yield f"the index changed: it had {before.documents} documents and has {now.documents}"
+
+
+def _weight(baseline: Baseline, query: str) -> float | None:
+    kept = baseline.queries.get(query)
+    return None if kept is None else kept.weight
 
 
 def _differ(before: object, now: object) -> bool:

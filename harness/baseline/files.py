@@ -116,8 +116,11 @@ def _encoded(file: BaselineFile) -> bytes:
 
 
 def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
-    """*file* as JSON text: keys sorted, a line for each fact of a query."""
+    """*file* as JSON text: keys sorted, a line for each fact of a query; its weight only where it is not 1."""
     plain = _adapter().dump_python(file, mode="json")
+    for query in (query for entry in plain["requests"].values() for query in entry["queries"].values()):
+        if query["weight"] == 1:
+            del query["weight"]
     return "\n".join(_lines(plain, "", ascii_only=ascii_only)) + "\n"
 
 

@@ -99,6 +99,7 @@ def _keep(
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,
         bands=_bands(suite, query, ranking, measures) if has_ties else {},
+        weight=query.weight,
     )
 
 

@@ -137,16 +137,17 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
 
 def _saved(kept: Kept) -> Iterator[str]:
     """What was saved, and how its means differ from what was kept before."""
-    from harness.report.baseline_text import means_of
+    from harness.report.baseline_text import is_weighted, means_of
 
     entry = kept.entry
+    weighted = " (weighted)" if is_weighted(entry) else ""
     yield printable(f"{kept.path.as_posix()}: request {kept.request}, {counted_text(len(entry.queries), 'query')}")
     if kept.note:
         yield printable(f"  {kept.note}")
     before = means_of(kept.before) if kept.before else {}
     for measure, (value, _) in means_of(entry).items():
         was = f", was {score_text(before[measure][0])}" if measure in before else ""
-        yield f"  {measure} {score_text(value)}{was}"
+        yield f"  {measure}{weighted} {score_text(value)}{was}"
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"
 

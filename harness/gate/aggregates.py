@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from harness.gate.comparing import merit
+from harness.means import mean, mean_of
 from harness.model import ScoreCondition, StatisticKind
 
-__all__ = ["aggregate", "mean", "median", "queries_required", "worst_first"]
-
-
-def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean, the sum exact before the one rounding, so that the order of *values* does not matter."""
-    return math.fsum(values) / len(values)
+__all__ = ["aggregate", "costliest_first", "median", "queries_required", "worst_first"]
 
 
 def median(values: Sequence[float]) -> float:
@@ -47,14 +43,26 @@ def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[
     return sorted(values, key=order)
 
 
-def aggregate(condition: ScoreCondition, values: Mapping[str, float]) -> float:
+def costliest_first(
+    condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float], short: Iterable[str]
+) -> list[str]:
+    """The queries *short* of what is required, by what each costs the mean: its weight times what it lacks."""
+
+    def order(query: str) -> tuple[float, str]:
+        return -weights[query] * abs(values[query] - condition.required), query
+
+    return sorted(short, key=order)
+
+
+def aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """
     The one value, in the measure's unit, that decides the condition when it is compared with what is required.
 
-    For `every` it is the worst value; for a share, the worst of the best queries that make up the share.
+    For `every` it is the worst value; for a share, the worst of the best queries that make up the share. Only the mean
+    asks what the queries weigh.
     """
     if condition.statistic is StatisticKind.MEAN:
-        return mean(list(values.values()))
+        return mean_of(values, weights)
     if condition.statistic is StatisticKind.MEDIAN:
         return median(list(values.values()))
     ordered = worst_first(condition, values)

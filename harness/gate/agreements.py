@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.agreement import agreement_value
 from harness.gate.answers import no_ranking
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.scope import Finding, Scope
+from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.scores import judge_scores
 from harness.gate.sentences import count, listed
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
@@ -63,7 +63,7 @@ def _judge(
         )
         for query in asked
     }
-    scope = Scope(values, (), {}, (), tuple(skipped))
+    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, asked))
     as_score = ScoreCondition(
         condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.gate.aggregates import mean
 from harness.gate.comparing import holds
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
-from harness.gate.sentences import count, listed, number, number_beside
+from harness.gate.sentences import count, listed, number, number_beside, weight_aside
 from harness.model import DropCondition, Operator, Status
 
-__all__ = ["asides", "judge_drop", "with_both"]
+__all__ = ["asides", "costs", "judge_drop", "with_both"]
 
 
 def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -28,17 +27,16 @@ def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fin
     """
     if condition.every:
         return _judge_every(condition, pairs)
-    before, after = mean(list(pairs.before.values())), mean(list(pairs.after.values()))
+    before, after = pairs.means()
     drop = before - after
     passed = holds(drop, Operator.AT_MOST, _limit(condition, before))
-    subject = pairs.name if of_query else f"mean {pairs.name}"
+    subject = pairs.name if of_query else pairs.mean_name
     reason = f"{subject} {_movement(condition, pairs, before, after)}, allowed {_allowed(condition)}"
     if not of_query:
         reason += f", over {count(len(pairs.before), 'query')}"
-    fallen = pairs.fallen()
     if not passed and not of_query:
-        reason += f"; fell most: {with_both(pairs, fallen)}"
-    return _finding(condition, pairs, passed, reason, _observed(condition, before, drop), fallen)
+        reason += f"; {costs(pairs)}"
+    return _finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.costliest())
 
 
 def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
@@ -88,6 +86,15 @@ def _movement(condition: DropCondition, pairs: Pairs, before: float, after: floa
 def with_both(pairs: Pairs, queries: Sequence[str]) -> str:
     """The first of *queries*, each with its value in the baseline and today."""
     return listed([f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}" for query in queries])
+
+
+def costs(pairs: Pairs) -> str:
+    """The queries that took most from the mean, with what they weigh where that is not the same for all."""
+    both = [
+        f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
+        for query in pairs.costliest()
+    ]
+    return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
 
 
 def asides(pairs: Pairs) -> str:

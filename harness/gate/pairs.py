@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
-from harness.gate.scope import Finding, Scope, scope_scores
-from harness.gate.sentences import count, listed
+from harness.gate.scope import Finding, Scope, scope_scores, weights_of
+from harness.gate.sentences import count, listed, mean_word
 from harness.gate.ties import differs_by_ties, leaves_ties
+from harness.means import mean_of, weighed
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
 from harness.scoring import gain_text
 from harness.thresholds import TOLERANCE
@@ -34,7 +35,8 @@ class Pairs:
     Scores of the same queries, *before* in the baseline and *after* today.
 
     A query in *ties* differs by the order of tied documents only; both its values are the baseline's. *name* is the
-    measure as reasons call it, *against* what it is compared with.
+    measure as reasons call it, *against* what it is compared with. *weights* are today's, empty where all queries weigh
+    the same.
     """
 
     name: str
@@ -46,11 +48,21 @@ class Pairs:
     skipped: tuple[str, ...]
     changes: tuple[str, ...]
     against: str = "the baseline"
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def left_out(self) -> int:
         """How many queries of the scope were not compared."""
         return len(self.undefined) + len(self.skipped)
+
+    @property
+    def mean_name(self) -> str:
+        """Their mean as reasons call it."""
+        return f"{mean_word(self.weights)} {self.name}"
+
+    def means(self) -> tuple[float, float]:
+        """The mean before and after, weighted where the queries are."""
+        return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
     def drops(self) -> dict[str, float]:
         """How far each query fell below its baseline; negative where it rose."""
@@ -60,6 +72,23 @@ class Pairs:
         """The queries that fell, the greatest fall first, equal ones by their id."""
         drops = self.drops()
         return sorted((query for query in drops if drops[query] > TOLERANCE), key=lambda query: (-drops[query], query))
+
+    def costliest(self) -> list[str]:
+        """The queries that fell, by what each took from the mean: its weight times its fall."""
+        drops = self.weighed_drops()
+        return sorted(self.fallen(), key=lambda query: (-drops[query], query))
+
+    def weighed_drops(self) -> dict[str, float]:
+        """
+        The drops, each times its weight over the mean weight, so that their plain mean is the drop of the weighted one.
+
+        The same score summed in another order is no drop.
+        """
+        drops = {query: 0.0 if abs(drop) <= TOLERANCE else drop for query, drop in self.drops().items()}
+        if not self.weights:
+            return drops
+        scaled = weighed(list(drops.values()), [self.weights[query] for query in drops])
+        return dict(zip(drops, scaled, strict=True))
 
 
 def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) -> Pairs | Finding:
@@ -136,8 +165,11 @@ def _pair(
     if not before:
         return _cannot(name, measure, Status.FAILED, "no query is left to compare", now, undefined)
     ties = _ties(compared, reference, queries, measure, before, now.counted)
+    weights = weights_of(queries, before)
     after = {query: before[query] if query in ties else now.counted[query] for query in before}
-    return Pairs(name, measure, before, after, ties, undefined, now.skipped, reference.changes, reference.called)
+    return Pairs(
+        name, measure, before, after, ties, undefined, now.skipped, reference.changes, reference.called, weights
+    )
 
 
 def _ties(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 
+from harness.means import are_weighted
 from harness.model import Outcome, Query, Score, Status
 from harness.waivers import in_force
 
-__all__ = ["Finding", "Scope", "scope_scores"]
+__all__ = ["Finding", "Scope", "scope_scores", "weights_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Scope:
     The scores of one measure over the queries of one threshold, by what they are worth to it.
 
     *counted* maps a query's id to its value; *zero_hits* are those of them that found nothing. *unanswered* maps a
-    query to what went wrong; *undefined* and *skipped* hold ids.
+    query to what went wrong; *undefined* and *skipped* hold ids. *weights* are those of the queries that count, empty
+    where they all weigh the same.
     """
 
     counted: Mapping[str, float]
@@ -42,6 +44,7 @@ class Scope:
     unanswered: Mapping[str, str]
     undefined: tuple[str, ...]
     skipped: tuple[str, ...]
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -77,7 +80,14 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: Mapping[tuple[s
             counted[query.id] = score.value
             if score.outcome is Outcome.ZERO_HITS:
                 zero_hits.append(query.id)
-    return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped))
+    weights = weights_of(queries, counted)
+    return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
+
+
+def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
+    """What the queries that are *counted* weigh; empty where they all weigh the same."""
+    weights = {query.id: query.weight for query in queries if query.id in counted}
+    return weights if are_weighted(weights.values()) else {}
 
 
 def _what_is_missing(score: Score | None) -> str:

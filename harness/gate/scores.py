@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from harness.gate.aggregates import aggregate, queries_required, worst_first
+from harness.gate.aggregates import aggregate, costliest_first, queries_required, worst_first
 from harness.gate.comparing import holds
 from harness.gate.scope import Finding, Scope
-from harness.gate.sentences import count, listed, number, number_beside
+from harness.gate.sentences import count, listed, mean_word, number, number_beside, weight_aside
 from harness.model import ScoreCondition, StatisticKind, Status
 
 __all__ = ["judge_scores"]
@@ -27,7 +27,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
         ERROR where a query has no answer; FAILED where one is undefined and may not be left out, where nothing is left
         to judge, or where the figure falls short; else PASSED.
     """
-    name = _name(condition, gain)
+    name = _name(condition, scope, gain)
     left_out = len(scope.skipped) + (len(scope.undefined) if skip_undefined else 0)
     if scope.unanswered:
         status, reason, blamed = Status.ERROR, _unanswered(name, scope), tuple(scope.unanswered)
@@ -43,12 +43,12 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
-    observed = aggregate(condition, scope.counted)
+    observed = aggregate(condition, scope.counted, scope.weights)
     passed = holds(observed, condition.operator, condition.required)
-    short = [query for query in worst_first(condition, scope.counted) if not _meets(condition, scope.counted[query])]
+    short = _short(condition, scope)
     sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
-        sentence += f"; worst: {_with_values(condition, scope.counted, short)}"
+        sentence += f"; {_blame(condition, scope, short)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
         reason=sentence,
@@ -61,15 +61,26 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
     )
 
 
+def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
+    """The queries that miss by themselves what is required, those to look at first before others."""
+    values = scope.counted
+    short = [query for query in worst_first(condition, values) if not _meets(condition, values[query])]
+    return costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
+
+
 def _meets(condition: ScoreCondition, value: float) -> bool:
     return holds(value, condition.operator, condition.required)
 
 
-def _name(condition: ScoreCondition, gain: str) -> str:
+def _is_weighted(condition: ScoreCondition, scope: Scope) -> bool:
+    return condition.statistic is StatisticKind.MEAN and bool(scope.weights)
+
+
+def _name(condition: ScoreCondition, scope: Scope, gain: str) -> str:
     figure = f"{condition.measure.text} (gain {gain})" if gain else condition.measure.text
-    if condition.statistic in (StatisticKind.MEAN, StatisticKind.MEDIAN):
-        return f"{condition.statistic} {figure}"
-    return figure
+    if condition.statistic is StatisticKind.MEAN:
+        return f"{mean_word(scope.weights)} {figure}"
+    return f"{condition.statistic} {figure}" if condition.statistic is StatisticKind.MEDIAN else figure
 
 
 def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: int) -> str:
@@ -100,10 +111,15 @@ def _asides(scope: Scope, left_out: int) -> str:
     return f"{zero_hits}; left out: {', '.join(parts)}"
 
 
-def _with_values(condition: ScoreCondition, values: Mapping[str, float], queries: Sequence[str]) -> str:
-    return listed(
-        [f"{query} {number_beside(values[query], condition.operator, condition.required)}" for query in queries]
-    )
+def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:
+    """The first of the queries *short* with their values, and with what they weigh where the mean asks that."""
+    weighted = _is_weighted(condition, scope)
+
+    def shown(query: str) -> str:
+        value = number_beside(scope.counted[query], condition.operator, condition.required)
+        return f"{query} {value}{weight_aside(query, scope.weights)}" if weighted else f"{query} {value}"
+
+    return f"{'cost most' if weighted else 'worst'}: {listed(list(map(shown, short)))}"
 
 
 def _unanswered(name: str, scope: Scope) -> str:

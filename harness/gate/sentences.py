@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.gate.comparing import holds
 from harness.model import Operator
 
-__all__ = ["count", "listed", "number", "number_beside"]
+__all__ = ["count", "listed", "mean_word", "number", "number_beside", "weight_aside"]
 
 NAMES_SHOWN = 3
 _FEWEST_DIGITS = 4
@@ -27,13 +27,25 @@ def number_beside(observed: float, operator: Operator, required: float) -> str:
     '0.79996'
     >>> number_beside(0.73124, Operator.AT_LEAST, 0.8)
     '0.7312'
+    >>> number_beside(-0.0, Operator.AT_LEAST, 0.0)
+    '0.0000'
     """
     decided = holds(observed, operator, required)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
-        shown = f"{observed:.{digits}f}"
+        shown = f"{observed:z.{digits}f}"
         if holds(float(shown), operator, required) == decided:
             return shown
     return repr(observed)
+
+
+def mean_word(weights: Mapping[str, float]) -> str:
+    """What sentences call a mean; *weights* are empty where all queries weigh the same."""
+    return "weighted mean" if weights else "mean"
+
+
+def weight_aside(query: str, weights: Mapping[str, float]) -> str:
+    """What *query* weighs, behind its name; nothing where all queries weigh the same."""
+    return f" (weight {number(weights[query])})" if weights else ""
 
 
 def count(size: int, noun: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from harness.errors import StatisticError
-from harness.gate.aggregates import mean
-from harness.gate.drops import asides, with_both
+from harness.gate.drops import asides, costs
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number
+from harness.means import mean
 from harness.model import SignificanceCondition, Status
 from harness.thresholds import TOLERANCE
 
@@ -24,6 +24,12 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
     """
     Ask whether the mean fell by more than chance explains: were each query's two scores swapped at random, how often
     would the mean fall as far?
+
+    A weighted mean is tested by the same swaps. Each difference is taken times its weight over the mean weight, for any
+    statistic has its exact distribution under them; what a query weighs does not depend on how it scores.
+
+    Source: Fisher (1935); Smucker, Allan & Carterette (CIKM 2007); for any statistic, Ernst, "Permutation methods: a
+    basis for exact inference" (Statistical Science 2004).
 
     Returns:
         FAILED where p is at most the level, and also where so few queries are compared that p could never be: what
@@ -41,9 +47,9 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
         )
     from harness.statistics import least_p, sign_flip
 
-    differences = _differences(pairs)
+    differences = [-drop for drop in pairs.weighed_drops().values()]
     reachable = least_p(len(differences), "less")
-    head = f"the drop of mean {pairs.name}, {_movement(pairs)},"
+    head = f"the drop of {pairs.mean_name}, {_movement(pairs)},"
     if reachable > condition.level:
         few = f"p cannot be below {reachable:.4g} with {count(len(differences), 'query')}"
         return _finding(condition, pairs, Status.FAILED, f"{head} cannot be tested: too few queries to tell: {few}")
@@ -57,20 +63,16 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
             condition,
             pairs,
             Status.FAILED,
-            f"{reason}; fell most: {with_both(pairs, pairs.fallen())}",
+            f"{reason}; {costs(pairs)}",
             p_value,
-            pairs.fallen(),
+            pairs.costliest(),
         )
     return _finding(condition, pairs, Status.PASSED, reason + _too_few(condition, differences), p_value)
 
 
-def _differences(pairs: Pairs) -> list[float]:
-    """After minus before; the same score summed in another order is no difference."""
-    return [0.0 if abs(drop) <= TOLERANCE else -drop for drop in pairs.drops().values()]
-
-
 def _movement(pairs: Pairs) -> str:
-    return f"from {mean(list(pairs.before.values())):.4f} to {mean(list(pairs.after.values())):.4f}"
+    before, after = pairs.means()
+    return f"from {before:.4f} to {after:.4f}"
 
 
 def _p_text(p_value: float) -> str:

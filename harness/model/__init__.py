@@ -42,7 +42,15 @@ from harness.model.conditions import (
 )
 from harness.model.measures import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.places import Json, Mark
-from harness.model.reports import MeasureSummary, MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model.reports import (
+    MeasureSummary,
+    MissingDocument,
+    QueryReport,
+    RankedDocument,
+    Report,
+    SuiteReport,
+    TagSummary,
+)
 from harness.model.searches import (
     ANY_TEXT,
     Cluster,
@@ -117,6 +125,7 @@ __all__ = [
     "Status",
     "Suite",
     "SuiteReport",
+    "TagSummary",
     "Target",
     "Threshold",
     "Unresolved",

@@ -18,7 +18,7 @@ class BaselineQuery:
     One query in a baseline: what became of it, its ranking as (document, score of the engine), its scores by measure.
 
     *bands* holds (least, greatest) by measure, over all orders of documents that tie; a measure that no tie moves has
-    none. *judgments* is a fingerprint of those that the scores were made with.
+    none. *judgments* is a fingerprint of those that the scores were made with, *weight* what the query counts in means.
     """
 
     outcome: Outcome
@@ -26,6 +26,7 @@ class BaselineQuery:
     ranking: tuple[tuple[str, float | None], ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,15 @@ from harness.model.measures import Profile
 from harness.model.searches import Engine
 from harness.model.verdicts import Outcome, Verdict
 
-__all__ = ["MeasureSummary", "MissingDocument", "QueryReport", "RankedDocument", "Report", "SuiteReport"]
+__all__ = [
+    "MeasureSummary",
+    "MissingDocument",
+    "QueryReport",
+    "RankedDocument",
+    "Report",
+    "SuiteReport",
+    "TagSummary",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,7 @@ class QueryReport:
 
     *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
     returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
+    *weight* is what the query counts in means.
     """
 
     id: str
@@ -62,11 +71,16 @@ class QueryReport:
     judged: int = 0
     duplicates: tuple[str, ...] = ()
     total_is_lower_bound: bool = False
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureSummary:
-    """One measure over the queries of a suite: *counted* queries went in, *left_out* did not, None where none did."""
+    """
+    One measure over queries: *counted* queries went in, *left_out* did not; the figures are None where none did.
+
+    *weighted* says that the queries of the mean do not all weigh the same; the other figures count each query alike.
+    """
 
     measure: str
     gain: str
@@ -76,11 +90,33 @@ class MeasureSummary:
     greatest: float | None
     counted: int
     left_out: int
+    weighted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TagSummary:
+    """
+    The queries with one tag, or with none where *tag* is None; a query with two tags is in the summaries of both.
+
+    *queries* counts them, *share* is what they weigh of all queries of the run, in (0, 1]. *summaries* are of the same
+    measures as the suite's, *verdicts* the ids of the suite's thresholds `for` the tag.
+    """
+
+    tag: str | None
+    queries: int
+    share: float
+    summaries: tuple[MeasureSummary, ...]
+    verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
-    """One suite, run once with one request. *queries* hold those that were selected, *deselected* counts the others."""
+    """
+    One suite, run once with one request. *queries* hold those that were selected, *deselected* counts the others.
+
+    *tags* are the tags of these queries, those of the greatest share first, and last the queries without any; empty
+    where no query has one.
+    """
 
     name: str
     path: str
@@ -97,6 +133,7 @@ class SuiteReport:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     deselected: int = 0
+    tags: tuple[TagSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

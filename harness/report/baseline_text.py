@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.gate.aggregates import mean
 from harness.gate.pairs import Pairs
-from harness.gate.sentences import listed
+from harness.gate.sentences import listed, weight_aside
+from harness.means import are_weighted, mean
 from harness.model import Baseline
-from harness.report.figures import counted_text, difference_text, score_text
+from harness.report.figures import counted_text, difference_text, mean_heading, score_text
 from harness.report.printable import printable
 from harness.report.ranking_text import columns
 from harness.thresholds import TOLERANCE
 
-__all__ = ["difference_renderables", "entry_renderables", "means_of"]
+__all__ = ["difference_renderables", "entry_renderables", "is_weighted", "means_of"]
 
 MOVED_SHOWN = 5
 """Queries of a measure that are named, those that changed most first."""
 
 
 def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
-    """By measure the mean of the scores that were kept, and how many queries have one."""
-    values: dict[str, list[float]] = {}
+    """By measure the mean of the scores that were kept, by the weights of then, and how many queries have one."""
+    kept: dict[str, list[tuple[float, float]]] = {}
     for query in baseline.queries.values():
         for measure, value in query.scores.items():
             if value is not None:
-                values.setdefault(measure, []).append(value)
-    return {measure: (mean(found), len(found)) for measure, found in values.items()}
+                kept.setdefault(measure, []).append((value, query.weight))
+    return {measure: (mean(*zip(*found, strict=True)), len(found)) for measure, found in kept.items()}
+
+
+def is_weighted(baseline: Baseline) -> bool:
+    """Whether the means of *baseline* are weighted."""
+    return are_weighted(query.weight for query in baseline.queries.values())
 
 
 def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableType]:
@@ -46,7 +51,7 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
         f"queries  {queries}, at most {hits} of each",
     ]
     yield Text("".join(f"  {printable(line)}\n" for line in facts))
-    yield _means_table(means_of(baseline), _banded(baseline))
+    yield _means_table(baseline)
 
 
 def difference_renderables(pairs: tuple[Pairs, ...]) -> Iterator[RenderableType]:
@@ -58,16 +63,26 @@ def difference_renderables(pairs: tuple[Pairs, ...]) -> Iterator[RenderableType]
     for each in pairs:
         table.add_row(Text(each.measure.text), *_cells(each))
     yield table
+    if any(each.weights for each in pairs):
+        yield Text("The means and their difference are weighted, by the weights of today.", style="dim")
     for each in pairs:
-        moved = sorted(each.drops().items(), key=lambda item: (-abs(item[1]), item[0]))
-        names = [query for query, drop in moved if abs(drop) > TOLERANCE][:MOVED_SHOWN]
+        moved = sorted(each.weighed_drops().items(), key=lambda item: (-abs(item[1]), item[0]))
+        names = [query for query, drop in moved if drop][:MOVED_SHOWN]
         if names:
-            shown = (f"{printable(one)} {each.before[one]:.4f} → {each.after[one]:.4f}" for one in names)
-            yield Text(f"{each.measure.text}: moved most: {', '.join(shown)}")
+            yield Text(f"{each.measure.text}: {_moved(each, names)}")
+
+
+def _moved(pairs: Pairs, queries: Sequence[str]) -> str:
+    """The *queries* that moved the mean most, with what they weigh where that is not the same for all."""
+    shown = (
+        f"{printable(query)} {pairs.before[query]:.4f} → {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
+        for query in queries
+    )
+    return f"moved {'the mean ' if pairs.weights else ''}most: {', '.join(shown)}"
 
 
 def _cells(pairs: Pairs) -> tuple[str, ...]:
-    before, after = mean(list(pairs.before.values())), mean(list(pairs.after.values()))
+    before, after = pairs.means()
     drops = pairs.drops().values()
     better, worse = sum(drop < -TOLERANCE for drop in drops), sum(drop > TOLERANCE for drop in drops)
     counts = f"{better:,}/{len(pairs.before) - better - worse:,}/{worse:,}"
@@ -75,10 +90,11 @@ def _cells(pairs: Pairs) -> tuple[str, ...]:
     return *scores, counts, f"{len(pairs.ties):,}", f"{len(pairs.before):,}"
 
 
-def _means_table(means: Mapping[str, tuple[float, int]], banded: Mapping[str, list[str]]) -> RenderableType:
+def _means_table(baseline: Baseline) -> RenderableType:
+    means, banded = means_of(baseline), _banded(baseline)
     table = columns()
     table.add_column("measure", overflow="fold")
-    table.add_column("mean", justify="right", no_wrap=True)
+    table.add_column(mean_heading(weighted=is_weighted(baseline)), justify="right", no_wrap=True)
     table.add_column("queries", justify="right", no_wrap=True)
     table.add_column("moved by ties", overflow="fold")
     for measure, (value, counted) in means.items():

@@ -49,6 +49,11 @@ def p_text(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
+def mean_heading(*, weighted: bool) -> str:
+    """What a column of means is called."""
+    return "mean (weighted)" if weighted else "mean"
+
+
 def plain_text(value: float | None) -> str:
     """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
     if value is None:

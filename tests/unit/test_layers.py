@@ -37,7 +37,8 @@ LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in laye
 
 PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
         "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
-        "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction")  # fmt: skip
+        "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction",
+        "summaries")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",
