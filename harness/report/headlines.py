@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from harness.model import Report, Status, Verdict
 from harness.report.attention import BAD, unanswered_queries
 from harness.report.figures import counted_text, tally_text
+from harness.report.overview import suites_text
 
 __all__ = ["closing", "headline", "thresholds_headline"]
 
@@ -38,4 +39,4 @@ def closing(report: Report) -> str:
     """How many suites and queries there were, and how the thresholds came out."""
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
     queries = sum(len(suite.queries) for suite in report.suites)
-    return f"{counted_text(len(report.suites), 'suite')}, {counted_text(queries, 'query')}: {tally_text(statuses)}"
+    return f"{suites_text(report)}, {counted_text(queries, 'query')}: {tally_text(statuses)}"

@@ -14,6 +14,8 @@ from harness.model import Report
 from harness.report import templating
 from harness.report.figures import matching_text
 from harness.report.headlines import closing, headline
+from harness.report.overview import overview
+from harness.report.overview_text import beside_text, remarks
 from harness.report.page import Limits, MeasureView, suite_views
 from harness.report.plot import Plot, plotted
 from harness.report.ranking_text import missing_place
@@ -27,6 +29,7 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
         ["report.css"],
         report=report,
         suites=suite_views(report, limits or Limits()),
+        overview=overview(report),
         product="Relevance report",
         headline=headline(report),
         closing=closing(report),
@@ -36,7 +39,13 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
 @cache
 def _environment() -> Environment:
     environment = templating.environment()
-    environment.filters |= {"matching": matching_text, "missing_place": missing_place, "plotted": _plotted}
+    environment.filters |= {
+        "remarks": remarks,
+        "matching": matching_text,
+        "missing_place": missing_place,
+        "plotted": _plotted,
+        "beside": beside_text,
+    }
     return environment
 
 

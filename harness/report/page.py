@@ -86,9 +86,10 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SuiteView:
-    """All that the page shows of one suite; *remarks* are those of the terminal."""
+    """All that the page shows of a suite, or a cell of it that *name* tells from others; *remarks* are the terminal's."""
 
     anchor: str
+    name: str
     suite: SuiteReport
     status: Status
     verdicts: VerdictViews

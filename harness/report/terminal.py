@@ -16,6 +16,8 @@ from harness.model import QueryReport, Report, SuiteReport, Verdict
 from harness.report.explanations import explanations, failure
 from harness.report.figures import counted_text, score_text, tally_text
 from harness.report.outcome_text import outcome_lines
+from harness.report.overview import cell_names, overview, suites_text
+from harness.report.overview_text import overview_renderables
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, indented, query_renderables
@@ -24,8 +26,12 @@ from harness.report.verdict_text import quiet_lines, verdict_list
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
     """*report*; where *quiet* only the thresholds to look at, and the last line."""
-    for suite in report.suites:
-        yield from quiet_lines(suite.name, suite.verdicts) if quiet else _suite_renderables(suite)
+    for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
+        yield from quiet_lines(name, suite.verdicts) if quiet else _suite_renderables(suite, name)
+    table = overview(report)
+    if table is not None and not quiet:
+        yield from overview_renderables(table)
+        yield Text()
     yield _closing(report)
 
 
@@ -47,8 +53,8 @@ def query_block(query: QueryReport, measure: str | None = None, *, width: int = 
 # ------------------------------------------------------------------------------------------------ a suite
 
 
-def _suite_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
-    yield Text.assemble((printable(suite.name), "bold"), "  ", (printable(suite.path), "dim"))
+def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType]:
+    yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
     yield _facts(suite)
     yield Text()
     if suite.summaries:
@@ -96,6 +102,6 @@ def _measures(suite: SuiteReport) -> Table:
 
 def _closing(report: Report) -> Text:
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
-    total = f"{counted_text(len(report.suites), 'suite')}, {counted_text(len(statuses), 'threshold')}"
+    total = f"{suites_text(report)}, {counted_text(len(statuses), 'threshold')}"
     style = "bold green" if report.exit_status == 0 else "bold red"
     return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)

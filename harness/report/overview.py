@@ -1,0 +1,177 @@
+"""
+The cells of a report beside one another: a suite with one request on one index is one.
+
+Only what a suite's cells have in common is compared: a mean over other queries than those of the first cell is another
+figure, so it gets no difference and is never the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.model import MeasureSummary, Report, Status, SuiteReport
+from harness.report.figures import counted_text
+from harness.thresholds import TOLERANCE
+
+__all__ = ["Figure", "Overview", "Row", "cell_names", "overview", "suites_text"]
+
+HELD = (Status.PASSED, Status.XPASSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """
+    One measure in one cell: its *mean* over *counted* queries, None where none has a score.
+
+    *partial* is set where another cell of the suite has a score of more queries. *difference* is that to the suite's
+    first cell, None for that one itself and where the two are over other queries. *best* marks the greatest mean of the
+    suite's cells, where they differ.
+    """
+
+    mean: float | None
+    counted: int
+    partial: bool = False
+    difference: float | None = None
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """
+    One cell; *place* is that of its report, from 0.
+
+    *figures* has no entry for a measure that is not the suite's. *held* thresholds passed, also unexpectedly; *other*
+    ones warned, failed as expected or were skipped.
+    """
+
+    place: int
+    suite: SuiteReport
+    figures: Mapping[str, Figure]
+    held: int
+    failed: int
+    errors: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """
+    The table: a row a cell, a column a measure, in the order in which suites name them.
+
+    *requests* says whether the request tells one row from another, *indexes* whether the index tells cells of one suite
+    apart. *compared* is set where a suite has several cells. *gains* are those of the suites.
+    """
+
+    measures: tuple[str, ...]
+    rows: tuple[Row, ...]
+    requests: bool
+    indexes: bool
+    compared: bool
+    gains: tuple[str, ...]
+
+
+def overview(report: Report) -> Overview | None:
+    """What *report* is at a glance; None where it is of one cell, which says all of that itself."""
+    suites = report.suites
+    if len(suites) < 2:
+        return None
+    groups = _by_suite(suites)
+    figures: dict[int, Mapping[str, Figure]] = {}
+    for places in groups:
+        figures.update(zip(places, _compared([suites[place] for place in places]), strict=True))
+    rows = tuple(_row(place, suite, figures[place]) for place, suite in enumerate(suites))
+    return Overview(
+        measures=tuple(dict.fromkeys(summary.measure for suite in suites for summary in suite.summaries)),
+        rows=rows,
+        requests=len({suite.request for suite in suites}) > 1,
+        indexes=any(_vary([suites[place] for place in places], _index) for places in groups),
+        compared=any(len(places) > 1 for places in groups),
+        gains=tuple(dict.fromkeys(suite.gain for suite in suites)),
+    )
+
+
+def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
+    """What to call each of *suites*: its name, with the request and the index where cells of one suite differ in them."""
+    names = [""] * len(suites)
+    for places in _by_suite(suites):
+        cells = [suites[place] for place in places]
+        for place, cell in zip(places, cells, strict=True):
+            request = f", request {cell.request}" if _vary(cells, _request) else ""
+            index = f", index {cell.index}" if _vary(cells, _index) else ""
+            names[place] = f"{cell.name}{request}{index}"
+    return tuple(names)
+
+
+def suites_text(report: Report) -> str:
+    """How many suites ran, and in how many cells where these are more: ``1 suite in 4 cells``."""
+    suites = len(_by_suite(report.suites))
+    cells = len(report.suites)
+    return counted_text(suites, "suite") + (f" in {counted_text(cells, 'cell')}" if cells > suites else "")
+
+
+def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
+    """The places of the cells of each suite, which its file tells from others."""
+    groups: dict[str, list[int]] = {}
+    for place, suite in enumerate(suites):
+        groups.setdefault(suite.path, []).append(place)
+    return list(groups.values())
+
+
+def _vary(cells: Iterable[SuiteReport], by: Callable[[SuiteReport], str | None]) -> bool:
+    return len({by(cell) for cell in cells}) > 1
+
+
+def _request(suite: SuiteReport) -> str:
+    return suite.request
+
+
+def _index(suite: SuiteReport) -> str | None:
+    return suite.index
+
+
+def _row(place: int, suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
+    statuses = [verdict.status for verdict in suite.verdicts]
+    held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
+    errors = statuses.count(Status.ERROR)
+    return Row(place, suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
+
+
+def _compared(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:
+    """The figures of each of a suite's cells, by measure."""
+    found: list[dict[str, Figure]] = [{} for _ in cells]
+    for measure in dict.fromkeys(summary.measure for cell in cells for summary in cell.summaries):
+        column = [_summary(cell, measure) for cell in cells]
+        scored = [_scored(cell, measure) for cell in cells]
+        for figures, summary, figure in zip(found, column, _column(column, scored), strict=True):
+            if summary is not None:
+                figures[measure] = figure
+    return found
+
+
+def _column(summaries: Sequence[MeasureSummary | None], scored: Sequence[Collection[str]]) -> list[Figure]:
+    means = [summary.mean if summary else None for summary in summaries]
+    alike = [mean if queries == scored[0] else None for mean, queries in zip(means, scored, strict=True)]
+    known = [mean for mean in alike if mean is not None]
+    greatest = max(known) if known and max(known) - min(known) > TOLERANCE else None
+    every = frozenset().union(*scored)
+    first = alike[0]
+    return [
+        Figure(
+            mean=mean,
+            counted=len(scored[place]),
+            partial=len(scored[place]) < len(every),
+            difference=None if place == 0 or comparable is None or first is None else comparable - first,
+            best=greatest is not None and comparable is not None and greatest - comparable <= TOLERANCE,
+        )
+        for place, (mean, comparable) in enumerate(zip(means, alike, strict=True))
+    ]
+
+
+def _summary(cell: SuiteReport, measure: str) -> MeasureSummary | None:
+    return next((summary for summary in cell.summaries if summary.measure == measure), None)
+
+
+def _scored(cell: SuiteReport, measure: str) -> frozenset[str]:
+    """The queries that have a score, which the mean is over."""
+    return frozenset(query.id for query in cell.queries if query.scores.get(measure) is not None)
