@@ -78,8 +78,9 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         return Settlement(
             Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: the suite was changed while it was tested"
         )
-    status, reason = _status(item, verdicts, of_query)
-    decisive = [verdict for verdict in verdicts if verdict.status is status]
+    decided, reason = _status(item, verdicts, of_query)
+    decisive = [verdict for verdict in verdicts if verdict.status is decided]
+    status = _as_expected(decided, item, decisive)
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
@@ -130,9 +131,22 @@ def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport |
         return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
     if not verdicts:
         return _unasked(item, query)
-    status = next(status for status in WORST_FIRST if status in statuses)
-    forgiven = status is Status.FAILED and item.xfail is not None and not item.verdicts
-    return (Status.XFAILED if forgiven else status), ""
+    return next(status for status in WORST_FIRST if status in statuses), ""
+
+
+def _as_expected(decided: Status, item: PlannedItem, decisive: Sequence[Verdict]) -> Status:
+    """
+    What was decided, in the light of the query's waiver.
+
+    The gate has heeded it for the query's own thresholds, and there a failure can be an unexpected pass. Here it is for
+    what holds the query together with others.
+    """
+    if item.xfail is None:
+        return decided
+    if decided is Status.FAILED and not any(verdict.id in item.verdicts for verdict in decisive):
+        return Status.XFAILED
+    is_asked = not item.verdicts and bool(set(item.shared) - set(item.waived))
+    return Status.XPASSED if decided is Status.PASSED and is_asked else decided
 
 
 def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 
 from harness.gate.agreements import judge_agreement
@@ -14,6 +13,7 @@ from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
 from harness.gate.significance import judge_significance
+from harness.gate.waiving import skip_of, until, waived
 from harness.gate.worse import judge_worse
 from harness.model import (
     AgreementCondition,
@@ -39,7 +39,6 @@ from harness.model import (
 )
 from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
-from harness.waivers import first_ended, first_in_force
 
 __all__ = ["comparison_status", "decide", "exit_status"]
 
@@ -100,21 +99,12 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 def _decide_one(gated: Gated, compared: Compared, strict_xfail: bool) -> Verdict:
     threshold, query, today = gated.threshold, gated.query, compared.today
-    skip = first_in_force(today, threshold.skip, query.skip if query else None)
+    skip = skip_of(threshold, query, today)
     if skip is not None:
-        return _verdict(gated, Finding(Status.SKIPPED, f"skipped{_until(skip)}: {skip.reason}"), skip)
-    finding = _judge(gated, compared)
-    waivers = (threshold.xfail, query.xfail if query else None)
-    xfail = first_in_force(today, *waivers)
-    if xfail is not None:
-        return _verdict(gated, _waive(finding, xfail, strict_xfail), xfail)
-    if threshold.warns and finding.status is Status.FAILED:
-        finding = replace(finding, status=Status.WARNED)
-    ended = first_ended(today, *waivers) or first_ended(today, threshold.skip, query.skip if query else None)
-    if ended is not None:
-        note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
-        finding = replace(finding, reason=finding.reason + note)
-    return _verdict(gated, finding, None)
+        return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
+    scope = scope_of(gated, compared.suite)
+    finding, waiver = waived(_judge(gated, compared), threshold, query, scope, today, strict=strict_xfail)
+    return _verdict(gated, finding, waiver)
 
 
 def _judge(gated: Gated, compared: Compared) -> Finding:
@@ -150,21 +140,6 @@ def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, suite
     if query is None:
         return Finding(Status.ERROR, "cannot be judged: a rank expectation belongs to one query, not to a suite")
     return judge_expectation(condition, query, run.responses.get(query.id), suite.depth)
-
-
-def _waive(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
-    """An expected failure forgives a shortfall, never a missing answer: an error stays an error."""
-    if finding.status is Status.FAILED:
-        reason = f"{finding.reason}; expected to fail{_until(waiver)}: {waiver.reason}"
-        return replace(finding, status=Status.XFAILED, reason=reason)
-    if finding.status is not Status.PASSED:
-        return finding
-    reason = f"{finding.reason}; passed, though expected to fail{_until(waiver)}: {waiver.reason}; take the xfail away"
-    return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
-
-
-def _until(waiver: Waiver) -> str:
-    return f" until {waiver.until}" if waiver.until else ""
 
 
 def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:

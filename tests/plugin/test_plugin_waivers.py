@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from harness.collecting.items import SuiteItem
 
 TODAY = date.today()
 PAST = TODAY - timedelta(days=2)
@@ -107,10 +110,76 @@ def test_where_all_that_was_chosen_is_skipped_no_server_is_asked(suite: Suite, r
     assert engine.asked == {}
 
 
-def test_an_expected_failure_holds_for_each_query_too(suite: Suite, run: Run) -> None:
-    suite('thresholds: ["every nDCG@10 >= 0.9"]', boots="xfail: {reason: waits}")
+EVERY = 'thresholds: ["every nDCG@10 >= {}", "mean nDCG@10 >= 0.9"]'
+WAITS = "xfail: {reason: waits}"
 
-    run("--relevance-each-query").assert_outcomes(passed=1, xfailed=1, failed=1)
+
+def test_a_query_expected_to_fail_is_expected_by_what_asks_each_query_and_not_by_the_mean(
+    suite: Suite, run: Run
+) -> None:
+    suite(EVERY.format(0.9), boots=WAITS)
+
+    result = run("--relevance-each-query", "-v")
+
+    result.assert_outcomes(passed=1, xfailed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*::every-nDCG-10-ge-0.9 XFAIL (waits)*", "*::mean-nDCG-10-ge-0.9 FAILED*", "*::query.boots XFAIL (waits)*"]
+    )
+
+
+def test_where_another_query_falls_short_too_only_the_query_s_own_item_is_expected(
+    suite: Suite, run: Run, engine: Any
+) -> None:
+    suite(EVERY.format(0.9), boots=WAITS)
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+
+    result = run("--relevance-each-query", "-v")
+
+    result.assert_outcomes(failed=3, xfailed=1)
+    result.stdout.fnmatch_lines(["*::every-nDCG-10-ge-0.9 FAILED*", "*::query.boots XFAIL (waits)*"])
+
+
+def test_runxfail_shows_what_was_expected(suite: Suite, run: Run) -> None:
+    suite(EVERY.format(0.9), boots=WAITS)
+
+    result = run("--relevance-each-query", "--runxfail", "-k", "query")
+
+    result.assert_outcomes(passed=1, failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*for 1 of 2 queries, required for every one; worst: boots 0.6309*"])
+
+
+@pytest.mark.parametrize(("strict", "outcome"), [("false", "xpassed"), ("true", "failed")])
+def test_a_query_that_holds_where_each_is_asked_passes_unexpectedly(
+    suite: Suite, run: Run, pytester: pytest.Pytester, strict: str, outcome: str
+) -> None:
+    pytester.makeini(f"[pytest]\nxfail_strict = {strict}\n")
+    suite(EVERY.format(0.5), boots=WAITS)
+
+    run("--relevance-each-query", "-k", "boots").assert_outcomes(**{outcome: 1}, deselected=3)
+
+
+def test_an_engine_error_is_not_what_a_threshold_was_expected_to_fail_of(suite: Suite, run: Run, engine: Any) -> None:
+    suite('thresholds: [{threshold: "mean nDCG@10 >= 0.9", xfail: {reason: waits}}]')
+    engine.broken["rubber boots"] = 400
+
+    result = run("-v")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.no_fnmatch_line("*XFAIL*")
+
+
+def test_an_error_of_the_harness_is_not_what_was_expected(
+    suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An item that is expected to fail may only fail by its verdict."""
+    suite('thresholds: [{threshold: "mean nDCG@10 >= 0.9", xfail: {reason: waits}}]')
+
+    def broken(item: SuiteItem) -> None:
+        raise RuntimeError("a fault in the code")
+
+    monkeypatch.setattr(SuiteItem, "runtest", broken)
+
+    run().assert_outcomes(failed=1)
 
 
 def test_a_threshold_has_waivers_of_its_own(suite: Suite, run: Run) -> None:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from builders.gating import empty_run, scores_of, suite_of, threshold
+from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide, exit_status
 from harness.model import (
     Engine,
@@ -79,11 +79,56 @@ def test_the_waiver_that_still_holds_counts_where_the_nearer_one_is_over():
     assert (verdict.status, verdict.waiver) == (Status.XFAILED, query["xfail"])
 
 
-def test_a_query_s_waiver_does_not_reach_the_suite_s_thresholds():
+def test_a_query_s_waiver_does_not_reach_a_mean():
     query = Query("q", "q", xfail=WAIVER)
     suite = suite_of([query], "mean P@1 >= 0.5")
     [verdict] = decide(suite, empty_run("q"), scores_of({"q": 0.0}, "P@1"), today=LAST_DAY)
     assert verdict.status is Status.FAILED
+
+
+class TestWhatAsksEachQuery:
+    """`every` holds each query by itself, so what a query is expected to fall short of is expected here too."""
+
+    def decide(self, text, after, *waived, today=LAST_DAY, before=None):
+        queries = [Query(name, name, xfail=WAIVER if name in waived else None) for name in after]
+        measure = threshold(text).condition.measure.text
+        reference = reference_of(before, measure) if before else None
+        [verdict] = decide(
+            suite_of(queries, text), empty_run(after), scores_of(after, measure), today=today, reference=reference
+        )
+        return verdict
+
+    def test_it_is_expected_where_all_that_fall_short_are(self):
+        verdict = self.decide("every P@1 >= 0.5", {"a": 0.0, "b": 1.0, "c": 0.25}, "a", "c")
+        assert (verdict.status, verdict.waiver, verdict.blamed) == (Status.XFAILED, WAIVER, ("a", "c"))
+        assert verdict.reason.endswith(
+            "expected to fail: a until 2026-06-01 (waits for synonyms), c until 2026-06-01 (waits for synonyms)"
+        )
+
+    def test_it_fails_where_another_falls_short_too(self):
+        verdict = self.decide("every P@1 >= 0.5", {"a": 0.0, "b": 0.25}, "a")
+        assert (verdict.status, verdict.waiver) == (Status.FAILED, None)
+
+    def test_it_fails_after_the_last_day(self):
+        assert self.decide("every P@1 >= 0.5", {"a": 0.0, "b": 1.0}, "a", today=AFTER).status is Status.FAILED
+
+    def test_it_passes_where_none_falls_short(self):
+        assert self.decide("every P@1 >= 0.5", {"a": 1.0}, "a").status is Status.PASSED
+
+    def test_an_undefined_query_hides_no_other(self):
+        after = {"a": Outcome.UNDEFINED, "b": 0.0}
+        assert self.decide("every P@1 >= 0.5", after, "a").status is Status.FAILED
+
+    def test_a_missing_answer_is_an_error(self):
+        assert self.decide("every P@1 >= 0.5", {"a": Outcome.ERROR, "b": 1.0}, "a").status is Status.ERROR
+
+    def test_a_drop_of_every_query_is_like_it_and_one_of_the_mean_is_not(self):
+        before, after = {"a": 1.0, "b": 1.0}, {"a": 0.0, "b": 1.0}
+        assert self.decide("drop every P@1 <= 0.1", after, "a", before=before).status is Status.XFAILED
+        assert self.decide("drop P@1 <= 0.1", after, "a", before=before).status is Status.FAILED
+
+    def test_a_share_of_the_queries_is_a_figure_over_all(self):
+        assert self.decide("90% P@1 >= 0.5", {"a": 0.0, "b": 1.0}, "a").status is Status.FAILED
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, Outcome.SKIPPED])

@@ -135,7 +135,43 @@ def test_a_query_expected_to_fail_is_forgiven_what_a_shared_verdict_blames_it_fo
     failed = verdict("every", Status.FAILED, blamed=("q",))
     settled = settle(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
 
+    assert (settled.status, settled.waiver, settled.reason) == (Status.XFAILED, WAIVER, "reason of every")
+    [(_, text)] = settled.sections
+    assert "document of q" in text
+
+
+def test_what_a_shared_verdict_blames_it_for_is_forgiven_beside_thresholds_of_its_own_too() -> None:
+    item = of_query("q", own=("own",), shared=("every",), xfail=WAIVER)
+    failed = verdict("every", Status.FAILED, blamed=("q",))
+
+    assert settle(item, report(verdict("own", Status.XFAILED), failed, queries=(query("q"),))).status is Status.XFAILED
+    # what the gate fails in spite of the waiver is an unexpected pass that was asked to fail
+    assert settle(item, report(verdict("own", Status.FAILED), failed, queries=(query("q"),))).status is Status.FAILED
+    assert settle(item, report(verdict("own", Status.ERROR), failed, queries=(query("q"),))).status is Status.ERROR
+
+
+def test_a_query_expected_to_fail_that_holds_passes_unexpectedly() -> None:
+    passed = report(verdict("every", Status.PASSED, observed=1.0), queries=(query("q"),))
+
+    assert settle(of_query("q", shared=("every",), xfail=WAIVER), passed).status is Status.XPASSED
+    assert settle(of_query("q", xfail=WAIVER), passed).status is Status.PASSED  # nothing is asked of it
+    waived = of_query("q", shared=("every",), waived=("every",), xfail=WAIVER)
+    assert settle(waived, passed).status is Status.PASSED
+
+
+def test_an_undefined_query_can_be_expected() -> None:
+    undefined = report(queries=(query("q", Outcome.UNDEFINED, "no document is relevant"),))
+    settled = settle(of_query("q", xfail=WAIVER), undefined)
+
     assert (settled.status, settled.waiver) == (Status.XFAILED, WAIVER)
+    assert "no document is relevant" in settled.reason
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])
+def test_a_missing_answer_is_never_expected(outcome: Outcome) -> None:
+    unanswered = report(queries=(query("q", outcome, "503 from the engine"),))
+
+    assert settle(of_query("q", shared=("every",), xfail=WAIVER), unanswered).status is Status.ERROR
 
 
 @pytest.mark.parametrize("undecided", [(verdict("every", Status.ERROR, blamed=("q1",)),), ()])
