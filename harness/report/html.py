@@ -16,8 +16,7 @@ from harness.report.figures import matching_text
 from harness.report.headlines import closing, headline
 from harness.report.overview import overview
 from harness.report.overview_text import beside_text, remarks
-from harness.report.page import Limits, MeasureView, suite_views
-from harness.report.plot import Plot, plotted
+from harness.report.page import Limits, suite_views
 from harness.report.ranking_text import missing_place
 
 
@@ -43,11 +42,6 @@ def _environment() -> Environment:
         "remarks": remarks,
         "matching": matching_text,
         "missing_place": missing_place,
-        "plotted": _plotted,
         "beside": beside_text,
     }
     return environment
-
-
-def _plotted(view: MeasureView) -> Plot:
-    return plotted(view.bins, view.summary.mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ METER_WIDTH = 120
 PLOT_WIDTH = 320
 PLOT_BASE = 92
 PLOT_HEIGHT = 72
+WHISKER_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,16 @@ class Plot:
     high: str
     most: int
     mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """A difference with its interval as drawn on an axis around zero that ends at *end*."""
+
+    low: float
+    high: float
+    point: float
+    end: str
 
 
 def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] | None = None) -> Plot:
@@ -69,6 +81,18 @@ def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
     if not (0 <= observed <= 1 and 0 <= required <= 1):
         return None
     return round(observed * METER_WIDTH, 1), round(required * METER_WIDTH, 1)
+
+
+def whisker(low: float, high: float, point: float, end: float) -> Whisker | None:
+    """Where an interval and its *point* stand on an axis from -*end* to *end*; None where one of them is no number."""
+    if not all(map(math.isfinite, (low, high, point))):
+        return None
+    places = [round(_placed(value, end), 1) for value in (low, high, point)]
+    return Whisker(places[0], places[1], places[2], plain_text(end))
+
+
+def _placed(value: float, end: float) -> float:
+    return share_of(min(max(value, -end), end), -end, end) * WHISKER_WIDTH
 
 
 def _edge(value: float) -> str:

@@ -26,7 +26,7 @@ from harness.report.figures import (
     tally_text,
     untold_waiver,
 )
-from harness.report.plot import meter_marks
+from harness.report.plot import meter_marks, plotted
 from harness.report.printable import printable
 from harness.report.ranking_text import grade_text
 
@@ -58,6 +58,7 @@ def environment() -> Environment:
         "number": lambda count: "–" if count is None else f"{count:,}",
         "observed": observed_text,
         "plain": plain_text,
+        "plotted": plotted,
         "required": required_text,
         "score": score_text,
         "untold_waiver": untold_waiver,

@@ -36,7 +36,7 @@
       text: form.elements.text.value.trim().toLowerCase(),
       outcome: form.elements.outcome.value,
       tag: form.elements.tag ? form.elements.tag.value : "",
-      blamed: form.elements.blamed.checked,
+      blamed: form.elements.blamed ? form.elements.blamed.checked : false,
     };
     let shown = 0;
     const rows = rowsOf(table);

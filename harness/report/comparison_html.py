@@ -1,0 +1,60 @@
+"""
+A comparison as one HTML page.
+
+`harness.report.comparing_page` says what the page holds, `harness.report.templating` how it is put together and kept
+safe.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment
+
+from harness.model import ComparisonReport
+from harness.report import templating
+from harness.report.comparing_page import MeasureView, SpreadView, comparison_view
+from harness.report.comparison_words import agreement_facts, changes_text, closing, headline, scores_texts, tested_text
+from harness.report.figures import difference_text, p_text, plain_text
+from harness.report.page import Limits
+from harness.report.plot import Plot, Whisker, plotted, whisker
+from harness.report.verdict_page import worst_status
+
+
+def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
+    """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
+    return templating.fill(
+        _environment(),
+        "comparison.html.jinja",
+        ["report.css", "comparison.css"],
+        report=report,
+        view=comparison_view(report, limits or Limits()),
+        status=worst_status(report.verdicts),
+        product="Relevance comparison",
+        headline=headline(report),
+        closing=closing(report),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = templating.environment()
+    environment.filters |= {
+        "agreement_facts": agreement_facts,
+        "changes": changes_text,
+        "difference": difference_text,
+        "p": p_text,
+        "scores": lambda query: tuple(scores_texts(query)),
+        "spread_plot": _spread_plot,
+        "tested": tested_text,
+        "whisker": _whisker,
+    }
+    return environment
+
+
+def _spread_plot(view: SpreadView) -> Plot:
+    return plotted(view.bins, view.mean, lambda edge: plain_text(float(f"{edge:.4g}")))
+
+
+def _whisker(view: MeasureView) -> Whisker | None:
+    return whisker(view.row.low, view.row.high, view.row.difference, view.end)
