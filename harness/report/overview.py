@@ -60,14 +60,13 @@ class Overview:
     The table: a row a cell, a column a measure, in the order in which suites name them.
 
     *requests* says whether the request tells one row from another, *indexes* whether the index tells cells of one suite
-    apart. *compared* is set where a suite has several cells. *gains* are those of the suites.
+    apart. *gains* are those of the suites.
     """
 
     measures: tuple[str, ...]
     rows: tuple[Row, ...]
     requests: bool
     indexes: bool
-    compared: bool
     gains: tuple[str, ...]
 
 
@@ -86,13 +85,12 @@ def overview(report: Report) -> Overview | None:
         rows=rows,
         requests=len({suite.request for suite in suites}) > 1,
         indexes=any(_vary([suites[place] for place in places], _index) for places in groups),
-        compared=any(len(places) > 1 for places in groups),
         gains=tuple(dict.fromkeys(suite.gain for suite in suites)),
     )
 
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
-    """What to call each of *suites*: its name, with the request and the index where cells of one suite differ in them."""
+    """What to call each of *suites*: its name, with the request and the index where cells of a suite differ in them."""
     names = [""] * len(suites)
     for places in _by_suite(suites):
         cells = [suites[place] for place in places]

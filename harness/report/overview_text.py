@@ -44,7 +44,7 @@ def remarks(overview: Overview) -> Iterator[str]:
     figures = [figure for row in overview.rows for figure in row.figures.values()]
     if any(figure.best for figure in figures):
         yield f"{BEST} the greatest mean of a suite's cells"
-    if overview.compared:
+    if any(figure.difference is not None for figure in figures):
         yield "a difference is that to the suite's first cell"
     if any(figure.partial for figure in figures):
         yield "a mean over fewer queries than another cell's is not compared"

@@ -86,7 +86,7 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SuiteView:
-    """All that the page shows of a suite, or a cell of it that *name* tells from others; *remarks* are the terminal's."""
+    """What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal."""
 
     anchor: str
     name: str
