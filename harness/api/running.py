@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from harness.api.evaluating import Evaluation, evaluate
 from harness.api.scores import Scores
-from harness.connections import Connections
+from harness.closing import Closing
 from harness.errors import UsageError
 from harness.execution import FinishedSuite, Progress
 from harness.gate import exit_status
 from harness.model import Gain, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
 from harness.options import RunOptions
-from harness.pipeline import connections_for, run_with
+from harness.shared_connections import SharedConnections
 from harness.spelling import did_you_mean
 
 __all__ = ["Options", "Relevance", "SuiteRun"]
@@ -89,7 +88,7 @@ class Options(TypedDict, total=False):
     client: Any
 
 
-class Relevance:
+class Relevance(Closing):
     """
     Runs suites from Python.
 
@@ -114,8 +113,7 @@ class Relevance:
         self._root = root or Path()
         self._options = options or RunOptions()
         self._environ = os.environ if environ is None else environ
-        self._progress = progress
-        self._connections: list[tuple[RunOptions, Connections]] = []
+        self._shared = SharedConnections(self._environ, progress)
 
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
         """
@@ -136,9 +134,7 @@ class Relevance:
 
     def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
-        connections = self._connections_for(asked)
-        [finished] = run_with(connections, [path], asked, environ=self._environ, progress=self._progress)
-        return finished
+        return self._shared.run(path, asked)
 
     @staticmethod
     def evaluate(
@@ -157,26 +153,7 @@ class Relevance:
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
-        while self._connections:
-            self._connections.pop()[1].close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _connections_for(self, options: RunOptions) -> Connections:
-        named = ("url", "embedded", "engine_version", "cluster", "client")
-        wanted = RunOptions(**{name: getattr(options, name) for name in named})
-        for known, connections in self._connections:
-            if known == wanted and known.client is wanted.client:
-                return connections
-        opened = connections_for(wanted, self._environ)
-        self._connections.append((wanted, opened))
-        return opened
+        self._shared.close()
 
 
 def _tags_of(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

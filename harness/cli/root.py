@@ -35,6 +35,7 @@ COMMANDS = {
     "init": _Entry("harness.cli.init", "Write a small suite with documents that runs at once."),
     "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
     "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),
+    "compare": _Entry("harness.cli.compare", "Compare two runs: what changed, and whether chance would do the same."),
     "significance": _Entry("harness.cli.significance", "Tell whether run files differ by more than chance."),
     "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites, or of what is written as JSON."),
 }

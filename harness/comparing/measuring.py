@@ -15,7 +15,7 @@ from harness.scoring import common_measures
 if TYPE_CHECKING:
     from harness.comparison import ComparisonOptions
 
-__all__ = ["NEEDED", "compare_measures", "require_packages", "score_tables"]
+__all__ = ["absent_packages", "compare_measures", "require_packages", "score_tables"]
 
 NEEDED = ("numpy", "scipy")
 FEWEST = 2
@@ -72,9 +72,14 @@ def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | Non
     return sum(value is not None and second.get(query) is not None for query, value in first.items())
 
 
+def absent_packages() -> list[str]:
+    """Those of the packages for statistics that are not installed."""
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
 def require_packages() -> None:
     """Raise UsageError where the packages for statistics are not installed."""
-    absent = [name for name in NEEDED if find_spec(name) is None]
+    absent = absent_packages()
     if absent:
         raise UsageError(
             f"measures are compared with {' and '.join(absent)}, not installed: "

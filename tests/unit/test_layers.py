@@ -18,7 +18,7 @@ LAYERS = (
     ("metrics", "statistics"),
     ("measures",),
     ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
-    ("reach", "selection", "scoring", "evaluation", "comparison", "agreement", "pooling", "judgment_findings"),
+    ("reach", "selection", "scoring", "evaluation", "comparison", "pairing", "agreement", "pooling", "judgment_findings"),
     ("gate",),
     ("assembly", "ranking_changes", "redaction", "report", "summaries"),
     ("addresses", "github_step", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
@@ -26,7 +26,7 @@ LAYERS = (
     ("lookup", "runner", "connections"),
     ("execution", "conclusion", "fixture_builds"),
     ("pipeline", "judging", "offline"),
-    ("comparing",),
+    ("comparing", "shared_connections"),
     ("api",),
     ("collecting", "scaffold"),
     ("plugin", "cli", "__main__"),
@@ -38,7 +38,7 @@ LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in laye
 PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
         "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
         "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction",
-        "summaries")  # fmt: skip
+        "summaries", "pairing")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

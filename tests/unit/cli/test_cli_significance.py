@@ -4,7 +4,7 @@ import pytest
 
 from harness import comparison
 from harness.cli import main
-from harness.cli.significance import CORRECTIONS, SAMPLES, SEED, TESTS
+from harness.cli.statistics_options import CORRECTIONS, SAMPLES, SEED, TESTS
 
 
 @pytest.fixture

@@ -1,0 +1,170 @@
+"""``harness compare``: two runs side by side, and thresholds on what differs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.engine_options import engine_options, run_options
+from harness.cli.exits import silence_stdout
+from harness.cli.file_options import existing_file
+from harness.cli.outputs import Output, OutputType, write_output
+from harness.cli.statistics_options import statistics_options, tested_as
+from harness.model import ComparisonReport, Profile
+
+if TYPE_CHECKING:
+    from harness.comparing.assembling import CompareOptions
+    from harness.comparing.preparing import Asked
+
+QUERIES_SHOWN = 5
+
+
+def _json(report: ComparisonReport) -> str:
+    from harness.report.comparison_json import dumps
+
+    return dumps(report)
+
+
+def _html(report: ComparisonReport) -> str:
+    from harness.report.comparison_html import render
+
+    return render(report)
+
+
+WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": _json}
+
+
+@click.command("compare")
+@click.argument("reference", metavar="A")
+@click.argument("candidate", metavar="B")
+@click.option("--suite", type=existing_file, metavar="FILE", help="Gives queries, judgments and requests.")
+@click.option("--qrels", type=existing_file, metavar="FILE", help="Judgments for run files, without a suite.")
+@click.option(
+    "--request", metavar="NAME", help="What an index or cluster is asked with; which entry of a file is meant."
+)
+@engine_options
+@click.option(
+    "--threshold",
+    "thresholds",
+    metavar="TEXT",
+    multiple=True,
+    help="Hold the difference to this, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
+)
+@click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Such as nDCG@10; may be repeated.")
+@click.option("--depth", type=click.IntRange(min=1), help="Ranks that are compared.")
+@click.option("-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="Of rank-biased overlap.")
+@click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Goes with --qrels.")
+@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; goes with --qrels.")
+@click.option("--complete", is_flag=True, help="Count a query that a run file does not hold as one without hits.")
+@statistics_options
+@click.option(
+    "--queries", type=click.IntRange(min=0), default=QUERIES_SHOWN, show_default=True, help="How many to show."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(WRITERS, "html=comparison.html"),
+    help="Write html=FILE or json=FILE; may be repeated.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
+def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: int, **given: Any) -> int:
+    r"""
+    Compare B with A: what changed, by how much, and whether chance would do the same.
+
+    \b
+    A and B are each one of
+      baseline, baseline:FILE         what harness baseline save kept
+      report:FILE                     what harness run --output json=FILE wrote
+      run:FILE                        a TREC run, CSV, JSON lines or Parquet
+      request:NAME                    the suite's request of that name
+      index:NAME                      the suite's request on that index
+      cluster:NAME, cluster:URL       the suite's request on that server
+      embedded, embedded:VERSION      the suite's request on a node that is started
+
+    A URL, and a file that says by itself what it is, need no word before them.
+
+    With --suite or --qrels both are scored with the same judgments; without, scores that both files hold are compared,
+    and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
+    not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
+    """
+    asked, options = _asked(**given)
+    report = _compare(asked, options, quiet=quiet)
+    _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
+    for output in outputs:
+        write_output(output, WRITERS[output.kind](report), "comparison")
+        if not quiet:
+            click.echo(f"wrote {output.path}", err=True)
+    return report.exit_status
+
+
+def _asked(
+    *,
+    suite: Path | None,
+    tags: tuple[str, ...],
+    url: str | None,
+    embedded: bool,
+    engine_version: str | None,
+    allow_write: bool,
+    profile: str | None,
+    depth: int | None,
+    p: float,
+    **others: Any,
+) -> tuple[Asked, CompareOptions]:
+    """What is compared, and how."""
+    from harness.comparing.assembling import CompareOptions
+    from harness.comparing.measuring import absent_packages
+    from harness.comparing.preparing import Asked
+
+    run = run_options(
+        url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
+    )
+    tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
+    asked = Asked(suite=suite, profile=None if profile is None else Profile(profile), run=run, **others)
+    _refuse_unused(asked)
+    how = None if absent_packages() else tested_as(**tested)
+    return asked, CompareOptions(run.day(), depth, p, how)
+
+
+def _refuse_unused(asked: Asked) -> None:
+    """An option that changes nothing was meant to change something."""
+    forms = (str(asked.reference), str(asked.candidate))
+    if (asked.run.url or asked.run.embedded) and not any(form.startswith(("request:", "index:")) for form in forms):
+        option = "--url" if asked.run.url else "--embedded"
+        raise click.UsageError(f"{option} is for request: and index: sides, and neither A nor B is one")
+    if asked.run.tags and asked.suite is None:
+        raise click.UsageError("--tag selects queries of a suite; give --suite")
+
+
+def _compare(asked: Asked, options: CompareOptions, *, quiet: bool) -> ComparisonReport:
+    from harness.cli.progress import run_progress
+    from harness.comparing.held_to import read_thresholds
+    from harness.comparing.preparing import prepare
+    from harness.offline import read_measures
+    from harness.shared_connections import SharedConnections
+
+    with run_progress(quiet=quiet) as progress, SharedConnections(os.environ, progress) as connections:
+        prepared = prepare(asked, connections.run, os.environ)
+    measures = tuple(read_measures(asked.measures).values())
+    return prepared.report(options, measures=measures, thresholds=read_thresholds(asked.thresholds))
+
+
+def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queries: int) -> None:
+    """A reader that leaves early, as ``head`` does, changes neither the files that are written nor the exit status."""
+    try:
+        if as_json:
+            click.echo(_json(report), nl=False)
+        else:
+            from harness.cli.console import show
+            from harness.report.comparing_text import report_renderables
+
+            show(report_renderables(report, most=queries, quiet=quiet))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
