@@ -87,7 +87,7 @@ class GitHubStep:
         """Add to the summary why nothing was decided; raises as `summarise`."""
         from harness.report.markdown import render_refusal
 
-        self._add(lambda room: render_refusal(sentences)[:room])
+        self._add(lambda _: render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
         from harness.report.github import commands
@@ -100,8 +100,13 @@ class GitHubStep:
 
         try:
             with self.summary.open("a", encoding="utf-8", newline="\n") as file:
-                before = "\n" if file.tell() else ""
-                file.write(before + render(MOST_BYTES - file.tell() - len(before)))
+                room = MOST_BYTES - file.tell() - 1
+                text = render(room)
+                if len(text.encode()) > room:
+                    raise UsageError(
+                        f"{self.summary}: the step has written so much of the summary that nothing more fits"
+                    )
+                file.write(f"\n{text}" if file.tell() else text)
         except OSError as error:
             raise UsageError(f"{self.summary}: the job's summary could not be written: {error.strerror}") from None
 

@@ -8,6 +8,7 @@ whoever has the package installed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from harness.collecting.items import (
 from harness.collecting.options import add_options, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
+from harness.errors import Problem
 
 if TYPE_CHECKING:
     from harness.api import Relevance
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 SESSION = pytest.StashKey[RelevanceSession]()
 FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
+REFUSALS = "relevance_refusals"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,9 +56,10 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """pytest-xdist's: hear what a worker could not say; a killed one says nothing."""
-    told = getattr(node, "workeroutput", {}).get(PROBLEMS, [])
-    problems = node.config.stash[SESSION].problems
-    problems.extend(problem for problem in told if problem not in problems)
+    output = getattr(node, "workeroutput", {})
+    session = node.config.stash[SESSION]
+    session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
+    session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -101,7 +105,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the reports: after the workers have ended, before the summary is printed."""
     relevance = session.config.stash[SESSION]
     if relevance.is_worker:
-        session.config.workeroutput[PROBLEMS] = relevance.problems  # type: ignore[attr-defined]
+        output = session.config.workeroutput  # type: ignore[attr-defined]
+        output[PROBLEMS] = relevance.problems
+        output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
         return
     relevance.finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

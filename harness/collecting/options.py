@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from harness.collecting.baselines import update_wanted, update_word
+from harness.collecting.reports import REPORT_SUFFIXES
+from harness.errors import UsageError
+from harness.github_step import GitHubStep, github_step, in_github_actions
 
 __all__ = ["PluginOptions", "add_options", "read_options"]
-
-REPORT_SUFFIXES = (".html", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
     """
     What the user asked for; *reports* are absolute paths of the files to write, *baseline* that of the file to compare
-    with. With *update_baseline* what runs becomes the baseline.
+    with. With *update_baseline* what runs becomes the baseline. *github* is the step to tell what does not hold.
     """
 
     url: str | None = None
@@ -34,6 +36,7 @@ class PluginOptions:
     baseline: Path | None = None
     update_baseline: bool = False
     budget: float | None = None
+    github: GitHubStep | None = None
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -80,7 +83,12 @@ def add_options(parser: pytest.Parser) -> None:
         "--relevance-report",
         metavar="FILE",
         action="append",
-        help="write a report, .html or .json by its name; may be given several times",
+        help="write a report, .html, .json or .md by its name; may be given several times",
+    )
+    group.addoption(
+        "--relevance-github",
+        action=argparse.BooleanOptionalAction,
+        help="in a step of GitHub Actions: annotate the lines of suites, and add to the job's summary",
     )
     group.addoption(
         "--relevance-baseline",
@@ -116,6 +124,13 @@ def _add_ini_lines(parser: pytest.Parser) -> None:
         "relevance_report", "report files, one a line, relative to the rootdir (--relevance-report)", type="linelist"
     )
 
+    parser.addini(
+        "relevance_github",
+        "wherever GitHub Actions runs the session, annotate and summarise (--relevance-github)",
+        type="bool",
+        default=False,
+    )
+
 
 def read_options(config: pytest.Config) -> PluginOptions:
     """
@@ -143,7 +158,19 @@ def read_options(config: pytest.Config) -> PluginOptions:
         budget=_budget(config),
         baseline=_baseline(config),
         update_baseline=update_wanted(config.getoption("relevance_update_baseline")),
+        github=_github(config),
     )
+
+
+def _github(config: pytest.Config) -> GitHubStep | None:
+    """The ini file is read on people's own machines too, so that its line says nothing there."""
+    given = config.getoption("relevance_github")
+    if given is None:
+        given = config.getini("relevance_github") and in_github_actions(os.environ)
+    try:
+        return github_step(os.environ, option="--relevance-github") if given else None
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _budget(config: pytest.Config) -> float | None:
@@ -201,7 +228,8 @@ def _reports(config: pytest.Config) -> tuple[Path, ...]:
     for path in paths:
         if path.suffix.lower() not in REPORT_SUFFIXES:
             raise pytest.UsageError(
-                f"--relevance-report {path.name}: a report's name ends with {' or '.join(REPORT_SUFFIXES)}"
+                f"--relevance-report {path.name}: a report's name ends with {', '.join(REPORT_SUFFIXES[:-1])}"
+                f" or {REPORT_SUFFIXES[-1]}"
             )
         if path.is_dir():
             raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")

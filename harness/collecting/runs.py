@@ -13,12 +13,12 @@ import hashlib
 import json
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.collecting.wording import in_pytest, reworded
-from harness.errors import HarnessError
+from harness.errors import HarnessError, InputError, Problem
 
 if TYPE_CHECKING:
     from harness.execution import FinishedSuite
@@ -42,10 +42,15 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A suite that did not, and why."""
+    """
+    A suite that did not, and why: *error* is all that is known, *sentence* one line of it, *problems* what is wrong in
+    files.
+    """
 
     path: str
     error: str
+    sentence: str
+    problems: tuple[Problem, ...] = ()
 
 
 class SuiteRuns:
@@ -104,10 +109,13 @@ class SuiteRuns:
         try:
             finished = self._run(path, options)
         except HarnessError as error:
-            return Failed(str(path), in_pytest(str(error)))
+            text = in_pytest(str(error))
+            problems = error.problems if isinstance(error, InputError) else ()
+            return Failed(str(path), text, text.partition("\n")[0], problems)
         except Exception:
             # A defect of ours or of a plugin: asked again by each item it would only come again.
-            return Failed(str(path), traceback.format_exc())
+            text = traceback.format_exc()
+            return Failed(str(path), text, text.strip().splitlines()[-1])
         return Finished(reworded(finished.report), lambda: finished.run)
 
 
@@ -132,7 +140,7 @@ def read_folder(folder: Path) -> list[Finished | Failed]:
 def _write(file: Path, done: Finished | Failed) -> None:
     """In one step, so that a file that is there is whole."""
     if isinstance(done, Failed):
-        text = json.dumps({"path": done.path, "error": done.error})
+        text = json.dumps(asdict(done))
     else:
         from harness.pipeline import make_report
         from harness.report.json import dumps
@@ -148,7 +156,7 @@ def _read(file: Path) -> Finished | Failed:
     text = file.read_text(encoding="utf-8")
     raw = json.loads(text)
     if "error" in raw:
-        return Failed(raw["path"], raw["error"])
+        return Failed(**raw | {"problems": tuple(Problem(**problem) for problem in raw["problems"])})
     from harness.report.json import loads
 
     return Finished(loads(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))

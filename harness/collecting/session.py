@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
 from harness.collecting.runs import Failed, Finished, SuiteRuns
-from harness.errors import HarnessError
+from harness.errors import HarnessError, Problem, SuiteError
 
 if TYPE_CHECKING:
     from harness.collecting.alone import LoneQueries
@@ -44,6 +44,7 @@ class RelevanceSession:
         self.written: list[Path] = []
         self.updated: list[Path] = []
         self.problems: list[str] = []
+        self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
         self._today = date.today()
         self.is_worker = folder is not None
@@ -64,7 +65,15 @@ class RelevanceSession:
         """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
         from harness.suites import load_suite
 
-        return load_suite(_from_here(path), environ)
+        try:
+            return load_suite(_from_here(path), environ)
+        except SuiteError as error:
+            self.refused(error.problems)
+            raise
+
+    def refused(self, problems: Iterable[Problem]) -> None:
+        """Keep what is wrong in suites, each problem once, however many processes found it."""
+        self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
     def report_on(self, path: Path) -> SuiteReport:
         """
@@ -130,7 +139,7 @@ class RelevanceSession:
             return
         if self.options.update_baseline:
             self._update_baselines()
-        if self.options.reports:
+        if self.options.reports or self.options.github:
             self._write_reports()
 
     def _update_baselines(self) -> None:
@@ -148,16 +157,14 @@ class RelevanceSession:
         self.problems.extend(problems)
 
     def _write_reports(self) -> None:
+        from harness.collecting.reports import summarise, write_reports
+
         report = self.report()
-        if report is None:
-            return
-        for path in self.options.reports:
-            try:
-                _write_report(report, path)
-            except OSError as error:
-                self.problems.append(f"{path}: the report could not be written: {error.strerror or error}")
-            else:
-                self.written.append(path)
+        if report is not None:
+            self.written, problems = write_reports(report, self.options.reports)
+            self.problems.extend(problems)
+        if self.options.github is not None:
+            self.problems.extend(summarise(self.options.github, report, self.failures(), self.refusals))
 
     def report(self) -> Report | None:
         """All suites that ran, in the order of their paths; None where none did."""
@@ -215,16 +222,3 @@ def _from_here(path: Path) -> Path:
     """*path* as short as people write it, since reports show it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _write_report(report: Report, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".json":
-        from harness.report.json import dumps
-
-        text = dumps(report)
-    else:
-        from harness.report.html import render
-
-        text = render(report)
-    path.write_text(text, encoding="utf-8")

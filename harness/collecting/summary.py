@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+
+from harness.collecting.reports import annotation_lines
 
 if TYPE_CHECKING:
     import pytest
 
     from harness.collecting.options import PluginOptions
+    from harness.collecting.runs import Failed
     from harness.collecting.session import RelevanceSession
-    from harness.model import QueryReport, SuiteReport
+    from harness.model import QueryReport, Report, SuiteReport
 
 __all__ = ["header_line", "print_summary", "suite_line"]
 
@@ -49,13 +52,21 @@ def _asked(options: PluginOptions) -> Iterator[str]:
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
     """A line for each suite that ran or could not, and for each report; nothing where there was no suite."""
     report, failures = session.report(), session.failures()
-    if report is None and not failures and not session.problems:
-        return
+    if report is not None or failures or session.problems:
+        _print_suites(terminal, session, report, failures)
+    step = session.options.github
+    for line in () if step is None else annotation_lines(step, report, failures, session.refusals):
+        terminal.write_line(line)
+
+
+def _print_suites(
+    terminal: pytest.TerminalReporter, session: RelevanceSession, report: Report | None, failures: Iterable[Failed]
+) -> None:
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite))
     for failed in failures:
-        terminal.write_line(f"{failed.path}: did not run: {failed.error.strip().splitlines()[-1]}", red=True)
+        terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
     for path in session.updated:
         terminal.write_line(f"baseline written to {path}")
     for path in session.written:

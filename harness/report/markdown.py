@@ -13,7 +13,7 @@ from harness.model import Report, Status, SuiteReport, Verdict
 from harness.report.attention import LOOKED_AT, Attention, attention_of, concerned_text, unanswered_queries
 from harness.report.figures import counted_text, observed_text, required_text, score_text, untold_waiver
 from harness.report.headlines import closing, headline
-from harness.report.markdown_escape import code, escape
+from harness.report.markdown_escape import block, code, escape
 from harness.report.markdown_queries import MOST_TEXT, query_markdown
 from harness.report.markdown_tables import table
 from harness.report.outcome_text import outcome_lines
@@ -28,6 +28,7 @@ CLOSING_BYTES = 400
 
 THRESHOLDS_SHOWN = 100
 NOTES_SHOWN = 30
+REFUSAL_SHOWN = 20_000
 
 WORST_FIRST = (
     Status.ERROR,
@@ -62,10 +63,9 @@ def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     return "\n".join(parts)
 
 
-def render_refusal(sentences: str) -> str:
-    """Why nothing ran, a sentence a line."""
-    lines = "".join(f"- {escape(line, most=MOST_TEXT)}\n" for line in sentences.splitlines()[:NOTES_SHOWN])
-    return f"## ❌ Nothing was decided\n\n{lines}"
+def render_refusal(text: str) -> str:
+    """Why nothing ran, as it would stand on a terminal."""
+    return f"## ❌ Nothing was decided\n\n{block(text, most=REFUSAL_SHOWN)}\n"
 
 
 def _sign(report: Report) -> str:

@@ -15,7 +15,7 @@ import re
 
 from harness.report.printable import printable
 
-__all__ = ["code", "escape"]
+__all__ = ["block", "code", "escape"]
 
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]<>&|"}
 _TRIGGER = re.compile(r"[@#$:!]|[~%](?=[\w\"])|(?<=\bwww)\.|(?<=\bgh)-(?=\d)", re.IGNORECASE)
@@ -53,3 +53,19 @@ def code(text: str, *, most: int | None = None) -> str:
     '<code>sku-17</code>'
     """
     return f"<code>{escape(text, most=most)}</code>"
+
+
+def block(text: str, *, most: int) -> str:
+    r"""
+    Several lines as they stand, below a fence that none of them ends; of more than *most* characters the first.
+
+    >>> print(block("a\n``b``", most=99))
+    ```text
+    a
+    ``b``
+    ```
+    """
+    lines = "\n".join(map(printable, text[:most].splitlines()))
+    longest = max((len(run) for run in re.findall("`+", lines)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{lines}\n{fence}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
-from harness.errors import SuiteError
+from harness.errors import Problem, SuiteError
 from harness.execution import FinishedSuite
 from harness.model import (
     Engine,
@@ -120,7 +120,9 @@ def test_what_went_wrong_is_said_to_all_who_ask(tmp_path: Path, folder: str | No
             asked.finished(tmp_path / "a.yaml", OPTIONS)
 
     assert len(runner.calls) == 1
-    assert others.all() == [Failed(str(tmp_path / "a.yaml"), "a.yaml:3:5: variable INDEX is not set")]
+    sentence = "a.yaml:3:5: variable INDEX is not set"
+    problems = (Problem("a.yaml", 3, 5, "variable INDEX is not set"),)
+    assert others.all() == [Failed(str(tmp_path / "a.yaml"), sentence, sentence, problems)]
 
 
 def test_a_defect_is_told_with_its_traceback_and_not_tried_again(tmp_path: Path) -> None:

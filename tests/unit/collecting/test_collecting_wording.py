@@ -65,4 +65,5 @@ def test_an_error_of_the_run_is_reworded(tmp_path):
     runs = SuiteRuns(refuse)
     with pytest.raises(Exception, match="give --relevance-url or --relevance-embedded"):
         runs.finished(tmp_path / "s.yaml", RunOptions())
-    assert runs.all() == [Failed(str(tmp_path / "s.yaml"), "give --relevance-url or --relevance-embedded")]
+    sentence = "give --relevance-url or --relevance-embedded"
+    assert runs.all() == [Failed(str(tmp_path / "s.yaml"), sentence, sentence)]
