@@ -14,7 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.errors import StatisticError, UsageError
+from harness.means import are_weighted, mean
 from harness.model import Comparison, MeasureComparison
+from harness.pairing import Pair, pair_up
 from harness.spelling import did_you_mean
 from harness.statistics import (
     Interval,
@@ -37,13 +39,14 @@ Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Measure -> query -> score, None where it is undefined."""
 
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
+TESTS_OF_MEANS = ("sign-flip", "t")
+"""Those that take weights; the others rank or count queries, which says nothing of a weighted mean."""
 CORRECTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
     "benjamini-hochberg": benjamini_hochberg,
     "none": list,
 }
 
-_EQUAL = 1e-9
 _POWER = 0.8
 
 
@@ -79,6 +82,7 @@ def compare(
     *,
     names: tuple[str, str] = ("reference", "candidate"),
     options: ComparisonOptions | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Comparison:
     """
     Compare two runs on every measure that both have.
@@ -88,18 +92,30 @@ def compare(
         candidate: The scores of the run that is judged.
         names: What the two are called in reports.
         options: How the difference is tested.
+        weights: What each query weighs, above 0. The means and their difference are then weighted, the interval is that
+            of the weighted mean, and what is tested are the differences, each times its weight over the mean weight:
+            under the null hypothesis the scores of a query may be swapped, whatever it weighs. Cohen's d, the
+            detectable difference and the order of what moved are of the same. Left out, and where all weigh the same,
+            nothing is weighted.
 
     Raises:
-        UsageError: The runs share no measure, or a measure of theirs has no query scored in both.
+        UsageError: The runs share no measure, a measure of theirs has no query scored in both, a query has no weight
+            while others have one, or the test takes no weights.
         StatisticError: A single query is left to compare, or the t test was asked for without any spread.
     """
     options = options or ComparisonOptions()
     shared = [measure for measure in reference if measure in candidate]
     if not shared:
         raise UsageError(f"{names[0]} and {names[1]} have no measure in common")
-    pairs = [_pair(measure, reference[measure], candidate[measure]) for measure in shared]
+    weights = weights if weights and are_weighted(weights.values()) else {}
+    if weights and options.test not in TESTS_OF_MEANS:
+        raise UsageError(
+            f"the {options.test} test does not test a weighted mean; expected {' or '.join(TESTS_OF_MEANS)}, "
+            "or queries that all weigh the same"
+        )
+    pairs = [pair_up(measure, reference[measure], candidate[measure], weights) for measure in shared]
     intervals = _intervals(pairs, options)
-    tests = [_test(pair.differences, options) for pair in pairs]
+    tests = [_test(pair.weighed, options) for pair in pairs]
     adjusted = CORRECTIONS[options.correction]([test.p_value for test in tests])
     rows = zip(pairs, intervals, tests, adjusted, strict=True)
     return Comparison(
@@ -112,37 +128,11 @@ def compare(
         left_out={pair.measure: pair.left_out for pair in pairs if pair.left_out},
         samples=options.samples,
         seed=options.seed,
+        weighted=bool(weights),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """One measure's scores of the queries that both runs have, in the reference's order."""
-
-    measure: str
-    queries: Sequence[str]
-    reference: Floats
-    candidate: Floats
-    differences: Floats
-    left_out: int
-
-
-def _pair(measure: str, reference: Mapping[str, float | None], candidate: Mapping[str, float | None]) -> _Pair:
-    scored = [
-        (query, before, after)
-        for query, before in reference.items()
-        if before is not None and (after := candidate.get(query)) is not None
-    ]
-    if not scored:
-        raise UsageError(f"no query has a score of {measure} in both runs")
-    scores = np.array([row[1:] for row in scored], dtype=np.float64)
-    differences = scores[:, 1] - scores[:, 0]
-    differences[np.abs(differences) <= _EQUAL] = 0.0  # the same score, but summed in another order
-    left_out = len(reference.keys() | candidate.keys()) - len(scored)
-    return _Pair(measure, [row[0] for row in scored], scores[:, 0], scores[:, 1], differences, left_out)
-
-
-def _intervals(pairs: Sequence[_Pair], options: ComparisonOptions) -> list[Interval]:
+def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interval]:
     """One resampling for all measures that have the same queries."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, pair in enumerate(pairs):
@@ -150,7 +140,13 @@ def _intervals(pairs: Sequence[_Pair], options: ComparisonOptions) -> list[Inter
     found: dict[int, Interval] = {}
     for indexes in groups.values():
         columns = np.column_stack([pairs[index].differences for index in indexes])
-        intervals = bootstrap_intervals(columns, level=1 - options.level, samples=options.samples, seed=options.seed)
+        intervals = bootstrap_intervals(
+            columns,
+            weights=pairs[indexes[0]].weights,
+            level=1 - options.level,
+            samples=options.samples,
+            seed=options.seed,
+        )
         found.update(zip(indexes, intervals, strict=True))
     return [found[index] for index in range(len(pairs))]
 
@@ -163,15 +159,15 @@ def _test(differences: Floats, options: ComparisonOptions) -> Significance:
 
 
 def _row(
-    pair: _Pair, interval: Interval, test: Significance, adjusted: float, options: ComparisonOptions
+    pair: Pair, interval: Interval, test: Significance, adjusted: float, options: ComparisonOptions
 ) -> MeasureComparison:
-    size = effect_size(pair.differences)
+    size = effect_size(pair.weighed)
     return MeasureComparison(
         measure=pair.measure,
         queries=len(pair.queries),
-        reference=float(pair.reference.mean()),
-        candidate=float(pair.candidate.mean()),
-        difference=size.mean,
+        reference=mean(pair.reference.tolist(), pair.weights),
+        candidate=mean(pair.candidate.tolist(), pair.weights),
+        difference=mean(pair.differences.tolist(), pair.weights),
         low=interval.low,
         high=interval.high,
         p_value=test.p_value,
@@ -195,8 +191,9 @@ def _detectable(deviation: float, queries: int, options: ComparisonOptions) -> f
         return None
 
 
-def _moved(pair: _Pair) -> tuple[tuple[str, float, float], ...]:
-    order = sorted(np.flatnonzero(pair.differences).tolist(), key=lambda index: -abs(pair.differences[index]))
+def _moved(pair: Pair) -> tuple[tuple[str, float, float], ...]:
+    """The queries that changed, those first that moved the mean most."""
+    order = sorted(np.flatnonzero(pair.differences).tolist(), key=lambda index: -abs(pair.weighed[index]))
     return tuple((pair.queries[index], float(pair.reference[index]), float(pair.candidate[index])) for index in order)
 
 

@@ -56,7 +56,8 @@ def compare_measures(
     from harness.comparison import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
-    return compare(*sides, names=names, options=how), notes
+    weights = {query.id: query.weight for query in basis.suite.queries}
+    return compare(*sides, names=names, options=how, weights=weights), notes
 
 
 def score_tables(basis: Basis, scores: Sequence[Score]) -> dict[str, Table]:

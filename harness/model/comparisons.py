@@ -55,7 +55,8 @@ class Comparison:
     """
     A candidate run beside a reference run, measure by measure, and how that was tested.
 
-    *left_out* counts by measure the queries that were not scored in both.
+    *left_out* counts by measure the queries that were not scored in both. *weighted* says that the means, and what is
+    tested, count queries by what they weigh; wins, ties and losses count each alike.
     """
 
     reference: str
@@ -68,6 +69,7 @@ class Comparison:
     left_out: Mapping[str, int] = field(default_factory=dict)
     samples: int = 0
     seed: int = 0
+    weighted: bool = False
 
 
 class SideKind(StrEnum):

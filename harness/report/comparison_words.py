@@ -116,8 +116,9 @@ def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
 def tested_text(comparison: Comparison) -> str:
     """How the differences were tested."""
     correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
+    test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"
     return (
-        f"{comparison.test} test, {comparison.alternative}, level {comparison.level:g}, {correction};"
+        f"{test}, {comparison.alternative}, level {comparison.level:g}, {correction};"
         f" {100 * (1 - comparison.level):.4g} % intervals from {comparison.samples:,} samples, seed {comparison.seed}"
     )
 

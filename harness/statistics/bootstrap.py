@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
+from harness.means import mean, weighed
 from harness.statistics.differences import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
 
 _NORMAL = NormalDist()
@@ -43,13 +44,20 @@ def bootstrap_interval(
 
 
 def bootstrap_intervals(
-    differences: ArrayLike, *, level: float = 0.95, samples: int = DEFAULT_SAMPLES, seed: int = DEFAULT_SEED
+    differences: ArrayLike,
+    *,
+    weights: Sequence[float] | None = None,
+    level: float = 0.95,
+    samples: int = DEFAULT_SAMPLES,
+    seed: int = DEFAULT_SEED,
 ) -> tuple[Interval, ...]:
     """
     `bootstrap_interval` of many measures at once, from the same samples of queries.
 
     Args:
         differences: Shape (queries, measures).
+        weights: What each query weighs, above 0: the interval is then of the weighted mean. A query is drawn together
+            with its weight, as often as any other, and each sample's mean is over the weights that were drawn.
         level: How often such intervals hold the true mean, in (0, 1).
         samples: Draws, >= 1.
         seed: Of the generator.
@@ -60,27 +68,28 @@ def bootstrap_intervals(
     values = matrix(differences)
     if len(values) < 2:
         raise StatisticError(f"a bootstrap interval needs at least 2 queries; found {len(values)}")
-    means = bootstrap_means(values, samples=samples, seed=seed)
+    means = bootstrap_means(values, samples=samples, seed=seed, weights=weights)
     found = []
     for column, distribution in zip(values.T, means.T, strict=True):
-        low, high = bca_limits(distribution, column, level)
+        low, high = bca_limits(distribution, column, level, weights)
         found.append(Interval(low, high, level, "BCa bootstrap", samples, seed))
     return tuple(found)
 
 
-def bootstrap_means(differences: Floats, *, samples: int, seed: int) -> Floats:
+def bootstrap_means(differences: Floats, *, samples: int, seed: int, weights: Sequence[float] | None = None) -> Floats:
     """
     Means over *samples* draws of as many queries, with replacement: shape (samples, measures).
 
     How often each query was drawn is a row of counts, and one matrix product sums all measures of all samples.
     """
     queries = len(differences)
-    centre = differences.mean(axis=0)
-    centred = differences - centre
+    loads, centre = _loads(queries, weights), _centre(differences, weights)
+    centred = loads[:, np.newaxis] * (differences - centre)
     means = np.empty((samples, differences.shape[1]))
     done = 0
     for times in _times_drawn(queries, samples, seed):
-        means[done : done + len(times)] = times @ centred / queries + centre
+        drawn = queries if weights is None else (times @ loads)[:, np.newaxis]
+        means[done : done + len(times)] = times @ centred / drawn + centre
         done += len(times)
     return means
 
@@ -100,19 +109,36 @@ def _times_drawn(queries: int, samples: int, seed: int) -> Iterator[Floats]:
             yield times[: len(part)]
 
 
-def bca_limits(distribution: Floats, differences: Floats, level: float) -> tuple[float, float]:
+def _loads(queries: int, weights: Sequence[float] | None) -> Floats:
+    """What each query weighs over what the queries weigh on average."""
+    return np.ones(queries) if weights is None else np.array(weighed([1.0] * queries, weights))
+
+
+def _centre(differences: Floats, weights: Sequence[float] | None) -> Floats:
+    """The mean of each column, shape (measures,)."""
+    if weights is None:
+        return np.asarray(differences.mean(axis=0))
+    return np.array([mean(column.tolist(), weights) for column in differences.T])
+
+
+def bca_limits(
+    distribution: Floats, differences: Floats, level: float, weights: Sequence[float] | None = None
+) -> tuple[float, float]:
     """
     Bias-corrected and accelerated limits from a bootstrap *distribution* of the mean of *differences*.
 
-    The acceleration is the jackknife's, which for a mean is a sixth of the skewness over the root of the count.
+    The acceleration is a sixth of the skewness, over the root of the count, of what each query adds to the mean: of its
+    deviation, times its weight where there are *weights*. For a plain mean that is the jackknife's; for a weighted one,
+    which is a ratio of two means, it is that of the empirical influence (Efron 1987).
     """
     if not 0 < level < 1:
         raise StatisticError(f"a level is between 0 and 1; found {level:g}")
-    deviations = differences - differences.mean()
+    centre = float(_centre(differences[:, np.newaxis], weights)[0])
+    deviations = _loads(len(differences), weights) * (differences - centre)
     spread = float((deviations**2).sum())
     if np.ptp(distribution) == 0 or spread == 0:
         return float(distribution[0]), float(distribution[0])
-    below = _share_below(distribution, float(differences.mean()))
+    below = _share_below(distribution, centre)
     if not 0 < below < 1:
         return float(distribution.min()), float(distribution.max())
     bias = _NORMAL.inv_cdf(below)

@@ -96,3 +96,64 @@ def test_one_query_cannot_be_tested():
 def test_options_that_cannot_be(options, message):
     with pytest.raises(UsageError, match=message):
         ComparisonOptions(**options)
+
+
+# ------------------------------------------------------------------------------------------------ weights
+
+
+LOADS = scores([40.0, 1.0, 2.0, 3.0, 5.0, 9.0])
+
+
+def weighted(before, after, weights=LOADS, **options):
+    return compare({"AP": scores(before)}, {"AP": scores(after)}, weights=weights, options=ComparisonOptions(**options))
+
+
+def test_means_and_their_difference_are_weighted():
+    found = weighted(BEFORE, AFTER)
+    (row,) = found.measures
+    assert found.weighted
+    assert row.reference == pytest.approx(np.average(BEFORE, weights=list(LOADS.values())), abs=1e-15)
+    assert row.candidate == pytest.approx(np.average(AFTER, weights=list(LOADS.values())), abs=1e-15)
+    assert row.difference == pytest.approx((40 * 0.1 + 2 * 0.2 + 3 * 0.1 + 5 * 0.1 - 9 * 0.1) / 60, abs=1e-15)
+    assert (row.wins, row.ties, row.losses) == (4, 1, 1)
+    assert [query for query, *_ in row.moved] == ["q0", "q5", "q4", "q2", "q3"]
+
+
+@pytest.mark.parametrize("test", ["sign-flip", "t"])
+def test_what_is_tested_are_the_differences_times_their_weights(test):
+    (row,) = weighted(BEFORE, AFTER, test=test).measures
+    pulls = [
+        (after - before) * weight / 10 for before, after, weight in zip(BEFORE, AFTER, LOADS.values(), strict=True)
+    ]
+    (plain,) = compare({"AP": scores([0.0] * 6)}, {"AP": scores(pulls)}, options=ComparisonOptions(test=test)).measures
+    assert row.p_value == pytest.approx(plain.p_value)
+    assert row.detectable == pytest.approx(plain.detectable)
+    assert (row.effect, row.least_p) == (pytest.approx(plain.effect), plain.least_p)
+
+
+@pytest.mark.parametrize("weights", [None, {}, dict.fromkeys(LOADS, 7.0)])
+def test_equal_weights_are_none(weights):
+    plain = compare({"AP": scores(BEFORE)}, {"AP": scores(AFTER)})
+    assert weighted(BEFORE, AFTER, weights) == plain
+    assert not plain.weighted
+
+
+def test_a_difference_that_is_the_same_everywhere_is_certain_whatever_queries_weigh():
+    (row,) = weighted([0.25] * 6, [0.5] * 6).measures
+    assert (row.low, row.high, row.difference) == (0.25, 0.25, 0.25)
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+def test_a_test_that_ranks_or_counts_queries_takes_no_weights(test):
+    with pytest.raises(
+        UsageError, match=f"^the {test} test does not test a weighted mean; expected sign-flip or t, or"
+    ):
+        weighted(BEFORE, AFTER, test=test)
+    assert weighted(BEFORE, AFTER, None, test=test).measures
+
+
+def test_a_query_without_a_weight_is_refused_where_it_would_be_compared():
+    lacking = {query: weight for query, weight in LOADS.items() if query != "q3"}
+    with pytest.raises(UsageError, match=r"^query 'q3' has no weight; expected one for every query that is compared"):
+        weighted(BEFORE, AFTER, lacking)
+    assert weighted([*BEFORE[:3], None, *BEFORE[4:]], AFTER, lacking).measures[0].queries == 5
