@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.agreement_grammar import OVERLAP, PERSISTENCE
 from harness.errors import UndefinedScore
+from harness.means import mean_of
 from harness.metrics.ranks import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure
 
@@ -62,19 +63,26 @@ def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Seq
     return _rbo(first, second, p)
 
 
-def mean_agreement(pairs: Mapping[str, RankPair], *, depth: int, p: float) -> Agreement | None:
-    """The means over *pairs* by query; None where there are none."""
+def mean_agreement(
+    pairs: Mapping[str, RankPair], *, depth: int, p: float, weights: Mapping[str, float] | None = None
+) -> Agreement | None:
+    """
+    The means over *pairs* by query, of which each counts what it weighs; None where there are none.
+
+    *weights* holds each of the queries, or nothing where all weigh the same. What is counted, is counted plainly.
+    """
     if not pairs:
         return None
     found = list(pairs.values())
-    taus = [pair.tau for pair in found if pair.tau is not None]
+    taus = {query: pair.tau for query, pair in pairs.items() if pair.tau is not None}
+    weights = weights or {}
     return Agreement(
         depth=depth,
         p=p,
         queries=len(found),
-        rbo=sum(pair.rbo for pair in found) / len(found),
-        overlap=sum(pair.overlap for pair in found) / len(found),
-        tau=sum(taus) / len(taus) if taus else None,
+        rbo=mean_of({query: pair.rbo for query, pair in pairs.items()}, weights),
+        overlap=mean_of({query: pair.overlap for query, pair in pairs.items()}, weights),
+        tau=mean_of(taus, weights) if taus else None,
         tau_queries=len(taus),
         same_ranking=sum(pair.reference == pair.candidate for pair in found),
         same_documents=sum(set(pair.reference) == set(pair.candidate) for pair in found),

@@ -16,6 +16,7 @@ from harness.comparing.queries import SideBySide, most_moved_first
 from harness.comparing.sides import Contender
 from harness.errors import UsageError
 from harness.gate import comparison_status, decide
+from harness.gate.scope import weights_of
 from harness.gate.sentences import count, listed
 from harness.model import ComparisonReport, Reference, Run, Side, Verdict
 from harness.scoring import common_measures
@@ -88,7 +89,9 @@ def assemble_comparison(
         profile=basis.suite.profile,
         depth=depth,
         measures=measures,
-        agreement=mean_agreement(rankings, depth=depth, p=options.p),
+        agreement=mean_agreement(
+            rankings, depth=depth, p=options.p, weights=weights_of(basis.suite.queries, rankings.keys())
+        ),
         queries=tuple(most_moved_first(by_side.queries(rankings), first)),
         verdicts=verdicts,
         notes=(*basis.notes, *untested, *_changes(pair), *_in_neither(basis)),

@@ -43,6 +43,16 @@ def test_means_are_over_the_queries_and_counts_tell_how_many_are_the_same():
     assert (found.same_ranking, found.same_documents, found.same_first) == (2, 3, 3)
 
 
+def test_a_query_that_weighs_more_counts_more_in_the_means_and_once_in_the_counts():
+    pairs = {
+        "same": compare_rankings(["a", "b"], ["a", "b"], depth=2, p=0.9),
+        "other": compare_rankings(["a", "b"], ["x", "y"], depth=2, p=0.9),
+    }
+    found = mean_agreement(pairs, depth=2, p=0.9, weights={"same": 3, "other": 1})
+    assert (found.rbo, found.overlap, found.same_ranking) == (pytest.approx(0.75), 0.75, 1)
+    assert (found.tau, found.tau_queries) == (1.0, 1)
+
+
 def test_no_pair_has_no_mean():
     assert mean_agreement({}, depth=10, p=0.9) is None
 
