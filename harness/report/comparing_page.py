@@ -60,7 +60,11 @@ class QueryView:
 
 @dataclass(frozen=True, slots=True)
 class SpreadView:
-    """How the differences of a measure spread: *bins* of the queries that changed, and how many did either way."""
+    """
+    How the differences of a measure spread: *bins* of the queries that changed, and how many did either way.
+
+    *mean* is that of the comparison, None where there was too little to test.
+    """
 
     measure: str
     bins: tuple[Bin, ...]
@@ -85,7 +89,8 @@ class ComparisonView:
 
     measures: tuple[MeasureView, ...]
     spreads: tuple[SpreadView, ...]
-    agreement: tuple[Bin, ...]
+    rbo: tuple[Bin, ...]
+    overlap: tuple[Bin, ...]
     verdicts: VerdictViews
     queries: tuple[QueryView, ...]
     names: tuple[str, ...]
@@ -104,8 +109,9 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
     return ComparisonView(
         measures=tuple(_measure_views(report)),
-        spreads=tuple(_spread(name, report.queries) for name in names),
-        agreement=histogram(query.rbo for query in report.queries),
+        spreads=tuple(_spread(name, report) for name in names),
+        rbo=histogram(query.rbo for query in report.queries),
+        overlap=histogram(query.overlap for query in report.queries),
         verdicts=verdict_views(report.verdicts, anchors, limits.thresholds),
         queries=queries,
         names=names,
@@ -150,14 +156,15 @@ def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
             yield detectable
 
 
-def _spread(measure: str, queries: Iterable[QueryComparison]) -> SpreadView:
-    deltas = [delta(query.scores.get(measure)) for query in queries]
+def _spread(measure: str, report: ComparisonReport) -> SpreadView:
+    deltas = [delta(query.scores.get(measure)) for query in report.queries]
     known = [value for value in deltas if value is not None and math.isfinite(value)]
     changed = [value for value in known if value]
+    rows = report.measures.measures if report.measures else ()
     return SpreadView(
         measure=measure,
         bins=histogram(changed, around_zero=True),
-        mean=math.fsum(known) / len(known) if known else None,
+        mean=next((row.difference for row in rows if row.measure == measure), None),
         rose=sum(value > 0 for value in changed),
         fell=sum(value < 0 for value in changed),
         same=len(known) - len(changed),
