@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from harness.gate.comparing import holds
 from harness.gate.scope import Finding
 from harness.gate.sentences import count
@@ -14,15 +17,48 @@ from harness.model import (
     Query,
     Ranking,
     Response,
+    Run,
     Status,
+    Suite,
 )
 from harness.scoring import failure_text
 
-__all__ = ["judge_expectation", "no_ranking"]
+__all__ = ["Asked", "asked_of", "judge_expectation", "no_ranking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """
+    How many hits were asked for.
+
+    *doubt* is empty where whoever answers gives as many, if so many match; else it says why that is not known, and
+    what to do about it.
+    """
+
+    depth: int
+    doubt: str = ""
+
+
+def asked_of(suite: Suite, run: Run) -> Asked:
+    """
+    What *run* asked for, and whether that was heeded.
+
+    An engine heeds the size of a body. A service may have a size of its own, and so may a template that the engine
+    keeps; one answer that is as long as was asked for shows that it has none below that.
+    """
+    template = suite.requests.get(run.request)
+    is_service = template is not None and template.http is not None
+    is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
+    rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
+    if not (is_service or is_stored) or any(_returned(ranking) >= suite.depth for ranking in rankings):
+        return Asked(suite.depth)
+    if is_service:
+        return Asked(suite.depth, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`")
+    return Asked(suite.depth, "the search template may have a size of its own: write `{{size}}` there")
 
 
 def judge_expectation(
-    condition: InTop | Before | HitCount, query: Query, response: Response | None, depth: int
+    condition: InTop | Before | HitCount, query: Query, response: Response | None, asked: Asked
 ) -> Finding:
     """
     Compare one ranking with a rank expectation.
@@ -31,7 +67,7 @@ def judge_expectation(
         condition: What is expected.
         query: Named in the reason and blamed.
         response: The query's answer; None where it did not run.
-        depth: The number of hits that were asked for.
+        asked: The number of hits that were asked for.
 
     Returns:
         ERROR where there is no ranking, or where it cannot tell: it is not deep enough, or the number of hits is not
@@ -42,16 +78,16 @@ def judge_expectation(
     if isinstance(condition, HitCount):
         return _judge_hit_count(condition, query, response)
     if isinstance(condition, Before):
-        return _judge_before(condition, query, response, depth)
-    return _judge_in_top(condition, query, response, depth)
+        return _judge_before(condition, query, response, asked)
+    return _judge_in_top(condition, query, response, asked)
 
 
-def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, depth: int) -> Finding:
+def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked) -> Finding:
     rank = _rank(condition.document, ranking)
-    if rank is None and _may_go_on(ranking, depth) and condition.k > depth:
-        reason = (
-            f"cannot be judged: {condition.document} is not in the {depth} hits asked for, set `depth: {condition.k}`"
-        )
+    further = _what_may_follow(ranking, asked)
+    if rank is None and further and condition.k > _returned(ranking):
+        remedy = f", set `depth: {condition.k}`" if _returned(ranking) >= asked.depth else ""
+        reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
         return Finding(Status.ERROR, reason, required=condition.k, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
     wanted = f"required {'not in' if condition.negated else 'in'} the top {condition.k}"
@@ -60,10 +96,12 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, depth: int) 
     )
 
 
-def _judge_before(condition: Before, query: Query, ranking: Ranking, depth: int) -> Finding:
+def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Asked) -> Finding:
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
-    if first is None and second is None and _may_go_on(ranking, depth):
-        wanted = f"; neither is in the {depth} hits asked for, `depth` asks for more"
+    further = _what_may_follow(ranking, asked)
+    if first is None and second is None and further:
+        remedy = ", `depth` asks for more" if _returned(ranking) >= asked.depth else ""
+        wanted = f"; neither is in the {further}{remedy}"
     else:
         wanted = ", required the other way round" if first and second and second < first else ""
     passed = first is not None and (second is None or first < second)
@@ -111,9 +149,19 @@ def _place(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
 
 
-def _may_go_on(ranking: Ranking, depth: int) -> bool:
-    """Whether documents may follow the last hit: as many came as were asked for."""
-    return len(ranking.hits) + len(ranking.duplicates) >= depth
+def _returned(ranking: Ranking) -> int:
+    return len(ranking.hits) + len(ranking.duplicates)
+
+
+def _what_may_follow(ranking: Ranking, asked: Asked) -> str:
+    """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
+    returned = _returned(ranking)
+    if returned >= asked.depth:
+        return f"{count(asked.depth, 'hit')} asked for"
+    if not asked.doubt or not returned or (ranking.total is not None and ranking.total <= returned):
+        return ""
+    match = "" if ranking.total is None else f" and {ranking.total} match"
+    return f"{count(returned, 'hit')} that came, where {asked.depth} were asked for{match}; {asked.doubt}"
 
 
 def _verdict_on(query: Query, passed: bool, reason: str, observed: float | None, required: float | None) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
 from harness.gate.agreements import judge_agreement
-from harness.gate.answers import judge_expectation
+from harness.gate.answers import Asked, asked_of, judge_expectation
 from harness.gate.drops import judge_drop
 from harness.gate.latency import judge_latency
 from harness.gate.pairs import Compared, Pairs, pair_scores
@@ -72,7 +72,8 @@ def decide(
         suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
     )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
-    return tuple(_decide_one(gated, compared, strict_xfail) for gated in selected)
+    asked = asked_of(suite, run)
+    return tuple(_decide_one(gated, compared, asked, strict_xfail) for gated in selected)
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
@@ -97,17 +98,17 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
     return {(score.query, score.measure): score for score in scores}
 
 
-def _decide_one(gated: Gated, compared: Compared, strict_xfail: bool) -> Verdict:
+def _decide_one(gated: Gated, compared: Compared, asked: Asked, strict_xfail: bool) -> Verdict:
     threshold, query, today = gated.threshold, gated.query, compared.today
     skip = skip_of(threshold, query, today)
     if skip is not None:
         return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
     scope = scope_of(gated, compared.suite)
-    finding, waiver = waived(_judge(gated, compared), threshold, query, scope, today, strict=strict_xfail)
+    finding, waiver = waived(_judge(gated, compared, asked), threshold, query, scope, today, strict=strict_xfail)
     return _verdict(gated, finding, waiver)
 
 
-def _judge(gated: Gated, compared: Compared) -> Finding:
+def _judge(gated: Gated, compared: Compared, asked: Asked) -> Finding:
     condition, suite, run = gated.threshold.condition, compared.suite, compared.run
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
@@ -124,7 +125,7 @@ def _judge(gated: Gated, compared: Compared) -> Finding:
     if isinstance(condition, Unresolved):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")
-    return _judge_expectation(gated, condition, suite, run)
+    return _judge_expectation(gated, condition, run, asked)
 
 
 def _judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -135,11 +136,11 @@ def _judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) 
     return judge_significance(condition, pairs)
 
 
-def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, suite: Suite, run: Run) -> Finding:
+def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: Asked) -> Finding:
     query = gated.query
     if query is None:
         return Finding(Status.ERROR, "cannot be judged: a rank expectation belongs to one query, not to a suite")
-    return judge_expectation(condition, query, run.responses.get(query.id), suite.depth)
+    return judge_expectation(condition, query, run.responses.get(query.id), asked)
 
 
 def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:

@@ -1,15 +1,19 @@
 """Rank expectations, hit counts and latency: thresholds on the answers themselves."""
 
+from dataclasses import replace
+
 import pytest
 
-from builders.gating import TODAY, empty_run, ranking, suite_of
+from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of
 from harness.gate import decide
 from harness.model import (
     Engine,
     Failure,
     FailureKind,
+    HttpRequest,
     LatencyCondition,
     Query,
+    RequestTemplate,
     Run,
     Status,
     Threshold,
@@ -83,6 +87,70 @@ def test_neither_document_in_a_full_ranking_says_how_to_look_deeper():
     assert expect("x before y", ranking("abcde")).reason.endswith(
         "neither is in the 5 hits asked for, `depth` asks for more"
     )
+
+
+# ------------------------------------------------------------------------------------------------ sizes of their own
+
+
+SERVICE = RequestTemplate("current", None, http=HttpRequest("GET", "/search", ids="$.ids"))
+STORED = RequestTemplate("current", {"template": {"id": "products-search", "params": {"q": "{{text}}"}}})
+BODY = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
+
+
+def expect_of(template, text, response, *others):
+    """The verdict of the query q, where *others* are the answers to the suite's other queries."""
+    query = Query("q", "q", thresholds=(Threshold(text, parse_expectation(text)),))
+    names = [f"other{place}" for place in range(len(others))]
+    suite = replace(suite_of([query, *queries_of(names)], depth=8), requests={"current": template})
+    responses = {"q": response, **dict(zip(names, others, strict=True))}
+    [verdict] = decide(suite, Run(responses, Engine("fake"), "current"), [], today=TODAY)
+    return verdict
+
+
+@pytest.mark.parametrize("wanted", ["in", "not in"])
+@pytest.mark.parametrize(
+    ("template", "remedy"),
+    [
+        (SERVICE, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`"),
+        (STORED, "the search template may have a size of its own: write `{{size}}` there"),
+    ],
+)
+def test_fewer_hits_than_asked_for_cannot_tell_where_the_size_need_not_be_heeded(wanted, template, remedy):
+    short = expect_of(template, f"x {wanted} top 8", ranking("abcde", total=213), ranking("fghij"))
+    assert short.status is Status.ERROR
+    assert short.reason == (
+        f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for and 213 match; {remedy}"
+    )
+    unsaid = expect_of(template, f"x {wanted} top 8", ranking("abcde"))
+    assert unsaid.status is Status.ERROR
+    assert unsaid.reason == f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for; {remedy}"
+
+
+@pytest.mark.parametrize("template", [SERVICE, STORED])
+@pytest.mark.parametrize(
+    ("text", "response", "others"),
+    [
+        pytest.param("x not in top 8", ranking("abcde", total=5), (), id="no more match"),
+        pytest.param("x not in top 8", ranking(""), (), id="none match"),
+        pytest.param("x not in top 8", ranking("abcde"), (ranking("fghijklm"),), id="another answer is as long"),
+        pytest.param("x not in top 5", ranking("abcde", total=213), (), id="enough came"),
+        pytest.param("c in top 8", ranking("abcde", total=213), (), id="it came"),
+        pytest.param("a before x", ranking("abcde", total=213), (), id="the first came"),
+        pytest.param("hits >= 200", ranking("abcde", total=213), (), id="what matches is counted apart"),
+    ],
+)
+def test_fewer_hits_than_asked_for_can_tell_where_nothing_is_in_doubt(template, text, response, others):
+    assert expect_of(template, text, response, *others).status is Status.PASSED
+
+
+def test_an_engine_heeds_the_size_of_a_body_though_more_documents_match_than_it_has_groups():
+    assert expect_of(BODY, "x not in top 8", ranking("abc", total=213)).status is Status.PASSED
+
+
+def test_neither_document_in_a_short_answer_says_that_more_may_follow():
+    verdict = expect_of(SERVICE, "x before y", ranking("abcde", total=213))
+    assert verdict.status is Status.FAILED
+    assert "neither is in the 5 hits that came, where 8 were asked for and 213 match; the service" in verdict.reason
 
 
 # ------------------------------------------------------------------------------------------------ hits
