@@ -10,14 +10,18 @@ import click
 if TYPE_CHECKING:
     from harness.pipeline import Matrix, RunOptions
 
-__all__ = ["cell_options", "engine_options", "run_choices", "run_options"]
+__all__ = ["cell_options", "engine_options", "run_choices", "run_options", "server_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OPTIONS = (
+_SERVER_OPTIONS = (
     click.option("--url", metavar="URL", help="Run on this server instead of the suites' own clusters."),
     click.option("--embedded", is_flag=True, help="Run on an OpenSearch node that is started for this run."),
     click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19."),
+)
+
+_OPTIONS = (
+    *_SERVER_OPTIONS,
     click.option(
         "--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated."
     ),
@@ -41,6 +45,13 @@ _CELL_OPTIONS = (
         help="Search this index instead of the suites' own; may be repeated.",
     ),
 )
+
+
+def server_options(command: Command) -> Command:
+    """Give *command* the options that say where its engine is."""
+    for option in reversed(_SERVER_OPTIONS):
+        command = option(command)
+    return command
 
 
 def engine_options(command: Command) -> Command:

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import cell_options, engine_options, run_choices
+from harness.cli.engine_options import cell_options, engine_options, run_choices, run_options, server_options
 from harness.cli.exits import NO_ANSWER
 from harness.cli.outputs import Output, OutputType, write_output
 from harness.cli.suite_paths import suites_argument
 from harness.errors import UsageError
+from harness.report.printable import printable
 
 if TYPE_CHECKING:
+    from harness.linting import Lint
     from harness.pooling import Pool
 
 POOL_KINDS = ("csv", "yaml")
+
+FINDINGS = 1
+"""The exit status where something was found."""
 
 
 @click.group("judgments")
@@ -98,3 +103,43 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
             write_output(output, text, "what is to be judged")
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
+
+
+@command.command("lint")
+@suites_argument
+@server_options
+@click.option("--offline", is_flag=True, help="Ask no engine whether the judged documents are still there.")
+@click.option("--scale", metavar="LOW..HIGH", help="The least and the greatest grade, as in 0..3.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **asked: Any) -> int:
+    """
+    Look through the judgments of suites for what cannot be right, all of it at once.
+
+    Found are documents that are no longer in the index, grades outside of the scale, documents that are judged twice or
+    to different grades, queries that the suite does not have or that have no relevant document, and ids that look like
+    two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
+    where the engine could not answer.
+    """
+    from harness.judgment_findings import parse_scale
+    from harness.linting import lint_suites
+
+    if offline and (asked["url"] or asked["embedded"]):
+        raise click.UsageError("--offline asks no engine; leave out --url and --embedded")
+    bounds = None if scale is None else parse_scale(scale)
+    found = lint_suites(suites, run_options(**asked), offline=offline, scale=bounds, environ=os.environ)
+    _print_lint(found, as_json=as_json)
+    if found.errors:
+        return NO_ANSWER
+    return FINDINGS if found.findings else 0
+
+
+def _print_lint(found: Lint, *, as_json: bool) -> None:
+    from harness.report.finding_text import closing_line, finding_lines, findings_json
+
+    if as_json:
+        click.echo(findings_json(found.findings))
+    else:
+        for line in finding_lines(found.findings):
+            click.echo(line)
+    for line in (*found.notes, *found.errors, closing_line(found.findings, found.judgments, found.suites)):
+        click.echo(printable(line), err=True)

@@ -69,7 +69,7 @@ class Assembly:
             depth=self._depth(),
             skip_undefined=shape.undefined == "skip",
             title_field=None if shape.title_field is None else str(shape.title_field),
-            fixture=None if self._brought is None else self._brought.fixture,
+            fixture=None if self.brought is None else self.brought.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,
             mark=reading.root.mark,
@@ -185,7 +185,8 @@ class Assembly:
         return target
 
     @cached_property
-    def _brought(self) -> Brought | None:
+    def brought(self) -> Brought | None:
+        """What the suite brings along, None where it has no fixture."""
         return read_fixture(self.reading, self._files)
 
     def _depth(self) -> int:
@@ -202,9 +203,9 @@ class Assembly:
     def _check_documents(self) -> None:
         """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
         known = self._knows_queries and self._is_whole("request", "requests")
-        if self._brought is None or not known or any(template.index for template in self._templates.values()):
+        if self.brought is None or not known or any(template.index for template in self._templates.values()):
             return
-        check_documents(self._brought, self._judged_queries, self.judgments, self.reading.problems)
+        check_documents(self.brought, self._judged_queries, self.judgments, self.reading.problems)
 
     def _check_judgments(self) -> None:
         """A suite that scores has judgments; one that only expects documents or counts hits needs none."""

@@ -25,14 +25,15 @@ class Judgments:
     What is judged so far, query to document to grade.
 
     *inline* holds the places of what stands in the suite itself. What came from files is looked up again where a
-    place is needed, so that nothing is kept for each of their lines. *ungraded* counts the documents of files that have
-    no grade yet and are left out.
+    place is needed, so that nothing is kept for each of their lines. *named* are all files, also those that could not
+    be read. *ungraded* counts the documents of files that have no grade yet and are left out.
     """
 
     problems: Problems
     grades: dict[str, dict[str, float]] = field(default_factory=dict)
     inline: dict[tuple[str, str], Mark] = field(default_factory=dict)
     files: list[NamedFile] = field(default_factory=list)
+    named: list[NamedFile] = field(default_factory=list)
     ungraded: int = 0
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
@@ -59,6 +60,7 @@ class Judgments:
             strict: Whether judgments for other queries are a problem; else they are left out.
             skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
         """
+        self.named.append(file)
         ungraded: list[Record] | None = [] if skip_ungraded else None
         try:
             judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded)

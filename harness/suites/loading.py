@@ -10,6 +10,7 @@ from harness.errors import SuiteError
 from harness.masking import Masker
 from harness.model import Suite
 from harness.suites.assembling import Assembly
+from harness.suites.fixtures import Brought
 from harness.suites.judging import Judgments
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.targets import check_config
@@ -24,12 +25,13 @@ class Assembled:
     A *suite* with all that is wrong with it, so that it must not run before that was looked at.
 
     What is wrong with its judgments, and follows from them, is in the problems of *judgments*, all else in those of
-    its *reading*.
+    its *reading*. *brought* is what its fixture holds.
     """
 
     suite: Suite
     reading: Reading
     judgments: Judgments
+    brought: Brought | None
 
     def require_sound(self) -> None:
         """
@@ -58,4 +60,4 @@ def assemble(path: Path, environ: Mapping[str, str] | None, *, root: Path | None
     assembly = Assembly(reading, path, root)
     suite = assembly.suite()
     check_config(path.parent, reading.problems)
-    return Assembled(suite, reading, assembly.judgments)
+    return Assembled(suite, reading, assembly.judgments, assembly.brought)

@@ -25,7 +25,7 @@ LAYERS = (
     ("suites",),
     ("lookup", "runner", "connections"),
     ("execution", "conclusion", "fixture_builds"),
-    ("pipeline", "judging", "offline"),
+    ("pipeline", "judging", "linting", "offline"),
     ("comparing", "shared_connections"),
     ("api",),
     ("collecting", "scaffold"),

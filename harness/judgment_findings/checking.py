@@ -1,0 +1,161 @@
+"""All checks of the judgments of one suite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from harness.judgment_findings.aliases import alias_findings, difference, other_names
+from harness.judgment_findings.findings import FindingKind, JudgmentFinding, PlacedJudgment
+from harness.judgment_findings.scales import Scale, off_scale
+from harness.model import GainKind, Mark, Suite
+from harness.scoring import measures_of
+from harness.spelling import did_you_mean
+
+__all__ = ["IndexKnowledge", "JudgedSuite", "find_in"]
+
+NAMED = 5
+"""Documents that one finding names."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSuite:
+    """
+    A suite with every judgment that was read, those that its loader refuses too.
+
+    *suite* holds the queries and their joined judgments, *judged* each judgment with its place, in the order in which
+    they were read. *unreadable* is what was found in the place of judgments, or follows from them for the suite.
+    *strict* says that judgments for other queries are not wanted, *skip_ungraded* that missing grades are.
+    """
+
+    suite: Suite
+    judged: tuple[PlacedJudgment, ...]
+    unreadable: tuple[JudgmentFinding, ...] = ()
+    strict: bool = True
+    skip_ungraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKnowledge:
+    """
+    What is known of the judged documents: the ids that were *found*, and those in several indexes (*repeated*).
+
+    *places* says where they were looked for, in words.
+    """
+
+    places: str
+    found: frozenset[str]
+    repeated: frozenset[str] = frozenset()
+
+
+def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge | None) -> list[JudgmentFinding]:
+    """
+    Everything to look at in the judgments of one suite, sorted by place.
+
+    Args:
+        judged: As read.
+        scales: The scales that grades have to be on.
+        known: What the index holds; None where nobody was asked.
+    """
+    own = {query.id for query in judged.suite.queries}
+    ours = [one for one in judged.judged if one.query in own]
+    findings = {
+        *judged.unreadable,
+        *(() if judged.skip_ungraded else _ungraded(ours)),
+        *off_scale(ours, scales),
+        *_repeats(ours),
+        *(_unknown_queries(judged, own) if judged.strict else ()),
+        *_without_positive(judged.suite),
+        *(() if known is None else _not_in_index(ours, known)),
+        *(() if known is None else _in_several(judged.suite, ours, known)),
+        *alias_findings(ours, None if known is None else known.found),
+    }
+    return sorted(findings)
+
+
+def _ungraded(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
+    for one in judged:
+        if one.grade is None:
+            remedy = "grade it, take it out, or say 'judgments: {files: …, ungraded: ignore}' in the suite"
+            yield JudgmentFinding(one.mark, FindingKind.NO_GRADE, f"{one} has no grade yet; {remedy}")
+
+
+def _repeats(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
+    first: dict[tuple[str, str], PlacedJudgment] = {}
+    for one in judged:
+        if one.grade is None:
+            continue
+        known = first.setdefault((one.query, one.document), one)
+        if known is one or known.grade is None or math.isnan(known.grade) or math.isnan(one.grade):
+            continue
+        if known.grade == one.grade:
+            sentence = f"{one} is judged twice with grade {one.grade:g}, first at {known.mark}; take one out"
+            yield JudgmentFinding(one.mark, FindingKind.DUPLICATE, sentence)
+        else:
+            sentence = f"{one} has grade {one.grade:g} here and {known.grade:g} at {known.mark}; keep the right one"
+            yield JudgmentFinding(one.mark, FindingKind.CONTRADICTION, sentence)
+
+
+def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFinding]:
+    first: dict[str, PlacedJudgment] = {}
+    counts: dict[str, int] = {}
+    for one in judged.judged:
+        if one.query not in own:
+            first.setdefault(one.query, one)
+            counts[one.query] = counts.get(one.query, 0) + 1
+    for query, one in first.items():
+        documents = "1 document is" if counts[query] == 1 else f"{counts[query]:,} documents are"
+        sentence = (
+            f"the suite has no query {query!r}, for which {documents} judged{did_you_mean(query, own)}; "
+            "correct the id, or say 'judgments: {files: …, other_queries: ignore}'"
+        )
+        yield JudgmentFinding(one.mark, FindingKind.UNKNOWN_QUERY, sentence)
+
+
+def _without_positive(suite: Suite) -> Iterator[JudgmentFinding]:
+    for query in suite.queries:
+        if measures_of(suite, query) and not any(_is_positive(suite, grade) for grade in query.judgments.values()):
+            found = "only judgments without gain" if query.judgments else "no judgment"
+            sentence = (
+                f"query {query.id!r} has {found}, so that measures such as nDCG are undefined for it; judge a relevant "
+                "document"
+            )
+            yield JudgmentFinding(query.mark, FindingKind.NO_POSITIVE, sentence)
+
+
+def _is_positive(suite: Suite, grade: float) -> bool:
+    """One that the gain map lacks is told as that; NaN stands for a variable that is not set yet."""
+    if suite.gain.kind is GainKind.MAP and not math.isnan(grade):
+        return dict(suite.gain.table).get(grade, 0.0) > 0
+    return grade > 0 or math.isnan(grade)
+
+
+def _not_in_index(judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    missing = [one for one in judged if one.document not in known.found]
+    meant = other_names({one.document for one in missing}, known.found)
+    for one in missing:
+        hint = _hint(one.document, meant.get(one.document))
+        sentence = f"{one} is not in {known.places}{hint}; take the judgment out, or bring the document back"
+        yield JudgmentFinding(one.mark, FindingKind.MISSING_DOCUMENT, sentence)
+
+
+def _hint(document: str, other: str | None) -> str:
+    return "" if other is None else f", but {other!r} is, which differs only in {difference(document, other)}"
+
+
+def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    documents = sorted({one.document for one in judged} & known.repeated)
+    if not documents:
+        return
+    named = ", ".join(map(repr, documents[:NAMED])) + (", …" if len(documents) > NAMED else "")
+    what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
+    sentence = (
+        f"{known.places} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot "
+        "tell them apart, so let the target lead to one index"
+    )
+    yield JudgmentFinding(_target_mark(suite), FindingKind.SEVERAL_INDEXES, sentence)
+
+
+def _target_mark(suite: Suite) -> Mark:
+    return suite.target.mark if suite.target.mark.line else suite.mark

@@ -1,0 +1,78 @@
+"""A suite with every judgment that it and its files hold, also those for which it could not run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from harness.errors import InputError, Problem
+from harness.formats.findings import JUDGMENTS, Findings
+from harness.formats.judgments import read_grade
+from harness.formats.opening import Form, form_of
+from harness.formats.records import check_ids, read_records
+from harness.judgment_findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
+from harness.model import Mark
+from harness.suites.files import NamedFile
+from harness.suites.fixtures import Brought
+from harness.suites.judging import judgment_files
+from harness.suites.loading import Assembled, assemble
+
+__all__ = ["read_judged"]
+
+
+def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, Brought | None]:
+    """
+    Read a suite for a look at its judgments, with what its fixture brings along.
+
+    Args:
+        path: The suite file.
+        environ: Where variables are taken from; None leaves them as they are.
+
+    Raises:
+        SuiteError: Something else than the judgments is wrong.
+    """
+    assembled = assemble(path, environ)
+    assembled.require_sound()
+    named = judgment_files(assembled.reading.shape.judgments)
+    problems: list[Problem] = []
+    judged = [*_inline(assembled)]
+    for file in assembled.judgments.named:
+        judged += _from_file(file, assembled.suite.grades, problems)
+    problems += _told_by_the_loader(assembled)
+    unreadable = tuple(
+        JudgmentFinding(Mark(one.path, one.line, one.column), FindingKind.UNREADABLE, one.message) for one in problems
+    )
+    return JudgedSuite(assembled.suite, tuple(judged), unreadable, named.strict, named.skip_ungraded), assembled.brought
+
+
+def _inline(assembled: Assembled) -> Iterator[PlacedJudgment]:
+    judgments = assembled.judgments
+    for (query, document), mark in judgments.inline.items():
+        yield PlacedJudgment(query, document, judgments.grades[query][document], mark)
+
+
+def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Problem]) -> Iterator[PlacedJudgment]:
+    """Each judgment of the file, twice where it stands twice; what is none goes to *problems*, all of it."""
+    findings = Findings(file.name, most=sys.maxsize)
+    known = {} if form_of(file.path) is Form.TREC else names
+    try:
+        for record in read_records(file.path, JUDGMENTS, findings):
+            grade = None if record.value == "" else read_grade(record, known, findings)
+            if check_ids(record, findings) and (grade is not None or record.value == ""):
+                yield PlacedJudgment(record.query, record.document, grade, Mark(file.name, record.line, record.column))
+    except InputError as error:
+        problems.extend(error.problems)
+    problems.extend(findings.problems)
+
+
+def _told_by_the_loader(assembled: Assembled) -> Iterator[Problem]:
+    """
+    What the loader found in the suite itself: grades that are none, and what judgments mean for a measure or a gain.
+
+    What it says of a file, and of documents that the fixture lacks, is found again, and in full.
+    """
+    inline = {(mark.line, mark.column) for mark in assembled.judgments.inline.values()}
+    for problem in assembled.judgments.problems.found:
+        if problem.path == assembled.suite.path and problem.line and (problem.line, problem.column) not in inline:
+            yield problem
