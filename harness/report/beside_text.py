@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import MovedDocument, QueryComparison
-from harness.report.comparison_words import change_mark, changes_text, left_mark, scores_texts
-from harness.report.figures import counted_text, score_text
+from harness.report.comparison_words import change_mark, known_texts, left_mark
+from harness.report.figures import counted_text
 from harness.report.fitting import Fitting
 from harness.report.printable import printable
 from harness.report.ranking_text import RANKS_SHOWN, columns, grade_cell, indented
@@ -39,10 +39,7 @@ def _heading(query: QueryComparison) -> Text:
     text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
     if query.text and query.text != query.id:
         text.append(f"  {printable(query.text)}")
-    known = [printable(f"{measure} {scores}") for measure, scores in scores_texts(query)]
-    if query.rbo is not None:
-        known.append(f"RBO {score_text(query.rbo)}")
-    return text.append(f"  ({'; '.join([*known, changes_text(query)])})", style="dim")
+    return text.append(f"  ({printable('; '.join(known_texts(query)))})", style="dim")
 
 
 def _beside(query: QueryComparison) -> Table:

@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Agreement, ComparisonReport, Verdict
-from harness.report.attention import LOOKED_AT, concerned_text, worst_first
+from harness.report.attention import LOOKED_AT, concerned_text
 from harness.report.beside_text import beside_renderables
 from harness.report.comparison_text import measures_renderables
-from harness.report.comparison_words import Change, agreement_facts, change_of, closing, origin_text, remarks
+from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, remarks
 from harness.report.figures import counted_text
+from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import indented
 from harness.report.verdict_text import quiet_lines, reason, verdict_list
@@ -41,6 +42,21 @@ def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: boo
     yield Text(printable(closing(report)), style="bold green" if report.exit_status == 0 else "bold red")
 
 
+def failure_text(report: ComparisonReport, *, most: int = MOST, width: int = WIDTH) -> str:
+    """Why a comparison does not hold, and the worst queries' rankings side by side, as text without colours."""
+    return plain(_failure(report, most), width)
+
+
+def _failure(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
+    yield Text(f"{printable(report.candidate.name)} against {printable(report.reference.name)}")
+    yield from _told(report)
+    for verdict in report.verdicts:
+        if verdict.status in LOOKED_AT:
+            yield from reason(verdict)
+            yield Text()
+    yield from _moved(report, most)
+
+
 def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
     suite = f"{printable(report.suite)}  " if report.suite else ""
     names = (printable(report.candidate.name), printable(report.reference.name))
@@ -60,6 +76,10 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
     if report.agreement is not None:
         yield from _agreement(report.agreement)
         yield Text()
+    yield from _told(report)
+
+
+def _told(report: ComparisonReport) -> Iterator[RenderableType]:
     told = [Text(printable(line), style="yellow") for line in remarks(report)]
     if told:
         yield from map(indented, told)
@@ -87,15 +107,12 @@ def _verdicts(verdicts: tuple[Verdict, ...]) -> Iterator[RenderableType]:
 
 def _moved(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
     bad = [verdict for verdict in report.verdicts if verdict.status in LOOKED_AT]
-    moved = {query.id: query for query in report.queries if change_of(query) not in (Change.SAME, Change.NONE)}
-    blamed = worst_first([[name for name in verdict.blamed if name in moved] for verdict in bad])
-    shown = list(dict.fromkeys([*blamed, *moved]))[:most]
-    for name in shown:
-        yield from beside_renderables(moved[name], concerns=concerned_text(moved[name], bad))
+    shown, more = moved_queries(report, most)
+    for query in shown:
+        yield from beside_renderables(query, concerns=concerned_text(query, bad))
         yield Text()
-    if shown and len(moved) > len(shown):
-        left = counted_text(len(moved) - len(shown), "more query")
-        yield Text(f"{left} moved; an HTML report shows them.", style="dim")
+    if more:
+        yield Text(f"{counted_text(more, 'more query')} moved; an HTML report shows them.", style="dim")
         yield Text()
 
 

@@ -15,6 +15,7 @@ from harness.model import (
     QueryComparison,
     Side,
 )
+from harness.report.attention import LOOKED_AT, worst_first
 from harness.report.figures import counted_text, difference_text, p_text, score_text, tally_text
 from harness.report.headlines import thresholds_headline
 
@@ -27,9 +28,11 @@ __all__ = [
     "closing",
     "detectable_text",
     "headline",
+    "known_texts",
     "left_mark",
     "measure_names",
     "measure_warnings",
+    "moved_queries",
     "origin_text",
     "remarks",
     "scores_texts",
@@ -111,6 +114,22 @@ def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
     for measure, (before, after) in query.scores.items():
         first, second = score_text(before), score_text(after)
         yield measure, first if before == after else f"{first} → {second}"
+
+
+def known_texts(query: QueryComparison) -> list[str]:
+    """What is told of a query beside its id: its scores, how far its rankings agree, and what changed."""
+    scores = [f"{measure} {values}" for measure, values in scores_texts(query)]
+    agreed = [f"RBO {score_text(query.rbo)}"] if query.rbo is not None else []
+    return [*scores, *agreed, changes_text(query)]
+
+
+def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
+    """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
+    blamed = [verdict.blamed for verdict in report.verdicts if verdict.status in LOOKED_AT]
+    moved = {query.id: query for query in report.queries if change_of(query) not in (Change.SAME, Change.NONE)}
+    first = [name for name in worst_first(blamed) if name in moved]
+    shown = list(dict.fromkeys([*first, *moved]))[:most]
+    return [moved[name] for name in shown], len(moved) - len(shown)
 
 
 def tested_text(comparison: Comparison) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.model import MissingDocument, QueryReport, RankedDocument
 from harness.report.figures import counted_text, plain_text
 from harness.report.markdown_escape import code, escape
+from harness.report.markdown_notes import MOST_TEXT
 from harness.report.markdown_tables import table
 from harness.report.ranking_text import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
 
@@ -14,9 +15,6 @@ __all__ = ["query_markdown"]
 
 MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
-
-MOST_TEXT = 500
-"""Characters of a query's text and of a reason."""
 
 
 def query_markdown(query: QueryReport, concerns: str) -> str:

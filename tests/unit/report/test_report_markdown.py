@@ -7,7 +7,10 @@ import pytest
 from builders.markdown import Page
 from builders.reports import report_of
 from harness.model import Outcome, QueryReport, RankedDocument, Report, Status, Waiver
-from harness.report.markdown import MOST_BYTES, NOTES_SHOWN, THRESHOLDS_SHOWN, render, render_refusal
+from harness.report.markdown import render, render_refusal
+from harness.report.markdown_notes import NOTES_SHOWN
+from harness.report.markdown_pieces import MOST_BYTES
+from harness.report.markdown_verdicts import THRESHOLDS_SHOWN
 
 
 def verdict_cells(page: Page) -> list[str]:

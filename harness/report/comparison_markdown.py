@@ -1,0 +1,137 @@
+"""
+A comparison as Markdown, for GitHub's job summary and for whoever posts it elsewhere.
+
+What it comes to is in the first line. What would make it larger than GitHub takes is left out, the least moved first,
+and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model import Agreement, Comparison, ComparisonReport, MovedDocument, QueryComparison
+from harness.report.attention import LOOKED_AT, concerned_text
+from harness.report.comparison_words import (
+    agreement_facts,
+    change_mark,
+    closing,
+    detectable_text,
+    headline,
+    known_texts,
+    left_mark,
+    measure_warnings,
+    moved_queries,
+    origin_text,
+    remarks,
+    tested_text,
+)
+from harness.report.figures import counted_text, difference_text, p_text, score_text
+from harness.report.markdown_escape import code, escape
+from harness.report.markdown_notes import MOST_TEXT, notes_markdown
+from harness.report.markdown_pieces import MOST_BYTES, Piece, fitted, sign
+from harness.report.markdown_queries import MOST_TITLE
+from harness.report.markdown_tables import table
+from harness.report.markdown_verdicts import verdicts_markdown
+from harness.report.ranking_text import RANKS_SHOWN, grade_text
+
+MOST = 10
+"""Queries that are shown with their rankings, unless somebody asks for another number."""
+
+
+def render(report: ComparisonReport, *, most: int = MOST, limit: int = MOST_BYTES) -> str:
+    """
+    *report* in at most *limit* bytes of UTF-8, of which its first lines alone take a few hundred.
+
+    The rankings are those of at most *most* queries: those that thresholds blame, then those that moved most.
+    """
+    first = f"## {sign(report.exit_status, decided=bool(report.verdicts))} {escape(headline(report), most=MOST_TEXT)}"
+    shown, left = moved_queries(report, most)
+    bad = [verdict for verdict in report.verdicts if verdict.status in LOOKED_AT]
+    pieces = [
+        Piece(0, "summary", "\n\n".join(_summary(report, left)) + "\n"),
+        *(Piece(turn, "query", _query(query, concerned_text(query, bad))) for turn, query in enumerate(shown, start=1)),
+    ]
+    return fitted(f"{first}\n\n{escape(closing(report))}\n", pieces, limit)
+
+
+def _summary(report: ComparisonReport, left: int) -> Iterator[str]:
+    suite = f"{escape(report.suite)}: " if report.suite else ""
+    yield f"### {suite}{code(report.candidate.name)} against {code(report.reference.name)}"
+    yield _sides(report)
+    yield from verdicts_markdown(report.verdicts)
+    if report.measures is not None:
+        yield from _measures(report.measures)
+    if report.agreement is not None:
+        yield _agreement(report.agreement)
+    yield from notes_markdown(list(remarks(report)))
+    if left:
+        yield f"{counted_text(left, 'more query')} moved: an HTML report shows them"
+
+
+def _sides(report: ComparisonReport) -> str:
+    sides = (("reference", report.reference), ("candidate", report.candidate))
+    lines = [f"- {which} {code(side.name)}: {escape(origin_text(side))}" for which, side in sides]
+    gain = f"gain {escape(report.gain)}, profile {report.profile}, " if report.gain else ""
+    return "\n".join([*lines, f"- {gain}{counted_text(report.depth, 'rank')} compared"])
+
+
+def _measures(comparison: Comparison) -> Iterator[str]:
+    figures = ["reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries"]
+    rows = []
+    for row in comparison.measures:
+        difference = difference_text(row.difference)
+        cells = [
+            code(row.measure),
+            score_text(row.reference),
+            score_text(row.candidate),
+            f"**{difference}**" if row.adjusted < comparison.level else difference,
+            f"{difference_text(row.low)} to {difference_text(row.high)}",
+            escape(p_text(row.p_value)),
+            escape(p_text(row.adjusted)),
+            f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
+            f"{row.queries:,}",
+        ]
+        rows.append(cells)
+    yield table(["measure", *figures], rows, right=figures)
+    yield escape(tested_text(comparison), most=MOST_TEXT)
+    told = [line for row in comparison.measures for line in measure_warnings(row, comparison)]
+    told += [line for row in comparison.measures if (line := detectable_text(row)) is not None]
+    yield from notes_markdown(told)
+
+
+def _agreement(agreement: Agreement) -> str:
+    facts = agreement_facts(agreement)
+    over = f"Agreement of the rankings over {counted_text(agreement.queries, 'query')}, with no judgment:"
+    return f"{over}\n\n{table([*map(escape, facts)], [[*map(escape, facts.values())]], right=[*map(escape, facts)])}"
+
+
+# ------------------------------------------------------------------------------------------------ a query
+
+
+def _query(query: QueryComparison, concerns: str) -> str:
+    text = f" {escape(query.text, most=MOST_TEXT)}" if query.text not in ("", query.id) else ""
+    summary = f"query {code(query.id)}{text} ({escape('; '.join(known_texts(query)))})"
+    parts = [f"concerns {code(concerns, most=MOST_TEXT)}"] if concerns else []
+    body = "\n\n".join([*parts, *_rankings(query)])
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"
+
+
+def _rankings(query: QueryComparison) -> Iterator[str]:
+    before = {one.reference: one for one in query.documents if one.reference is not None}
+    after = {one.candidate: one for one in query.documents if one.candidate is not None}
+    longest = max([*before, *after])
+    rows = [_row(rank, before.get(rank), after.get(rank)) for rank in range(1, min(RANKS_SHOWN, longest) + 1)]
+    yield table(["rank", "reference", "grade", "", "", "candidate", "grade"], rows, right=["rank", "grade"])
+    if longest > RANKS_SHOWN:
+        yield f"and {counted_text(longest - RANKS_SHOWN, 'rank')} more"
+
+
+def _row(rank: int, before: MovedDocument | None, after: MovedDocument | None) -> list[str]:
+    first = [_named(before), grade_text(before), left_mark(before)] if before else [""] * 3
+    second = [change_mark(after), _named(after), grade_text(after)] if after else [""] * 3
+    return [str(rank), *first, *second]
+
+
+def _named(document: MovedDocument) -> str:
+    title = f" {escape(document.title, most=MOST_TITLE)}" if document.title else ""
+    return f"{code(document.id)}{title}"

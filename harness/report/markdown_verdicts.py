@@ -1,0 +1,61 @@
+"""Verdicts in Markdown: a row each, those that somebody has to look at first, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.model import Status, Verdict
+from harness.report.attention import LOOKED_AT
+from harness.report.figures import counted_text, observed_text, required_text, untold_waiver
+from harness.report.markdown_escape import code, escape
+from harness.report.markdown_notes import MOST_TEXT
+from harness.report.markdown_tables import table
+
+__all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
+
+THRESHOLDS_SHOWN = 100
+
+WORST_FIRST = (
+    Status.ERROR,
+    Status.FAILED,
+    Status.WARNED,
+    Status.XPASSED,
+    Status.XFAILED,
+    Status.PASSED,
+    Status.SKIPPED,
+)
+
+
+def verdicts_markdown(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Paragraphs: a table, and how many more there are; the passed thresholds of single queries are only counted."""
+    listed = [one for one in verdicts if one.query is None or one.status is not Status.PASSED]
+    if listed:
+        yield _table(sorted(listed, key=lambda verdict: WORST_FIRST.index(verdict.status)))
+    if len(listed) > THRESHOLDS_SHOWN:
+        yield f"and {counted_text(len(listed) - THRESHOLDS_SHOWN, 'more threshold')}"
+    if len(listed) < len(verdicts):
+        yield f"{counted_text(len(verdicts) - len(listed), 'threshold')} of single queries passed"
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    rows = [
+        [
+            f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status),
+            code(verdict.threshold) + (f" (query {code(verdict.query)})" if verdict.query is not None else ""),
+            escape(observed_text(verdict)),
+            escape(required_text(verdict)),
+            _why(verdict),
+        ]
+        for verdict in verdicts[:THRESHOLDS_SHOWN]
+    ]
+    return table(["verdict", "threshold", "observed", "required", "why"], rows, right=["observed", "required"])
+
+
+def _why(verdict: Verdict) -> str:
+    """Nothing where all is well; else the reason, what the waiver says, and the line of the suite."""
+    if verdict.status in (Status.PASSED, Status.SKIPPED):
+        return ""
+    waiver = untold_waiver(verdict)
+    reason = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
+    place = f" {code(str(verdict.mark))}" if verdict.mark.line else ""
+    return f"{escape(reason, most=MOST_TEXT)}{place}"
