@@ -36,8 +36,9 @@ def _markdown(report: Report) -> str:
 
 def _codequality(report: Report) -> str:
     from harness.report import codequality
+    from harness.report.places import gitlab_repository
 
-    return codequality.render(report, Path(os.environ.get("CI_PROJECT_DIR") or "."))
+    return codequality.render(report, gitlab_repository(os.environ))
 
 
 WRITERS: dict[str, Callable[[Report], str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from harness.github_step import GitHubStep
     from harness.model import Report
 
-__all__ = ["REPORT_SUFFIXES", "annotation_lines", "summarise", "write_reports"]
+__all__ = ["REPORT_SUFFIXES", "annotation_lines", "remove_outdated", "summarise", "write_reports"]
 
+CODE_QUALITY = ".codequality.json"
 REPORT_SUFFIXES = (".html", ".json", ".md")
 
 
@@ -24,12 +26,25 @@ def write_reports(report: Report, paths: Iterable[Path]) -> tuple[list[Path], li
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_rendered(report, path.suffix.lower()), encoding="utf-8")
+            path.write_text(_rendered(report, path.name.lower()), encoding="utf-8")
         except OSError as error:
             problems.append(f"{path}: the report could not be written: {error.strerror or error}")
         else:
             written.append(path)
     return written, problems
+
+
+def remove_outdated(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
+    """Remove reports of an earlier session, lest they are taken for this one's: which were, and why others were not."""
+    removed, problems = [], []
+    for path in filter(Path.is_file, paths):
+        try:
+            path.unlink()
+        except OSError as error:
+            problems.append(f"{path}: the report of an earlier session could not be removed: {error.strerror or error}")
+        else:
+            removed.append(path)
+    return removed, problems
 
 
 def summarise(
@@ -63,12 +78,17 @@ def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[P
     return list(dict.fromkeys(problems))
 
 
-def _rendered(report: Report, suffix: str) -> str:
-    if suffix == ".json":
+def _rendered(report: Report, name: str) -> str:
+    if name.endswith(CODE_QUALITY):
+        from harness.report import codequality
+        from harness.report.places import gitlab_repository
+
+        return codequality.render(report, gitlab_repository(os.environ))
+    if name.endswith(".json"):
         from harness.report.json import dumps
 
         return dumps(report)
-    if suffix == ".md":
+    if name.endswith(".md"):
         from harness.report import markdown
 
         return markdown.render(report)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-__all__ = ["path_in"]
+__all__ = ["gitlab_repository", "path_in"]
 
 
 def path_in(repository: Path, path: str) -> str:
@@ -17,3 +17,8 @@ def path_in(repository: Path, path: str) -> str:
         if place.is_relative_to(root):
             return place.relative_to(root).as_posix()
     return Path(path).as_posix()
+
+
+def gitlab_repository(environ: Mapping[str, str]) -> Path:
+    """The root of the repository in a job of GitLab CI; elsewhere the working folder."""
+    return Path(environ.get("CI_PROJECT_DIR") or ".")

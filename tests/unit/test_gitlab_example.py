@@ -1,0 +1,50 @@
+"""docs/relevance-gate.gitlab-ci.yml: GitLab can read it, and its commands write the artifacts that it names."""
+
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
+
+ROOT = Path(__file__).parents[2]
+JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
+PYTEST = shlex.split(JOB["script"][-1])
+
+
+def test_the_keys_are_gitlab_s():
+    assert set(JOB) <= {"image", "timeout", "services", "rules", "script", "artifacts"}
+    assert all(isinstance(line, str) for line in JOB["script"])
+    assert {"name", "alias", "command", "variables"} >= set(JOB["services"][0])
+    assert set(JOB["artifacts"]) <= {"when", "paths", "reports", "expire_in", "name"}
+    assert JOB["artifacts"]["when"] == "always", "reports matter most where the job fails"
+
+
+def test_every_artifact_is_written_by_the_last_command():
+    reports = JOB["artifacts"]["reports"]
+    assert PYTEST[PYTEST.index("--junit-xml") + 1] == reports["junit"]
+    written = [value for option, value in pairwise(PYTEST) if option == "--relevance-report"]
+    assert sorted(written) == sorted([reports["codequality"], *JOB["artifacts"]["paths"]])
+    assert reports["codequality"].endswith(CODE_QUALITY)
+    assert all(value.endswith(REPORT_SUFFIXES) for value in written)
+
+
+def test_the_options_exist(pytestconfig):
+    for word in PYTEST:
+        if word.startswith("--") and word != "--junit-xml":
+            pytestconfig.getoption(word.removeprefix("--").replace("-", "_"))
+
+
+def test_the_engine_is_the_one_of_the_compose_file():
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    image = JOB["services"][0]["name"]
+    assert image == re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", compose["services"]["elasticsearch"]["image"])
+    assert f"//{JOB['services'][0]['alias']}:9200" in PYTEST[PYTEST.index("--relevance-url") + 1]
+
+
+@pytest.mark.parametrize("line", JOB["script"])
+def test_the_lines_are_shell(line):
+    assert shlex.split(line)[0] in ("pip", "curl", "pytest")
