@@ -11,8 +11,9 @@ Suites and scores from Python: what the pytest fixture ``relevance`` gives, and 
 Nothing here gives a number where something is missing: see `Scores`.
 """
 
+from harness.api.choices import Options
 from harness.api.evaluating import Evaluation, evaluate
-from harness.api.running import Options, Relevance, SuiteRun
+from harness.api.running import Relevance, SuiteRun
 from harness.api.scores import Scores
 
 __all__ = ["Evaluation", "Options", "Relevance", "Scores", "SuiteRun", "evaluate"]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
+from harness.api.choices import CompareChoices, Options, merged
 from harness.api.evaluating import Evaluation, evaluate
 from harness.api.scores import Scores
 from harness.closing import Closing
 from harness.errors import UsageError
 from harness.execution import FinishedSuite, Progress
 from harness.gate import exit_status
-from harness.model import Gain, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.model import Gain, Outcome, Profile, QueryReport, SideKind, Status, SuiteReport, Verdict
 from harness.options import RunOptions
 from harness.shared_connections import SharedConnections
-from harness.spelling import did_you_mean
 
-__all__ = ["Options", "Relevance", "SuiteRun"]
+if TYPE_CHECKING:
+    from harness.api.comparing import ComparedRuns, Wanted
+    from harness.comparing.sides import Contender
+
+__all__ = ["Relevance", "SuiteRun"]
 
 
 class SuiteRun(Scores):
@@ -34,6 +37,12 @@ class SuiteRun(Scores):
         """
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
         self.report: SuiteReport = finished.report
+
+    def contender(self, name: str) -> Contender:  # noqa: ARG002
+        """As in `Scores`, called by its suite and its request."""
+        from harness.comparing.live import of_run
+
+        return of_run(self.suite, self.report, f"{self.report.name}, request {self.report.request}", SideKind.PYTHON)
 
     @property
     def queries(self) -> tuple[QueryReport, ...]:
@@ -67,25 +76,6 @@ class SuiteRun(Scores):
         blamed = {query for verdict in broken for query in verdict.blamed}
         unanswered = [query for query in self.queries if query.outcome in (Outcome.ERROR, Outcome.NOT_RUN)]
         return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
-
-
-class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; see `harness.options.RunOptions`."""
-
-    url: str | None
-    embedded: bool
-    engine_version: str | None
-    request: str | None
-    index: str | None
-    cluster: str | None
-    tags: tuple[str, ...] | list[str]
-    allow_write: bool
-    locate: bool
-    baseline: str | os.PathLike[str] | None
-    today: date | None
-    strict_xfail: bool
-    budget: float | None
-    client: Any
 
 
 class Relevance(Closing):
@@ -129,8 +119,38 @@ class Relevance(Closing):
             UsageError: an option is not known, or asks for what cannot be.
             EngineStartError: the embedded node could not be started.
         """
-        asked = _merged(self._options, options)
+        asked = merged(self._options, options)
         return SuiteRun(self._finish(self._root / suite, asked), asked.day())
+
+    def compare(
+        self,
+        reference: Wanted,
+        candidate: Wanted,
+        *,
+        suite: str | os.PathLike[str] | None = None,
+        **options: Unpack[CompareChoices],
+    ) -> ComparedRuns:
+        """
+        Compare *candidate* with *reference*; whether thresholds hold is for `ComparedRuns.assert_thresholds` to say.
+
+        Args:
+            reference: What is compared with: a text as ``harness compare`` takes it, such as ``request:current`` or
+                ``baseline``, the path of a file, or what `run` or `evaluate` returned.
+            candidate: What is compared.
+            suite: The path of a suite, which gives queries, judgments and requests. Without, what `run` or `evaluate`
+                returned is scored by its own.
+            options: What this comparison asks for otherwise; those of `run` hold where a side has to be asked.
+
+        Raises:
+            InputError: the suite, or a file that is compared, is wrong.
+            UsageError: an option is not known, or what is asked for cannot be.
+            BaselineError: a baseline cannot be read.
+            EngineStartError: the embedded node could not be started.
+        """
+        from harness.api.comparing import compare_runs
+
+        path = None if suite is None else self._root / suite
+        return compare_runs((reference, candidate), path, options, self._options, self._finish, self._environ)
 
     def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
@@ -154,29 +174,3 @@ class Relevance(Closing):
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
         self._shared.close()
-
-
-def _tags_of(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """A text would be taken for its letters."""
-    tags = given.get("tags", ())
-    if isinstance(tags, str):
-        raise UsageError(f"tags is the text {tags!r}, expected a sequence of tags: tags=[{tags!r}]")
-    return {"tags": tuple(tags)} if "tags" in given else {}
-
-
-def _baseline_of(given: Mapping[str, Any]) -> dict[str, Path]:
-    return {"baseline": Path(given["baseline"])} if given.get("baseline") is not None else {}
-
-
-def _merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
-    known = [field.name for field in fields(RunOptions)]
-    unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
-    if unknown:
-        raise UsageError("; ".join(unknown))
-    given = {**given, **_tags_of(given), **_baseline_of(given)}
-    servers: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
-    chosen = [name for name in servers if given.get(name) not in (None, False, "")]
-    if chosen:
-        version = defaults.engine_version if "embedded" in chosen else None
-        defaults = replace(defaults, **servers, engine_version=version)
-    return replace(defaults, **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from typing import TYPE_CHECKING
 
 from harness.errors import SearchError, UndefinedScore, UsageError
 from harness.gate.aggregates import median
@@ -14,6 +15,9 @@ from harness.measures import parse_measure
 from harness.model import Measure, Outcome, Run, Score, Suite
 from harness.scoring import score_of
 from harness.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from harness.comparing.sides import Contender
 
 __all__ = ["Scores"]
 
@@ -39,6 +43,17 @@ class Scores:
         self._depth = depth
         self._today = today
         self._scores: dict[str, dict[str, Score]] = {}
+
+    @property
+    def suite(self) -> Suite:
+        """The queries that were selected, with their judgments; of plain rankings, one without requests."""
+        return self._suite
+
+    def contender(self, name: str) -> Contender:
+        """The rankings as one of the two that are compared, called *name* where they have no name."""
+        from harness.comparing.scored import contender_of_rankings
+
+        return contender_of_rankings(self._suite, self._run, name)
 
     def mean(self, measure: str) -> float:
         """

@@ -13,10 +13,10 @@ from harness.comparing.reported import contender_of
 from harness.comparing.sides import Contender
 from harness.execution import FinishedSuite
 from harness.gate.ties import leaves_ties
-from harness.model import SideKind, Suite
+from harness.model import SideKind, Suite, SuiteReport
 from harness.options import RunOptions
 
-__all__ = ["Run", "live_side", "options_of"]
+__all__ = ["Run", "live_side", "of_run", "options_of"]
 
 Run: TypeAlias = Callable[[Path, RunOptions], FinishedSuite]
 """Runs the suite at a path."""
@@ -35,7 +35,7 @@ def options_of(form: Form, options: RunOptions, request: str | None) -> RunOptio
     """
     if form.kind is FormKind.REQUEST:
         return replace(options, request=form.value)
-    options = replace(options, request=request)
+    options = replace(options, request=request or options.request)
     if form.kind is FormKind.INDEX:
         return replace(options, index=form.value)
     elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
@@ -56,10 +56,14 @@ def live_side(form: Form, suite: Suite, options: RunOptions, run: Run) -> Conten
         EngineStartError: The embedded node could not be started.
     """
     report = run(Path(suite.path), options).report
+    return of_run(suite, report, str(form), KINDS.get(form.kind, SideKind.CLUSTER))
+
+
+def of_run(suite: Suite, report: SuiteReport, name: str, kind: SideKind) -> Contender:
+    """What *report* tells of a run of *suite* that was made just now, whose request is known."""
     template = suite.requests.get(report.request)
-    side = contender_of(report, str(form), KINDS.get(form.kind, SideKind.CLUSTER))
     return replace(
-        side,
+        contender_of(report, name, kind),
         template=request_fingerprint(suite, report.request),
         orders_ties=template is not None and not leaves_ties(template),
     )

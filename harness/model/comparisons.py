@@ -150,10 +150,10 @@ class Agreement:
     """
     How far two runs rank alike, with no judgment needed.
 
-    Means over the *queries* that both answered, down to *depth*: rank-biased overlap with persistence *p*, the share of
-    documents in common (of the longer ranking where both are shorter than *depth*), and Kendall's tau on these (over
-    *tau_queries*, where it is defined). Two rankings without a hit are the same. *same_ranking*,
-    *same_documents* and *same_first* count queries.
+    Means over the *queries* that both answered, each counting what it weighs, down to *depth*: rank-biased overlap with
+    persistence *p*, the share of documents in common (of the longer ranking where both are shorter than *depth*), and
+    Kendall's tau on these (over *tau_queries*, where it is defined). Two rankings without a hit are the same.
+    *same_ranking*, *same_documents* and *same_first* count queries.
     """
 
     depth: int

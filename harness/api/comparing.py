@@ -1,0 +1,197 @@
+"""Two runs side by side, from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, refuse_unknown
+from harness.api.scores import Scores
+from harness.errors import UsageError
+from harness.measures import parse_measure
+from harness.model import (
+    Agreement,
+    ComparisonReport,
+    Measure,
+    MeasureComparison,
+    QueryComparison,
+    Suite,
+)
+from harness.options import RunOptions
+from harness.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from harness.comparing.assembling import CompareOptions
+    from harness.comparing.live import Run
+    from harness.comparing.preparing import Prepared
+    from harness.comparing.sides import Contender
+
+__all__ = ["ComparedRuns", "Wanted", "compare_runs"]
+
+Wanted: TypeAlias = "str | os.PathLike[str] | Scores"
+"""A side: its text, the path of a file, or what was scored in Python."""
+
+
+class ComparedRuns:
+    """Two runs that were compared."""
+
+    def __init__(self, prepared: Prepared, options: CompareOptions, measures: Sequence[Measure]) -> None:
+        """
+        Args:
+            prepared: The two runs.
+            options: How they are compared.
+            measures: What is computed; the suite's own where it is empty.
+
+        Raises:
+            UsageError: A measure looks at more hits than a side has, or there are no judgments or scores for it.
+        """
+        self._prepared = prepared
+        self._options = options
+        self._measures = tuple(measures)
+        self.report: ComparisonReport = prepared.report(options, measures=self._measures)
+
+    @property
+    def agreement(self) -> Agreement:
+        """
+        How far the rankings agree.
+
+        Raises:
+            UsageError: No query has a ranking on both sides.
+        """
+        if self.report.agreement is None:
+            raise UsageError("no query has a ranking on both sides")
+        return self.report.agreement
+
+    def difference(self, measure: str) -> MeasureComparison:
+        """
+        The difference of the means of *measure*, such as ``nDCG@10``, with its interval and p.
+
+        Raises:
+            MeasureError: The measure is not known.
+            UsageError: It was not compared.
+        """
+        text = parse_measure(measure).text
+        compared = {row.measure: row for row in self.report.measures.measures} if self.report.measures else {}
+        if text not in compared:
+            known = ", ".join(compared) or "none"
+            raise UsageError(f"{text} was not compared, only {known}; name it in measures=[{text!r}]")
+        return compared[text]
+
+    def query(self, query: str) -> QueryComparison:
+        """
+        One query in both runs, by its id.
+
+        Raises:
+            UsageError: There is no such query.
+        """
+        known = {one.id: one for one in self.report.queries}
+        if query not in known:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, known)}")
+        return known[query]
+
+    def assert_thresholds(self, *thresholds: str) -> None:
+        """
+        Hold the difference to *thresholds*, such as ``drop nDCG@10 <= 0.02`` or ``mean RBO >= 0.9``.
+
+        Raises:
+            AssertionError: One failed or could not be judged, or a query has no answer; the message shows the worst
+                queries' rankings side by side.
+            UsageError: None is given, or one cannot be decided.
+        """
+        from harness.comparing.held_to import read_thresholds
+
+        if not thresholds:
+            raise UsageError("there are no thresholds to hold the difference to")
+        held = self._prepared.report(self._options, measures=self._measures, thresholds=read_thresholds(thresholds))
+        if held.exit_status != 0:
+            from harness.report.comparing_text import failure_text
+
+            raise AssertionError(failure_text(held))
+
+
+def _suite_of(given: Sequence[Wanted]) -> Suite | None:
+    """
+    The suite of the first of *given* that was scored in Python, for both to be scored by; None where none was.
+
+    Raises:
+        UsageError: Another one was scored with other judgments, so that it cannot be told which are meant.
+    """
+    suites = [one.suite for one in given if isinstance(one, Scores)]
+    if not suites:
+        return None
+    first, *others = suites
+    judgments = {query.id: query.judgments for query in first.queries}
+    for other in others:
+        unlike = [query.id for query in other.queries if judgments.get(query.id, query.judgments) != query.judgments]
+        if unlike or (other.gain, other.profile) != (first.gain, first.profile):
+            what = f"queries {', '.join(unlike)} are judged otherwise" if unlike else "gain or profile are not the same"
+            raise UsageError(f"the two were not scored alike: {what}; say by what both are to be scored: suite=…")
+    return first
+
+
+def compare_runs(
+    pair: tuple[Wanted, Wanted],
+    suite: Path | None,
+    options: CompareChoices,
+    defaults: RunOptions,
+    run: Run,
+    environ: Mapping[str, str],
+) -> ComparedRuns:
+    """
+    Read or run both sides, and compare them; raises as `harness.api.Relevance.compare`.
+
+    Args:
+        pair: The reference and the candidate.
+        suite: Gives queries, judgments and requests.
+        options: What was asked for.
+        defaults: What holds where the options say nothing.
+        run: Runs a suite.
+        environ: Where a suite's variables are looked up.
+    """
+    from harness.comparing.preparing import Asked, prepare
+    from harness.offline import read_measures
+
+    given = cast("dict[str, Any]", dict(options))
+    refuse_unknown(given, list(CompareChoices.__annotations__) + list(OF_RUN))
+    asked = Asked(
+        _side(pair[0], "the reference rankings"),
+        _side(pair[1], "the candidate rankings"),
+        suite=suite or _suite_of(pair),
+        qrels=Path(given["qrels"]) if given.get("qrels") is not None else None,
+        request=given.get("request"),
+        measures=_measures(given.get("measures", ())),
+        profile=given.get("profile"),
+        gain=given.get("gain"),
+        complete=given.get("complete", False),
+        run=merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"}),
+    )
+    how = _how(given, asked.run)
+    return ComparedRuns(prepare(asked, run, environ), how, tuple(read_measures(asked.measures).values()))
+
+
+def _side(one: Wanted, name: str) -> str | Contender:
+    return one.contender(name) if isinstance(one, Scores) else os.fspath(one)
+
+
+def _measures(given: Sequence[str]) -> tuple[str, ...]:
+    """A text would be taken for its letters."""
+    if isinstance(given, str):
+        raise UsageError(f"measures is the text {given!r}, expected a sequence of measures: measures=[{given!r}]")
+    return tuple(given)
+
+
+def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
+    """How the two are compared; without the packages for statistics only rankings can be."""
+    from harness.comparing.assembling import CompareOptions
+    from harness.comparing.measuring import absent_packages
+
+    tested = {name: given[name] for name in OF_TEST if name in given}
+    how = None
+    if not absent_packages():
+        from harness.comparison import ComparisonOptions
+
+        how = ComparisonOptions(**tested)
+    placed = {name: given[name] for name in ("depth", "p") if name in given}
+    return CompareOptions(run.day(), how=how, **placed)
