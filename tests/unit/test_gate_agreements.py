@@ -1,0 +1,162 @@
+"""Thresholds on how far rankings agree with a baseline's."""
+
+from datetime import date
+
+import pytest
+
+from harness.errors import GrammarError
+from harness.gate import comparison_status, decide
+from harness.model import (
+    AgreementCondition,
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    Hit,
+    Operator,
+    Query,
+    Ranking,
+    Reference,
+    Run,
+    StatisticKind,
+    Status,
+    Suite,
+    Target,
+    Threshold,
+    Verdict,
+    Waiver,
+)
+from harness.reach import check_reach
+from harness.thresholds import parse_threshold
+
+TODAY = date(2026, 5, 1)
+
+
+def run_of(**rankings):
+    responses = {
+        query: found if isinstance(found, Failure) else Ranking(tuple(Hit(name) for name in found))
+        for query, found in rankings.items()
+    }
+    return Run(responses, Engine("elasticsearch", "9.4.3"), "current")
+
+
+def held(text, before, after, *, reference=None, skip=None, weights=None, **suite):
+    condition, tag = parse_threshold(text, of_query=False)
+    ids = dict.fromkeys([*(before or {}), *after])
+    queries = tuple(
+        Query(name, name, tags=("head",) if name == "q1" else (), skip=skip if name == "q2" else None,
+              weight=(weights or {}).get(name, 1.0))
+        for name in ids
+    )  # fmt: skip
+    suite = Suite("s", "s.yaml", Target(), {}, (), queries, (Threshold(text, condition, tag),), **suite)
+    known = reference or Reference(run_of(**before), depth=10, created="2026-04-01", remedy="save one")
+    [verdict] = decide(suite, run_of(**after), (), today=TODAY, reference=known)
+    return verdict
+
+
+SAME = {"q1": "abc", "q2": "abc"}
+
+
+def test_rankings_that_are_the_same_agree_wholly():
+    verdict = held("every RBO >= 1", SAME, SAME)
+    assert (verdict.status, verdict.observed, verdict.counted) == (Status.PASSED, 1.0, 2)
+    assert verdict.reason.endswith("compared with the baseline")
+
+
+def test_a_mean_below_what_is_required_fails_with_the_queries_that_agree_least():
+    verdict = held("mean overlap@2 >= 0.9", SAME, {"q1": "axb", "q2": "xyz"})
+    assert (verdict.status, verdict.observed, verdict.blamed) == (Status.FAILED, 0.25, ("q2", "q1"))
+    assert "mean overlap@2 is 0.2500, required >= 0.9, over 2 queries; worst: q2 0.0000, q1 0.5000" in verdict.reason
+
+
+def test_a_tag_limits_it_and_a_weight_counts():
+    assert held("mean overlap >= 0.5 for head", SAME, {"q1": "abc", "q2": "xyz"}).observed == 1.0
+    weighed = held("mean overlap >= 0.5", SAME, {"q1": "abc", "q2": "xyz"}, weights={"q1": 3.0})
+    assert weighed.observed == 0.75
+
+
+def test_a_share_of_the_queries_is_enough_where_it_says_so():
+    assert held("50% RBO >= 0.9", SAME, {"q1": "abc", "q2": "xyz"}).status is Status.PASSED
+    assert held("51% RBO >= 0.9", SAME, {"q1": "abc", "q2": "xyz"}).status is Status.FAILED
+
+
+def test_a_query_that_is_skipped_is_left_out():
+    verdict = held("every RBO >= 1", SAME, {"q1": "abc"}, skip=Waiver("later"))
+    assert (verdict.status, verdict.counted, verdict.left_out) == (Status.PASSED, 1, 1)
+
+
+@pytest.mark.parametrize("failing", ["before", "after"])
+def test_a_query_without_an_answer_on_either_side_is_an_error(failing):
+    broken = {**SAME, "q2": Failure(FailureKind.TIMEOUT, "too slow")}
+    runs = (broken, SAME) if failing == "before" else (SAME, broken)
+    verdict = held("mean RBO >= 0.1", *runs)
+    assert (verdict.status, verdict.blamed) == (Status.ERROR, ("q2",))
+    assert "RBO cannot be judged: no ranking for 1 query: q2 (timeout: too slow" in verdict.reason
+
+
+def test_a_query_that_did_not_run_is_an_error():
+    assert held("mean RBO >= 0.1", SAME, {"q1": "abc"}).status is Status.ERROR
+
+
+def test_what_the_baseline_lacks_fails_with_the_remedy():
+    verdict = held("mean RBO >= 0.1", {"q1": "abc"}, SAME)
+    assert verdict.status is Status.FAILED
+    assert verdict.reason == (
+        "RBO cannot be judged: the baseline of 2026-04-01 is older than the suite: it does not have 1 query (q2); "
+        "save one"
+    )
+    optional = held("mean RBO >= 0.1", {"q1": "abc"}, SAME, baseline_optional=True)
+    assert optional.status is Status.WARNED
+    shallow = held("mean RBO@20 >= 0.1", SAME, SAME)
+    assert "keeps 10 hits a query, and 20 are needed" in shallow.reason
+
+
+def test_without_a_baseline_it_fails_and_while_one_is_made_it_is_skipped():
+    none = held("mean RBO >= 0.1", SAME, SAME, reference=Reference(problem="there is no baseline"))
+    assert (none.status, none.reason) == (Status.FAILED, "RBO cannot be judged: there is no baseline")
+    assert held("mean RBO >= 0.1", SAME, SAME, reference=Reference(updating=True)).status is Status.SKIPPED
+
+
+def test_the_grammar_reads_agreements_as_it_reads_measures():
+    condition, tag = parse_threshold("95% RBO(p=0.8)@20 >= 0.7 for head", of_query=False)
+    assert isinstance(condition, AgreementCondition)
+    assert (condition.agreement.text, condition.share, tag) == ("RBO(p=0.8)@20", 0.95, "head")
+    own, _ = parse_threshold("overlap@3 > 0.5", of_query=True)
+    assert (own.statistic, own.operator) == (StatisticKind.QUERY, Operator.ABOVE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "offset"),
+    [
+        ("mean RBO(p=2) >= 0.9", "RBO's p: found 2", 11),
+        ("mean RBOX >= 0.9", "unknown measure", 5),
+        ("RBO >= 0.9", "expected a statistic first", 0),
+        ("drop RBO <= 0.1", "unknown measure", 5),
+    ],
+)
+def test_what_is_out_of_the_grammar_is_told_with_its_place(text, said, offset):
+    with pytest.raises(GrammarError) as caught:
+        parse_threshold(text, of_query=False)
+    assert said in str(caught.value)
+    assert caught.value.offset == offset
+
+
+def test_no_agreement_is_above_1():
+    condition, _ = parse_threshold("mean RBO >= 1.5", of_query=False)
+    assert check_reach(condition, Gain()) == "1.5 is out of reach: RBO reaches 0 to 1"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "unanswered", "status"),
+    [
+        ([], False, 0),
+        ([Status.PASSED, Status.WARNED, Status.SKIPPED], False, 0),
+        ([Status.FAILED, Status.PASSED], False, 1),
+        ([Status.FAILED, Status.ERROR], False, 3),
+        ([], True, 3),
+        ([Status.FAILED], True, 3),
+    ],
+)
+def test_the_exit_status_of_a_comparison(statuses, unanswered, status):
+    verdicts = [Verdict(str(n), "t", one, "") for n, one in enumerate(statuses)]
+    assert comparison_status(verdicts, unanswered=unanswered) == status

@@ -1,0 +1,89 @@
+"""What entered, left and moved between two rankings, and which of it is only another order of ties."""
+
+import pytest
+
+from harness.model import Gain, GainKind, Hit, MovedDocument, Ranking
+from harness.ranking_changes import DocumentNotes, ranking_changes
+
+
+def ranking(*hits):
+    return Ranking(tuple(Hit(name, score) for name, score in hits))
+
+
+def changes(first, second, *, depth=10, ties=True, notes=None):
+    return ranking_changes(ranking(*first), ranking(*second), depth=depth, notes=notes or DocumentNotes(), ties=ties)
+
+
+def test_each_document_stands_once_the_candidates_in_order_then_those_that_left():
+    found = changes([("a", 3), ("b", 2), ("c", 1)], [("c", 9), ("x", 8), ("a", 7)])
+    ranks = [(one.id, one.reference, one.candidate) for one in found.documents]
+    assert ranks == [("c", 3, 1), ("x", None, 2), ("a", 1, 3), ("b", 2, None)]
+    assert (found.entered, found.left, found.moved, found.ties_only) == (1, 1, 2, False)
+
+
+def test_what_is_known_of_a_document_stands_with_it():
+    notes = DocumentNotes({"a": 2.0}, Gain(GainKind.EXPONENTIAL), {"x": "A title"})
+    found = changes([("a", 1)], [("x", 1)], notes=notes)
+    assert found.documents == (
+        MovedDocument("x", None, 1, title="A title"),
+        MovedDocument("a", 1, None, grade=2.0, gain=3.0),
+    )
+
+
+def test_a_document_below_the_depth_is_not_there():
+    found = changes([("a", 3), ("b", 2), ("c", 1)], [("a", 3), ("c", 2), ("b", 1)], depth=2)
+    assert [(one.id, one.reference, one.candidate) for one in found.documents] == [
+        ("a", 1, 1),
+        ("c", None, 2),
+        ("b", 2, None),
+    ]
+
+
+def test_the_same_ranking_has_no_change_and_so_none_of_ties():
+    found = changes([("a", 2), ("b", 2)], [("a", 2), ("b", 2)])
+    assert (found.entered, found.left, found.moved, found.ties_only) == (0, 0, 0, False)
+    assert not any(one.tied for one in found.documents)
+
+
+def test_documents_of_equal_score_that_changed_places_are_ties():
+    found = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("c", 2), ("b", 2)])
+    assert (found.moved, found.ties_only) == (2, True)
+    assert {one.id for one in found.documents if one.tied} == {"b", "c"}
+
+
+def test_another_engine_may_multiply_all_scores_by_a_constant():
+    assert changes([("a", 3), ("b", 2), ("c", 2)], [("a", 6.6), ("c", 4.4), ("b", 4.4)]).ties_only
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([("a", 2), ("b", 2)], [("b", 3), ("a", 2)]),  # the tie was broken
+        ([("a", 3), ("b", 2)], [("b", 2), ("a", 2)]),  # there was none before
+        ([("a", 2), ("b", 2), ("c", 1)], [("b", 2), ("c", 2), ("a", 1)]),  # another document is in the group
+        ([("a", None), ("b", None)], [("b", None), ("a", None)]),  # no scores are known
+    ],
+)
+def test_what_looks_like_a_tie_and_is_a_change(first, second):
+    found = changes(first, second)
+    assert not found.ties_only
+    assert not any(one.tied for one in found.documents)
+
+
+def test_a_request_that_orders_its_ties_meant_their_order():
+    assert not changes([("a", 2), ("b", 2)], [("b", 2), ("a", 2)], ties=False).ties_only
+
+
+def test_a_group_that_reaches_the_depth_may_go_on_below_it():
+    found = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2), ("x", 2)], depth=3)
+    assert (found.entered, found.left, found.ties_only) == (1, 1, True)
+    complete = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2), ("x", 2)], depth=4)
+    assert not complete.ties_only, "the group ended, so another document took the place"
+    scaled = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 6), ("b", 4), ("x", 4)], depth=3)
+    assert not scaled.ties_only, "whether the group below is the same cannot be told by other scores"
+
+
+def test_a_tie_beside_a_real_change_does_not_make_it_one_of_ties():
+    found = changes([("a", 3), ("b", 2), ("c", 2), ("d", 1)], [("a", 3), ("c", 2), ("b", 2), ("x", 1)])
+    assert not found.ties_only
+    assert {one.id for one in found.documents if one.tied} == {"b", "c"}
