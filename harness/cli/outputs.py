@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,19 @@ class OutputType(click.ParamType[Output]):
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder {path.parent} is not there; create it first", param, ctx)
         return Output(kind, path)
+
+
+@contextmanager
+def outdated_removed(outputs: Iterable[Output]) -> Iterator[None]:
+    """Where an error ends what is done meanwhile, remove what an earlier run left in *outputs*; the error goes on."""
+    try:
+        yield
+    except BaseException:
+        for path in (output.path for output in outputs if output.path.is_file()):
+            with suppress(OSError):
+                path.unlink()
+                click.echo(f"removed {path}, which was of an earlier run", err=True)
+        raise
 
 
 def write_outputs(report: Report, outputs: Iterable[Output]) -> None:

@@ -14,7 +14,7 @@ import click
 from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.exits import silence_stdout
 from harness.cli.github import asked_step, github_option, refusals_told
-from harness.cli.outputs import KINDS, Output, OutputType, write_outputs
+from harness.cli.outputs import KINDS, Output, OutputType, outdated_removed, write_outputs
 from harness.cli.seconds import Seconds
 from harness.cli.suite_paths import suites_argument
 
@@ -70,7 +70,7 @@ def command(
     or the command line is wrong, 3 where the engine could not answer.
     """
     step = asked_step(github)
-    with refusals_told(step):
+    with refusals_told(step), outdated_removed(outputs):
         options, matrix = run_choices(**asked)
         report = _run(suites, options, matrix, quiet=quiet)
     _print_report(report, step, as_json=as_json, quiet=quiet)

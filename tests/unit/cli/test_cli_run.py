@@ -203,3 +203,21 @@ def test_a_terminal_gets_colours_unless_told_not_to(tmp_path, no_colour, colours
     assert process.wait() == 1
     assert (b"\x1b[1;31m" in text) is colours
     assert b"FAILED" in text
+
+
+@pytest.mark.parametrize("error", [SuiteError([]), EngineStartError("no Java"), KeyboardInterrupt()])
+def test_a_run_that_comes_to_nothing_leaves_no_report_of_an_earlier_one(pipeline, tmp_path, capsys, error):
+    page, absent = tmp_path / "report.html", tmp_path / "report.json"
+    page.write_text("yesterday's")
+    pipeline.answer = error
+    assert main(["run", "a.yaml", "--output", f"html={page}", "--output", f"json={absent}"]) != 0
+    assert list(tmp_path.iterdir()) == []
+    assert f"removed {page}, which was of an earlier run" in capsys.readouterr().err
+
+
+def test_a_report_goes_to_a_device_that_an_error_leaves_alone(pipeline, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipeline.answer = EngineStartError("no Java")
+    assert main(["run", "a.yaml", "--output", f"html={pipe}"]) == 3
+    assert pipe.exists()
