@@ -14,13 +14,14 @@ from rich.text import Text
 
 from harness.model import QueryReport, Report, SuiteReport, Verdict
 from harness.report.explanations import explanations, failure
-from harness.report.figures import counted_text, score_text, tally_text
+from harness.report.figures import counted_text, mean_heading, score_text, tally_text
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview, suites_text
 from harness.report.overview_text import overview_renderables
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
 from harness.report.ranking_text import columns, indented, query_renderables
+from harness.report.tags_text import tag_renderables
 from harness.report.verdict_text import quiet_lines, verdict_list
 
 
@@ -60,6 +61,9 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if suite.summaries:
         yield indented(_measures(suite))
         yield Text()
+    if suite.tags and suite.summaries:
+        yield from tag_renderables(suite)
+        yield Text()
     remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
     remarks += [Text(printable(note), style="dim") for note in suite.notes]
     if remarks:
@@ -88,7 +92,8 @@ def _facts(suite: SuiteReport) -> Table:
 def _measures(suite: SuiteReport) -> Table:
     table = columns()
     table.add_column("measure", overflow="fold")
-    for name in ("mean", "median", "least", "greatest", "counted", "left out"):
+    mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
+    for name in (mean, "median", "least", "greatest", "counted", "left out"):
         table.add_column(name, justify="right")
     gains = {summary.gain for summary in suite.summaries} - {suite.gain, ""}
     if gains:

@@ -67,8 +67,9 @@ def products(engine_url) -> dict[str, SuiteReport]:
 
 
 def test_the_folder_passes_as_the_readme_runs_it(engine_url):
-    lessons, shop = harness_run("suites/", "--url", engine_url).suites
-    assert (lessons.name, shop.name) == ("lessons", "products")
+    lessons, shop, traffic = harness_run("suites/", "--url", engine_url).suites
+    assert (lessons.name, shop.name, traffic.name) == ("lessons", "products", "traffic")
+    assert {verdict.status for verdict in traffic.verdicts} == {Status.PASSED}
     assert by_status(lessons, Status.XFAILED) == {"query.bad-first"}
     assert by_status(shop, Status.XFAILED) == WAITING | {"query.tent-under-100"}
     for report in (lessons, shop):
@@ -97,6 +98,17 @@ def test_every_hit_is_judged_but_for_the_queries_judged_in_part(products):
     for name, report in products.items():
         unjudged = {q.id for q in report.queries if any(document.grade is None for document in q.ranking)}
         assert unjudged == {"ski-clothes", "summer-running"}, name
+
+
+def test_the_traffic_suite_has_the_means_that_it_reckons(engine_url):
+    [report] = harness_run("suites/traffic.relevance.yaml", "--url", engine_url).suites
+    observed = {verdict.threshold: verdict.observed for verdict in report.verdicts}
+    assert observed["mean nDCG@5 >= 0.95"] == pytest.approx((900 + 60 * 0.7227 + 36 * 0.3392 + 4) / 1000, abs=5e-5)
+    assert observed["mean nDCG@5 >= 0.98 for head"] == pytest.approx((900 + 60 * 0.7227) / 960, abs=5e-5)
+    assert observed["mean nDCG@5 >= 0.40 for tail"] == pytest.approx((36 * 0.3392 + 4) / 40, abs=5e-5)
+    assert observed["median nDCG@5 >= 0.86"] == pytest.approx((0.7227 + 1) / 2, abs=5e-5)
+    shares = {summary.tag: summary.share for summary in report.tags}
+    assert shares == pytest.approx({"head": 0.96, "seasonal": 0.06, "tail": 0.04})
 
 
 def test_the_lessons_are_the_worked_numbers(engine_url):
@@ -141,7 +153,7 @@ def test_the_failing_suite_fails_in_the_ways_that_the_docs_show(engine_url):
 def test_pytest_collects_the_folder_and_passes(engine_url):
     done = run("pytest", "suites/", "-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "32 passed, 5 xfailed" in done.stdout
+    assert "37 passed, 5 xfailed" in done.stdout
     assert "failing" not in done.stdout
 
 
@@ -164,5 +176,5 @@ def test_an_unexpected_pass_fails_where_pytest_is_strict(engine_url):
 @pytest.mark.embedded
 def test_the_older_embedded_node_passes_too():
     reports = harness_run("suites/", "--embedded", "--engine-version", "2.19").suites
-    assert [report.engine.version for report in reports] == ["2.19.1", "2.19.1"]
+    assert [report.engine.version for report in reports] == ["2.19.1"] * 3
     assert means(reports[1]) == pytest.approx(MEANS["current"], abs=5e-5)

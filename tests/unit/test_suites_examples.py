@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 SUITES = ROOT / "suites"
 PRODUCTS = SUITES / "products.relevance.yaml"
 FAILING = SUITES / "failing" / "products.failing.yaml"
-EXAMPLES = [PRODUCTS, SUITES / "lessons.relevance.yaml", FAILING]
+TRAFFIC = SUITES / "traffic.relevance.yaml"
+EXAMPLES = [PRODUCTS, SUITES / "lessons.relevance.yaml", TRAFFIC, FAILING]
 
 
 def run_script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -39,7 +40,7 @@ def test_every_example_loads(path, environ):
 
 
 def test_the_folder_holds_the_examples_that_pass_and_not_the_one_that_fails():
-    assert find_suites(SUITES) == [SUITES / "lessons.relevance.yaml", PRODUCTS]
+    assert find_suites(SUITES) == [SUITES / "lessons.relevance.yaml", PRODUCTS, TRAFFIC]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -79,6 +80,11 @@ def test_the_product_suite_is_of_the_size_and_kinds_that_it_claims():
     assert {grade for query in suite.queries for grade in query.judgments.values()} == {0, 1, 2, 3}
     assert list(suite.requests) == ["current", "candidate"]
     assert sum(len(query.judgments) for query in suite.queries) > 900
+
+
+def test_the_weights_of_the_traffic_suite_are_those_that_it_reckons_with():
+    assert [query.weight for query in load_suite(TRAFFIC, None).queries] == [900, 60, 36, 4]
+    assert {query.weight for path in EXAMPLES if path != TRAFFIC for query in load_suite(path, None).queries} == {1.0}
 
 
 def test_the_catalogue_is_what_its_models_say():

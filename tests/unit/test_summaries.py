@@ -1,0 +1,106 @@
+"""Figures over all queries and over those of each tag, worked by hand."""
+
+import pytest
+
+from harness.measures import parse_measure
+from harness.model import Outcome, Query, Score, Status, Suite, Target, Verdict
+from harness.summaries import measure_summaries, tag_summaries
+
+P = parse_measure("P@10")
+RR = parse_measure("RR@10")
+
+
+def suite_of(*queries, measures=(P,)):
+    return Suite("s", "s", Target(), {}, measures, queries)
+
+
+def scores_of(measure=P, **values):
+    return [
+        Score(query, measure.text, None, Outcome.ERROR)
+        if value is None
+        else Score(query, measure.text, value, Outcome.SCORED)
+        for query, value in values.items()
+    ]
+
+
+A = Query("a", "", tags=("head",), weight=6.0)
+B = Query("b", "", tags=("head", "new"), weight=2.0)
+C = Query("c", "", tags=("tail",), weight=1.0)
+D = Query("d", "", weight=1.0)
+SUITE = suite_of(A, B, C, D)
+SCORES = scores_of(a=1.0, b=0.5, c=0.25, d=0.75)
+
+
+def tagged(suite=SUITE, scores=SCORES, verdicts=()):
+    return {one.tag: one for one in tag_summaries(suite, scores, verdicts)}
+
+
+def test_a_mean_is_weighted_and_the_other_figures_are_not():
+    [summary] = measure_summaries(SUITE, SCORES)
+    assert summary.mean == 0.8  # (6 * 1 + 2 * 0.5 + 0.25 + 0.75) / 10
+    assert (summary.median, summary.least, summary.greatest, summary.weighted) == (0.625, 0.25, 1.0, True)
+
+
+def test_without_weights_a_mean_is_plain():
+    [summary] = measure_summaries(suite_of(*(Query(name, "") for name in "abcd")), SCORES)
+    assert (summary.mean, summary.weighted) == (0.625, False)
+
+
+def test_a_query_without_a_value_is_left_out_with_its_weight():
+    [summary] = measure_summaries(SUITE, scores_of(a=None, b=0.5, c=0.25, d=0.75))
+    assert (summary.mean, summary.counted, summary.left_out) == (0.5, 3, 1)  # (2 * 0.5 + 0.25 + 0.75) / 4
+
+
+def test_where_nothing_has_a_value_there_is_no_figure():
+    [summary] = measure_summaries(SUITE, scores_of(a=None, b=None, c=None, d=None))
+    assert (summary.mean, summary.median, summary.counted, summary.left_out) == (None, None, 0, 4)
+
+
+def test_each_tag_has_its_figures_and_its_share_of_the_weight():
+    found = tagged()
+    assert {tag: one.share for tag, one in found.items()} == pytest.approx(
+        {"head": 0.8, "new": 0.2, "tail": 0.1, None: 0.1}
+    )
+    assert {tag: one.queries for tag, one in found.items()} == {"head": 2, "new": 1, "tail": 1, None: 1}
+    assert {tag: one.summaries[0].mean for tag, one in found.items()} == {
+        "head": 0.875,
+        "new": 0.5,
+        "tail": 0.25,
+        None: 0.75,
+    }
+    assert {tag: one.summaries[0].weighted for tag, one in found.items()} == {
+        "head": True, "new": False, "tail": False, None: False,
+    }  # fmt: skip
+
+
+def test_the_heaviest_tag_comes_first_and_the_queries_without_one_last():
+    assert list(tagged()) == ["head", "new", "tail", None]
+    alike = suite_of(Query("x", "", tags=("b", "a")), Query("y", ""), Query("z", ""))
+    assert list(tagged(alike, scores_of(x=1.0, y=1.0, z=1.0))) == ["a", "b", None]
+
+
+def test_where_all_weigh_the_same_the_share_is_that_of_the_queries():
+    found = tagged(suite_of(Query("a", "", tags=("t",)), Query("b", ""), Query("c", "")), scores_of(a=1, b=1, c=1))
+    assert (found["t"].share, found[None].share) == (1 / 3, 2 / 3)
+
+
+def test_without_tags_there_are_no_summaries_of_them():
+    assert tag_summaries(suite_of(Query("a", ""), Query("b", "")), scores_of(a=1, b=0), ()) == ()
+    assert tag_summaries(suite_of(), (), ()) == ()
+
+
+def test_the_thresholds_for_a_tag_are_named_with_it():
+    verdicts = [
+        Verdict("mean-for-head", "mean P@10 >= 1 for head", Status.FAILED, "", tag="head"),
+        Verdict("mean", "mean P@10 >= 1", Status.FAILED, ""),
+        Verdict("every-for-head", "every P@10 >= 0 for head", Status.PASSED, "", tag="head"),
+    ]
+    found = tagged(verdicts=verdicts)
+    assert found["head"].verdicts == ("mean-for-head", "every-for-head")
+    assert {tag: one.verdicts for tag, one in found.items() if tag != "head"} == {"new": (), "tail": (), None: ()}
+
+
+def test_every_common_measure_is_there_in_the_suites_order():
+    suite = suite_of(A, C, measures=(RR, P))
+    scores = scores_of(a=1.0, c=0.5) + scores_of(RR, a=0.5, c=1.0)
+    assert [summary.measure for summary in tagged(suite, scores)["head"].summaries] == ["RR@10", "P@10"]
