@@ -26,6 +26,7 @@ __all__ = [
     "is_selected",
     "queries_to_run",
     "query_ids",
+    "request_ids",
     "scope_of",
     "select_queries",
 ]
@@ -64,6 +65,12 @@ def query_ids(suite: Suite) -> dict[str, str]:
     """An id for each query of *suite* as a whole, by the query's own id; it is no threshold's id either."""
     taken = {gated.id for gated in gated_thresholds(suite)}
     return {query.id: _unused(f"query.{_slug(query.id)}", taken) for query in suite.queries}
+
+
+def request_ids(suite: Suite) -> dict[str, str]:
+    """An id for each request of *suite*, by its name; the same whichever of them are sent."""
+    taken: set[str] = set()
+    return {name: _unused(_slug(name), taken) for name in suite.requests}
 
 
 def is_selected(gated: Gated, tags: Collection[str]) -> bool:

@@ -65,4 +65,4 @@ def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tu
             problems.append(str(error))
         else:
             written.append(kept.path)
-    return written, problems
+    return list(dict.fromkeys(written)), problems

@@ -59,20 +59,21 @@ class SuiteFile(pytest.File):
     def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
         super().__init__(**others)
         self.relevance = relevance
-        self._indexed: IndexedReport | None = None
+        self._indexed: dict[str | None, IndexedReport] = {}
 
-    def report(self) -> IndexedReport:
+    def report(self, request: str | None) -> IndexedReport:
         """
-        The report on the suite, which runs if it has not.
+        The report on the suite with *request*, or with the session's where None; it runs if it has not.
 
         Raises:
             RunFailed: it could not be run.
         """
-        if self._indexed is None:
+        if request not in self._indexed:
             from harness.collecting.outcomes import IndexedReport
 
-            self._indexed = IndexedReport(self.relevance.report_on(self.path), self.relevance.lone_queries(self.path))
-        return self._indexed
+            report, lone = self.relevance.report_on(self.path, request), self.relevance.lone_queries(self.path, request)
+            self._indexed[request] = IndexedReport(report, lone)
+        return self._indexed[request]
 
     def collect(self) -> Iterator[SuiteItem]:
         """
@@ -83,7 +84,10 @@ class SuiteFile(pytest.File):
         """
         suite = self._load()
         for planned in self.relevance.plan(suite):
-            item = SuiteItem.from_parent(self, name=planned.name, planned=planned)
+            # Said outright, since pytest, which reads a request in brackets as parameters wherever it is given an id,
+            # would make of the name an id without any: then --lf does not know the item again.
+            nodeid = f"{self.nodeid}::{planned.name}"
+            item = SuiteItem.from_parent(self, name=planned.name, nodeid=nodeid, planned=planned)
             self._mark(item)
             yield item
 
@@ -172,7 +176,7 @@ class SuiteItem(pytest.Item):
 
         assert isinstance(self.parent, SuiteFile)
         try:
-            return settle(self.planned, self.parent.report())
+            return settle(self.planned, self.parent.report(self.planned.request))
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.
@@ -198,7 +202,7 @@ def check_choices(session: RelevanceSession) -> None:
     except HarnessError as error:
         problems.append(f"--relevance-tag: {error}")
     try:
-        Matrix(() if options.request is None else (options.request,)).check(suites)
+        Matrix(options.requests).check(suites)
     except HarnessError as error:
         problems.append(f"--relevance-request: {error}")
     if problems and not session.is_worker:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class PluginOptions:
     url: str | None = None
     embedded: bool = False
     engine_version: str | None = None
-    request: str | None = None
+    requests: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     allow_write: bool = False
     each_query: bool = False
@@ -55,7 +56,10 @@ def add_options(parser: pytest.Parser) -> None:
         "--relevance-engine-version", metavar="VERSION", help="which embedded node: 3.8 (the default) or 2.19"
     )
     group.addoption(
-        "--relevance-request", metavar="NAME", help="the named request that suites send, where they have several"
+        "--relevance-request",
+        metavar="NAME",
+        action="append",
+        help="the named request that suites send, where they have several; may be given several times",
     )
     group.addoption(
         "--relevance-tag",
@@ -112,7 +116,7 @@ def _add_ini_lines(parser: pytest.Parser) -> None:
         "relevance_embedded", "run suites on the embedded node (--relevance-embedded)", type="bool", default=False
     )
     parser.addini("relevance_engine_version", "version of the embedded node (--relevance-engine-version)")
-    parser.addini("relevance_request", "named request that suites send (--relevance-request)")
+    parser.addini("relevance_request", "named requests that suites send (--relevance-request)", type="args")
     parser.addini(
         "relevance_allow_write", "let fixtures build their index (--relevance-allow-write)", type="bool", default=False
     )
@@ -150,8 +154,8 @@ def read_options(config: pytest.Config) -> PluginOptions:
         url=url,
         embedded=embedded,
         engine_version=version if embedded else None,
-        request=config.getoption("relevance_request") or config.getini("relevance_request") or None,
-        tags=tuple(dict.fromkeys(config.getoption("relevance_tag") or ())),
+        requests=_unique(config.getoption("relevance_request") or config.getini("relevance_request")),
+        tags=_unique(config.getoption("relevance_tag") or ()),
         allow_write=_switch(config, "relevance_allow_write"),
         each_query=_switch(config, "relevance_each_query"),
         reports=_reports(config),
@@ -171,6 +175,10 @@ def _github(config: pytest.Config) -> GitHubStep | None:
         return github_step(os.environ, option="--relevance-github") if given else None
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _budget(config: pytest.Config) -> float | None:

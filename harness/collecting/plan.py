@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
-from harness.selection import Gated, gated_thresholds, is_selected, query_ids
+from harness.selection import Gated, gated_thresholds, is_selected, query_ids, request_ids
 from harness.waivers import first_in_force
 
-__all__ = ["PlannedItem", "plan_items"]
+__all__ = ["PlannedItem", "for_requests", "plan_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class PlannedItem:
     *name* is the last part of its node id, *headline* says the same to people. *verdicts* are the ids of the
     verdicts that decide it; of the verdicts in *shared*, which are about many queries, only what they say of
     *query* counts, and nothing more than that of those in *waived*. *skip* and *xfail* are waivers of the whole item
-    that hold today.
+    that hold today. *request* is the one that it is about, None where a session sends one of each suite.
     """
 
     name: str
@@ -38,6 +38,7 @@ class PlannedItem:
     xfail: Waiver | None = None
     skip_undefined: bool = False
     selected: bool = True
+    request: str | None = None
 
 
 def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: date) -> tuple[PlannedItem, ...]:
@@ -64,6 +65,28 @@ def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: 
             shared = tuple(threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
             items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, tags, today))
     return tuple(items)
+
+
+def for_requests(items: Sequence[PlannedItem], suite: Suite, requests: Sequence[str]) -> tuple[PlannedItem, ...]:
+    """
+    *items* once for each of *requests*, those of the first before those of the next.
+
+    Their names end with the request's id in brackets, as a parameter does. A request that *suite* lacks, which is
+    refused once everything is collected, has none.
+    """
+    ids = request_ids(suite)
+    return tuple(_for_request(item, request, ids[request]) for request in requests if request in ids for item in items)
+
+
+def _for_request(item: PlannedItem, request: str, id_: str) -> PlannedItem:
+    return replace(
+        item,
+        name=f"{item.name}[{id_}]",
+        headline=f"{item.headline}, request {request}",
+        keywords=(*item.keywords, request),
+        properties=(*item.properties, ("relevance.request", request)),
+        request=request,
+    )
 
 
 def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:

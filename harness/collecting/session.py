@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -54,12 +54,13 @@ class RelevanceSession:
         self._runs = SuiteRuns(self._run, folder)
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
-        """The items of *suite* under the options of this session."""
-        from harness.collecting.plan import plan_items
+        """The items of *suite* under the options of this session, one of each for each of several requests."""
+        from harness.collecting.plan import for_requests, plan_items
 
         self.suites_collected.append(suite)
         options = self.options
-        return plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
+        items = plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
+        return items if len(options.requests) < 2 else for_requests(items, suite, options.requests)
 
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
         """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
@@ -75,20 +76,20 @@ class RelevanceSession:
         """Keep what is wrong in suites, each problem once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
-    def report_on(self, path: Path) -> SuiteReport:
+    def report_on(self, path: Path, request: str | None = None) -> SuiteReport:
         """
-        The report on the suite at *path* under the options of this session; it runs if it has not.
+        The report on the suite at *path* under `run_options`; it runs if it has not.
 
         Raises:
             RunFailed: it could not be run.
         """
-        return self._runs.finished(path, self._shared(path, self.run_options())).report
+        return self._runs.finished(path, self._shared(path, self.run_options(request))).report
 
-    def lone_queries(self, path: Path) -> LoneQueries:
+    def lone_queries(self, path: Path, request: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
         from harness.collecting.alone import LoneQueries
 
-        return LoneQueries(lambda: self.finished(path, self.run_options(), os.environ), self._today)
+        return LoneQueries(lambda: self.finished(path, self.run_options(request), os.environ), self._today)
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """
@@ -106,8 +107,8 @@ class RelevanceSession:
         suite, run = select_queries(self.load(path, environ), options.tags), done.run()
         return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
-    def run_options(self) -> RunOptions:
-        """The options as the pipeline takes them."""
+    def run_options(self, request: str | None = None) -> RunOptions:
+        """The options as the pipeline takes them, with *request*, or with the first that was asked for where None."""
         from harness.options import RunOptions
 
         options = self.options
@@ -115,7 +116,7 @@ class RelevanceSession:
             url=options.url,
             embedded=options.embedded,
             engine_version=options.engine_version,
-            request=options.request,
+            request=request or next(iter(options.requests), None),
             tags=options.tags,
             allow_write=options.allow_write,
             budget=options.budget,
@@ -146,15 +147,19 @@ class RelevanceSession:
         """Keep what ran for items; what a fixture ran under options of its own is not what suites are held to."""
         from harness.collecting.baselines import save_baselines
 
-        asked = self.run_options()
-        paths = sorted({Path(done.report.path) for done in self._runs.under(lambda path: self._shared(path, asked))})
         try:
-            finished = [self.finished(path, asked, os.environ) for path in paths]
+            finished = [done for request in self.options.requests or (None,) for done in self._finished_with(request)]
         except HarnessError as error:
             self.problems.append(str(error))
             return
-        self.updated, problems = save_baselines(finished, asked)
+        self.updated, problems = save_baselines(finished, self.run_options())
         self.problems.extend(problems)
+
+    def _finished_with(self, request: str | None) -> Iterator[FinishedSuite]:
+        asked = self.run_options(request)
+        done = self._runs.under(lambda path: self._shared(path, asked))
+        for path in sorted({Path(each.report.path) for each in done}):
+            yield self.finished(path, asked, os.environ)
 
     def _write_reports(self) -> None:
         from harness.collecting.reports import summarise, write_reports
@@ -167,13 +172,15 @@ class RelevanceSession:
             self.problems.extend(summarise(self.options.github, report, self.failures(), self.refusals))
 
     def report(self) -> Report | None:
-        """All suites that ran, in the order of their paths; None where none did."""
+        """All suites that ran, by their paths, and then in the order of the requests; None where none did."""
         done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
         if not done:
             return None
         from harness.pipeline import make_report
 
-        return make_report(sorted(done, key=lambda report: (report.path, report.request)))
+        places = {request: place for place, request in enumerate(self.options.requests)}
+        last = len(places)
+        return make_report(sorted(done, key=lambda one: (one.path, places.get(one.request, last), one.request)))
 
     def failures(self) -> list[Failed]:
         """The suites that did not run, each once."""

@@ -33,8 +33,8 @@ def _asked(options: PluginOptions) -> Iterator[str]:
         yield options.url
     if options.embedded:
         yield f"embedded node {options.engine_version}" if options.engine_version else "embedded node"
-    if options.request:
-        yield f"request {options.request}"
+    if options.requests:
+        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
     if options.tags:
         yield f"tags {', '.join(options.tags)}"
     if options.budget is not None:

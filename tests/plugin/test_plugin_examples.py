@@ -36,6 +36,23 @@ def test_its_node_ids_are_those_of_the_page(
     assert "\n".join(ITEMS) in page
 
 
+def test_its_node_ids_with_two_requests_are_those_of_the_page(
+    pytester: pytest.Pytester, run: Callable[..., pytest.RunResult], pytestconfig: pytest.Config
+) -> None:
+    pytester.copy_example("shop")
+    path = pytester.path / "shop.relevance.yaml"
+    before, line, after = path.read_text(encoding="utf-8").partition("""  query: {match: {title: "{{text}}"}}\n""")
+    named = f"requests:\n  current:\n  {line}  candidate:\n  {line}"
+    path.write_text(before.removesuffix("request:\n") + named + after, encoding="utf-8")
+    page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
+
+    both = ("--relevance-request", "current", "--relevance-request", "candidate")
+    collected = [line for line in run("--collect-only", "-q", "shop.relevance.yaml", *both).outlines if "::" in line]
+
+    assert collected == [f"{item}[{request}]" for request in ("current", "candidate") for item in ITEMS]
+    assert "\n".join(collected) in page
+
+
 def test_every_option_is_on_the_page(pytester: pytest.Pytester, pytestconfig: pytest.Config) -> None:
     page = (pytestconfig.rootpath / "docs" / "pytest.md").read_text(encoding="utf-8")
 

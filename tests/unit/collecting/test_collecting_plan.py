@@ -7,13 +7,14 @@ from datetime import date
 
 import pytest
 
-from harness.collecting.plan import PlannedItem, plan_items
+from harness.collecting.plan import PlannedItem, for_requests, plan_items
 from harness.measures import parse_measure
 from harness.model import (
     InTop,
     Mark,
     Operator,
     Query,
+    RequestTemplate,
     ScoreCondition,
     StatisticKind,
     Suite,
@@ -163,3 +164,44 @@ def test_tags_select_the_queries_that_have_one_and_the_thresholds_for_one() -> N
         "query.shoes": False,
         "query.boots": True,
     }
+
+
+def with_requests(*names: str) -> Suite:
+    templates = {name: RequestTemplate(name, {}) for name in names}
+    return Suite("shop", "s.yaml", Target(), templates, (NDCG,), (Query("q", "shoes", thresholds=(OWN,)),), (MEAN,))
+
+
+def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others() -> None:
+    of = with_requests("current", "candidate")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)
+
+    found = for_requests(items, of, ["candidate", "current"])
+
+    assert [item.name for item in found] == [
+        "mean-nDCG-10-ge-0.5[candidate]",
+        "query.q[candidate]",
+        "mean-nDCG-10-ge-0.5[current]",
+        "query.q[current]",
+    ]
+    assert [item.request for item in found] == ["candidate", "candidate", "current", "current"]
+    assert found[0].headline == "shop: mean nDCG@10 >= 0.5, request candidate"
+    assert found[0].verdicts == items[0].verdicts
+    assert found[0].keywords == (*items[0].keywords, "candidate")
+    assert found[1].properties == (*items[1].properties, ("relevance.request", "candidate"))
+
+
+def test_a_request_that_the_suite_lacks_has_no_items() -> None:
+    of = with_requests("current")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)
+    assert {item.request for item in for_requests(items, of, ["current", "candidate"])} == {"current"}
+
+
+def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> None:
+    of = with_requests("a b", "a-b", "a@b")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)
+
+    names = [item.name for item in for_requests(items, of, ["a@b", "a-b", "a b"])]
+
+    assert len(set(names)) == len(names)
+    assert names[0] == "mean-nDCG-10-ge-0.5[a-b-3]"
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+\[[A-Za-z0-9_.-]+\]", name) for name in names)
