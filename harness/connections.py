@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 __all__ = ["Connections", "Door"]
-
-_SHORTEST_SECRET = 4
-_NUMBER = re.compile(r"[+-]?[0-9]{0,7}(\.[0-9]{0,6})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +42,16 @@ class Door:
         return asked if url is None or "://" in asked else f"{asked} ({url})"
 
     def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
-        """Hides what came from the environment: the variables of *suite*, and the logins of the cluster."""
+        """
+        Hides what came from the environment: the logins of the cluster however short they are, and the variables of
+        *suite* that may be secrets.
+        """
         from harness.masking import Masker
 
         cluster = self.cluster
         names = [cluster.api_key_env, cluster.password_env, *cluster.headers_env.values()]
         logins = {name: environ[name] for name in names if name and environ.get(name)}
-        variables = {name: value for name, value in suite.variables.items() if _may_be_secret(value)}
-        return Masker({**variables, **logins})
-
-
-def _may_be_secret(value: str) -> bool:
-    """
-    Whether a suite's variable is worth hiding.
-
-    A bound such as 0.8, a depth or a language stands in every other sentence of a report, which would be unreadable and
-    no safer with ``${LEAST}`` in its place. What logs in is hidden however short it is.
-    """
-    return len(value) >= _SHORTEST_SECRET and not _NUMBER.fullmatch(value)
+        return Masker({**suite.variables, **logins})
 
 
 class Connections(Closing):

@@ -16,7 +16,7 @@ from harness.suites.problems import Problems
 from harness.suites.scalars import resolve
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
-_SHORTEST_SECRET = 3
+_SHORTEST_SECRET = 4
 _SHORTEST_NUMBER = 8
 
 
@@ -95,8 +95,8 @@ class Variables:
         """
         What was taken and could be a secret.
 
-        A short number, a truth value or a single letter is none, and masking it would make every other number of a
-        report unreadable.
+        A short number, a truth value or a short word, such as a language, is none: it stands in every other sentence of
+        a report, which would be unreadable and no safer with ``${NAME}`` in its place.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
 

@@ -306,6 +306,16 @@ def test_only_what_came_from_the_environment_and_may_be_secret_is_kept_for_maski
     assert load_suite(write(VARIABLES), environ).variables == {"SHOP_URL": "http://example.org", "SHOP_NOTE": "s3cret"}
 
 
+@pytest.mark.parametrize("value", ["0.8", "10", "-0.25", "1000000", ".5", "true", "en", "red", "deu"])
+def test_a_variable_that_is_a_number_or_a_short_word_leaves_reports_readable(write, value):
+    assert load_suite(write(SMALL.replace("red shoes", '"${TEXT}"')), {"TEXT": value}).variables == {}
+
+
+@pytest.mark.parametrize("value", ["12345678", "1234-567", "abcd", "0.12345678"])
+def test_any_other_variable_may_be_a_secret(write, value):
+    assert load_suite(write(SMALL.replace("red shoes", '"${TEXT}"')), {"TEXT": value}).variables == {"TEXT": value}
+
+
 def test_an_empty_variable_gives_way_to_a_default(write):
     environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.5", "SHOP_INDEX": ""}
     assert load_suite(write(VARIABLES), environ).target.index == "products"
