@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
-from harness.evaluation import Evaluation, evaluate
-from harness.measures import definition_of, gain_in_force, is_of_novelty, parse_measure
+from harness.evaluation import Evaluation
+from harness.file_scores import FileScorer
+from harness.measures import definition_of, gain_in_force, parse_measure
 from harness.model import Comparison, Gain, Measure, Profile
 
 if TYPE_CHECKING:
     from harness.comparison import ComparisonOptions
-    from harness.formats.runs import StoredRanking
 
 __all__ = [
     "FileOptions",
     "compare_files",
     "evaluate_files",
     "gains_in_force",
-    "in_order",
     "read_gain",
     "read_measures",
 ]
@@ -40,14 +39,6 @@ class FileOptions:
     profile: Profile = Profile.STANDARD
     gain: Gain | None = None
     complete: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A judgment file: *grades* by query and document, or *subtopics* by query, document and subtopic."""
-
-    grades: Mapping[str, Mapping[str, float]]
-    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
 
 
 def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
@@ -104,7 +95,7 @@ def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluati
         FormatError: a file is wrong; holds all its problems.
         UsageError: a file needs a package that is not installed.
     """
-    return _evaluate(_read_judgments(judgments, options), run, options)
+    return _scorer(judgments, options).score(run)
 
 
 def compare_files(
@@ -120,13 +111,19 @@ def compare_files(
     """
     from harness.comparison import compare
 
-    judged = _read_judgments(judgments, options)
-    scores = _asked_scores(_evaluate(judged, reference, options), options)
+    scorer = _scorer(judgments, options)
+    scores = _asked_scores(scorer.score(reference), options)
     comparisons = []
     for candidate in candidates:
-        other = _asked_scores(_evaluate(judged, candidate, options), options)
+        other = _asked_scores(scorer.score(candidate), options)
         comparisons.append(compare(scores, other, names=(str(reference), str(candidate)), options=how))
     return _corrected(comparisons, how)
+
+
+def _scorer(judgments: Path, options: FileOptions) -> FileScorer:
+    """Each measure is scored once, in whatever words it was asked for."""
+    measures = list({measure.text: measure for measure in options.measures.values()}.values())
+    return FileScorer(judgments, measures, options.gain, options.profile, options.complete)
 
 
 def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tuple[Comparison, ...]:
@@ -139,56 +136,6 @@ def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tup
         replace(comparison, measures=tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures))
         for comparison in comparisons
     )
-
-
-def _read_judgments(path: Path, options: FileOptions) -> Judged:
-    """By subtopic where the measures of novelty are asked for, else a grade a document."""
-    from harness.formats.judgments import read_judgments
-    from harness.formats.subtopics import read_subtopic_judgments
-
-    of_novelty = [measure.text for measure in options.measures.values() if is_of_novelty(measure)]
-    others = [measure.text for measure in options.measures.values() if not is_of_novelty(measure)]
-    if of_novelty and others:
-        raise UsageError(
-            f"{', '.join(of_novelty)} take judgments by subtopic, and {', '.join(others)} one grade a document; "
-            "ask for them one after the other"
-        )
-    return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
-
-
-def _evaluate(judged: Judged, run: Path, options: FileOptions) -> Evaluation:
-    from harness.formats.runs import read_run
-
-    stored = read_run(run)
-    sorts_itself = options.profile is Profile.TREC
-    rankings = {query: one.documents if sorts_itself else in_order(one) for query, one in stored.items()}
-    scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
-    measures = list({measure.text: measure for measure in options.measures.values()}.values())
-    if judged.subtopics is not None:
-        from harness.evaluation.novelty import evaluate_novelty
-
-        return evaluate_novelty(
-            judged.subtopics, rankings, measures, profile=options.profile, scores=scores, complete=options.complete
-        )
-    return evaluate(
-        judged.grades,
-        rankings,
-        measures,
-        gain=options.gain,
-        profile=options.profile,
-        scores=scores,
-        complete=options.complete,
-        unique=True,
-    )
-
-
-def in_order(stored: StoredRanking) -> list[str]:
-    """By score, the highest first. Documents of equal score stay as the file has them, for sorting is stable; to sort what is sorted is cheap."""
-    descending = sorted(stored.scores, reverse=True)
-    if descending == stored.scores:
-        return stored.documents
-    order = sorted(range(len(stored.scores)), key=stored.scores.__getitem__, reverse=True)
-    return [stored.documents[index] for index in order]
 
 
 def _gain(measure: Measure, options: FileOptions) -> str:

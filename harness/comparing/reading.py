@@ -29,7 +29,7 @@ from harness.model import (
     Suite,
     SuiteReport,
 )
-from harness.offline import in_order, read_gain
+from harness.offline import read_gain
 from harness.spelling import did_you_mean
 
 __all__ = ["baseline_side", "report_side", "run_side"]
@@ -147,7 +147,7 @@ def run_side(name: str, path: Path, profile: Profile) -> Contender:
     for query, stored in read_run(path).items():
         scores = dict(zip(stored.documents, stored.scores, strict=True))
         trec = profile is Profile.TREC
-        documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else in_order(stored)
+        documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else stored.in_order()
         rankings[query] = Ranking(tuple(Hit(document, scores[document]) for document in documents))
     run = Run(rankings, Engine("run"), "run")
     return Contender(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))

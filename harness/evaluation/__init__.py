@@ -70,7 +70,6 @@ def evaluate(
     profile: Profile = Profile.STANDARD,
     scores: Scores | None = None,
     complete: bool = False,
-    unique: bool = False,
 ) -> Evaluation:
     """
     Score every query of a run.
@@ -84,7 +83,6 @@ def evaluate(
             relevant scores 0; else both are undefined, and in no mean.
         scores: Query id to the score of each document of its ranking; only the trec profile orders by them.
         complete: A judged query that the run does not hold counts as one that returned nothing.
-        unique: The caller knows that no ranking holds a document twice, which saves looking.
 
     Raises:
         MeasureError: a grade that a gain map or a measure's scale does not hold.
@@ -93,7 +91,7 @@ def evaluate(
     unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
     ranked = rankings_in_order(queries, rankings, profile, scores)
     judged = [judgments.get(query, {}) for query in queries]
-    columns = zip(measures, _columns(ranked, judged, measures, gain, profile, unique=unique), strict=True)
+    columns = zip(measures, _columns(ranked, judged, measures, gain, profile), strict=True)
     return Evaluation(
         profile,
         {measure.text: dict(zip(queries, column, strict=True)) for measure, column in columns},
@@ -139,8 +137,6 @@ def _columns(
     measures: Sequence[Measure],
     gain: Gain | None,
     profile: Profile,
-    *,
-    unique: bool,
 ) -> list[list[float | None]]:
     """The values of each measure, query by query."""
     batched = [measure for measure in measures if is_batched(measure, profile)]
@@ -148,7 +144,7 @@ def _columns(
         return [_one_by_one(rankings, judgments, measure, gain, profile) for measure in measures]
     starts = range(0, len(rankings), QUERIES_AT_ONCE)
     some = [slice(start, start + QUERIES_AT_ONCE) for start in starts]
-    parts = [_at_once(rankings[part], judgments[part], batched, gain, profile, unique=unique) for part in some]
+    parts = [_at_once(rankings[part], judgments[part], batched, gain, profile) for part in some]
     return [
         list(chain.from_iterable(part[measure] for part in parts))
         if measure in batched
@@ -182,13 +178,11 @@ def _at_once(
     measures: Sequence[Measure],
     gain: Gain | None,
     profile: Profile,
-    *,
-    unique: bool,
 ) -> dict[Measure, list[float | None]]:
     from harness.measures.batched import score_batch
     from harness.metrics.lookup import look_up
 
-    batch = look_up(rankings, judgments, depth=_depth(measures), unique=unique)
+    batch = look_up(rankings, judgments, depth=_depth(measures))
     columns = {measure: score_batch(batch, measure, gain, profile).tolist() for measure in measures}
     return {measure: [None if isnan(value) else value for value in column] for measure, column in columns.items()}
 

@@ -24,6 +24,13 @@ class StoredRanking:
     documents: list[str]
     scores: list[float]
 
+    def in_order(self) -> list[str]:
+        """The documents by score, the highest first; those of equal score stay as the file has them."""
+        if sorted(self.scores, reverse=True) == self.scores:  # to sort what is sorted is cheap
+            return self.documents
+        order = sorted(range(len(self.scores)), key=self.scores.__getitem__, reverse=True)
+        return [self.documents[index] for index in order]
+
 
 def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]:
     """

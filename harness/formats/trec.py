@@ -7,6 +7,7 @@ of `records.py` finds the line.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,7 +17,7 @@ from typing import IO
 from harness.formats.opening import open_bytes
 
 _BLOCK = 1 << 21
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _BLANK_TO_STR_ONLY = b"\x1c\x1d\x1e\x1f"
 _NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
@@ -97,17 +98,24 @@ def _scores(values: Sequence[str]) -> list[float]:
 def _columns(file: IO[bytes], width: int) -> Iterator[Sequence[Sequence[str]]]:
     """The columns of one block of lines after the other."""
     while lines := file.readlines(_BLOCK):
-        block = b"".join(lines)
-        if block.startswith(b"#") or b"\n#" in block:  # trec_eval 10's comments
-            lines = [line for line in lines if not line.startswith(b"#")]
-            block = b"".join(lines)
+        joined = b"".join(lines)
+        block = without_comments(joined)
+        if len(block) < len(joined):
+            lines = io.BytesIO(block).readlines()
         if not block.endswith(b"\n"):
             block += b"\n"
-        if b"\0" in block or block.startswith(_BYTE_ORDER_MARK):
+        if b"\0" in block or block.startswith(BYTE_ORDER_MARK):
             raise Irregular
         columns = _split_evenly(block, width) or _split_lines(lines, width)
         if columns:
             yield columns
+
+
+def without_comments(block: bytes) -> bytes:
+    """The lines of *block* but those that begin with ``#``, as trec_eval 10 has it."""
+    if b"#" not in block or not (block.startswith(b"#") or b"\n#" in block):
+        return block
+    return b"".join(line for line in io.BytesIO(block) if not line.startswith(b"#"))
 
 
 def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:

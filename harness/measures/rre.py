@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from math import log
 
+from harness.errors import MeasureError
 from harness.measures.definition import Formula, Settings
 from harness.metrics.ranking import GradedRanking
 
 __all__ = ["RRE_FORMULAS"]
 
-EXACT = Context(prec=60)
+EXACT = Context(prec=330)
+"""Enough for the gain of every grade that has one as a float, and its decimals."""
+
 ONE, ZERO = Decimal(1), Decimal(0)
 
 
 def _divide(above: Decimal, below: Decimal, places: int, rounding: str) -> Decimal:
-    return EXACT.divide(above, below).quantize(Decimal(1).scaleb(-places), rounding)
+    return EXACT.divide(above, below).quantize(Decimal(1).scaleb(-places), rounding, EXACT)
 
 
 def _ceil(above: Decimal, below: Decimal) -> Decimal:
@@ -29,7 +32,10 @@ def _ceil(above: Decimal, below: Decimal) -> Decimal:
 
 
 def _gain(grade: float) -> Decimal:
-    return Decimal(repr(2.0**grade)) - ONE
+    try:
+        return EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
+    except OverflowError:
+        raise MeasureError(f"the gain of grade {grade:g} is too large for a number") from None
 
 
 def _discounted(gain: Decimal, rank: int) -> Decimal:

@@ -1,5 +1,6 @@
 """The batch path gives what the one-query path gives, to 1e-12, for every measure that it has."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from harness import evaluation
 from harness.errors import UndefinedScore
 from harness.evaluation import evaluate
 from harness.measures import parse_measure, score_query
+from harness.metrics import lookup, texts
 from harness.model import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
@@ -106,9 +108,9 @@ def one_by_one(measure, judgments, rankings, query, **options):
         return None
 
 
-def assert_equal_paths(collection, unique=False, **options):
+def assert_equal_paths(collection, **options):
     judgments, rankings = collection
-    batch = evaluate(judgments, rankings, MEASURES, unique=unique, **options).scores
+    batch = evaluate(judgments, rankings, MEASURES, **options).scores
     for measure in MEASURES:
         expected = {
             query: one_by_one(measure, judgments, rankings, query, **options)
@@ -133,12 +135,48 @@ def test_negative_gains(collection, profile):
     assert_equal_paths(collection, gain=MAP, profile=profile)
 
 
+LONG = "http://example.org/" + "section/" * 40
+ODD = [
+    "", "a", "aaaaaaaa", "aaaaaaaab", "aaaaaaaa\x1f", LONG + "1", LONG + "2", LONG, "\u00fc", "u\u0308",
+    "\U0001f600", "\ud83d\ude00", "#", "########",
+]  # fmt: skip
+UNFIT = ["a\nb", "b\n", "\n", "a\0", "\0", 7, 2.5, ("a", 1), None]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), unfit=st.booleans())
+def test_ids_of_every_kind(data, unfit):
+    ids = st.sampled_from(ODD + UNFIT if unfit else ODD)
+    queries = [f"q{number}" for number in range(data.draw(st.integers(1, 4)))]
+    rankings = {query: data.draw(st.lists(ids, max_size=14)) for query in queries}
+    judgments = {query: data.draw(st.dictionaries(ids, WHOLE, max_size=10)) for query in queries}
+    assert_equal_paths((judgments, rankings))
+
+
 @settings(max_examples=60, deadline=None)
-@given(collection=collections(WHOLE | FRACTIONS))
-def test_rankings_known_to_hold_no_duplicates(collection):
-    judgments, rankings = collection
-    unique = {query: list(dict.fromkeys(ranking)) for query, ranking in rankings.items()}
-    assert_equal_paths((judgments, unique), unique=True)
+@given(collection=collections(WHOLE), at_once=st.integers(1, 30), depth=st.none() | st.integers(1, 9))
+def test_blocks_of_any_size_and_ids_one_by_one_give_the_same(collection, at_once, depth):
+    rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "_by_bytes", lookup._by_rank)
+        expected = columns_of(lookup.look_up(rankings, judgments, depth=depth))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "IDS_AT_ONCE", at_once)
+        assert columns_of(lookup.look_up(rankings, judgments, depth=depth)) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(collection=collections(WHOLE), kept=st.sampled_from([0, 1, 0xFF]))
+def test_documents_of_the_same_hash_are_told_apart(collection, kept):
+    rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
+    expected = columns_of(lookup.look_up(rankings, judgments))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "mixed", lambda bits: bits & np.uint64(kept) << np.uint64(56))
+        assert columns_of(lookup.look_up(rankings, judgments)) == expected
+
+
+def columns_of(batch):
+    return [column.tolist() for column in (batch.returned, batch.query, batch.rank, batch.grade, batch.judged_grade)]
 
 
 def test_every_measure_of_the_batch_path_is_covered():

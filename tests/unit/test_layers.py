@@ -25,7 +25,7 @@ LAYERS = (
     ("suites",),
     ("lookup", "runner", "connections"),
     ("execution", "conclusion", "fixture_builds"),
-    ("pipeline", "judging", "linting", "offline"),
+    ("pipeline", "judging", "linting", "file_scores", "offline"),
     ("comparing", "shared_connections"),
     ("api",),
     ("collecting", "scaffold"),

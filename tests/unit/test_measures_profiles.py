@@ -113,6 +113,13 @@ class TestRre:
         ideal = [7, 4.41, 1.5, 1.29, 0.38, 0]
         assert score("nDCG@10", [3, 2, 3, 0, 1, 2], profile=Profile.RRE) == int(sum(terms) / sum(ideal) * 100) / 100
 
+    def test_gains_of_many_digits_are_divided_too(self):
+        assert score("nDCG@10", [300, 1000, 0], profile=Profile.RRE) == 0.63
+
+    def test_a_grade_without_a_gain_is_told(self):
+        with pytest.raises(MeasureError, match="grade 1024 is too large"):
+            score("nDCG@10", [1024], profile=Profile.RRE)
+
     @pytest.mark.parametrize("text", ["nDCG@10", "P@10", "P", "R@10", "RR@10", "AP", "ERR@10"])
     def test_no_hits_and_no_judgments_score_1(self, text):
         assert score(text, [], profile=Profile.RRE) == 1
