@@ -48,8 +48,15 @@ def remarks(overview: Overview) -> Iterator[str]:
         yield "a difference is that to the suite's first cell"
     if any(figure.partial for figure in figures):
         yield "a mean over fewer queries than another cell's is not compared"
+    weighted = dict.fromkeys(row.suite.name for row in overview.rows if _is_weighted(row))
+    if weighted:
+        yield f"means are weighted by query: {', '.join(weighted)}"
     if len(overview.gains) == 1:
         yield f"gain {overview.gains[0]}"
+
+
+def _is_weighted(row: Row) -> bool:
+    return any(summary.weighted for summary in row.suite.summaries)
 
 
 def beside_text(figure: Figure) -> str:

@@ -139,6 +139,14 @@ def test_what_has_to_be_known_stands_below_the_table():
     assert text.endswith("1 suite in 2 cells, 3 thresholds: 1 passed, 1 failed, 1 error")
 
 
+def test_suites_whose_means_are_weighted_are_named():
+    plain_one = cell()
+    weighted = replace(plain_one, summaries=tuple(replace(one, weighted=True) for one in plain_one.summaries))
+    text = plain_report(report_of(weighted, replace(weighted, request="b"), cell("store")))
+    assert "\nmeans are weighted by query: shop\n" in text
+    assert "are weighted" not in plain_report(two_requests())
+
+
 def test_every_cell_s_own_part_says_which_it_is():
     text = plain_report(two_requests())
     assert "shop, request current  shop.relevance.yaml\n" in text
