@@ -34,6 +34,7 @@ SESSION = pytest.StashKey[RelevanceSession]()
 FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
+DUE = "relevance_is_due"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +61,7 @@ def pytest_testnodedown(node: Any) -> None:
     session = node.config.stash[SESSION]
     session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
+    session.is_due |= output.get(DUE, False)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -95,9 +97,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = config.stash[SESSION]
     if not session.suites_collected:
         return
+    session.is_due = not config.option.collectonly
     check_choices(session)
     if session.options.tags:
         deselect_by_tag(config, items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Know whether a suite is to run, once all plugins have left out what they leave out."""
+    relevance = session.config.stash[SESSION]
+    chosen = any(isinstance(item, SuiteItem) for item in session.items)
+    relevance.is_due = not session.config.option.collectonly and (chosen or bool(relevance.refusals))
 
 
 @pytest.hookimpl(trylast=True)
@@ -108,6 +118,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output = session.config.workeroutput  # type: ignore[attr-defined]
         output[PROBLEMS] = relevance.problems
         output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
+        output[DUE] = relevance.is_due
         return
     relevance.finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

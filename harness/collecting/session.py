@@ -31,7 +31,8 @@ class RelevanceSession:
     What the hooks share.
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
-    they share, the embedded node, the reports and the summary.
+    they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
+    a session without a report came to grief.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -42,10 +43,12 @@ class RelevanceSession:
         """
         self.options = options
         self.written: list[Path] = []
+        self.removed: list[Path] = []
         self.updated: list[Path] = []
         self.problems: list[str] = []
         self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
+        self.is_due = False
         self._today = date.today()
         self.is_worker = folder is not None
         self._folder = folder
@@ -162,11 +165,14 @@ class RelevanceSession:
             yield self.finished(path, asked, os.environ)
 
     def _write_reports(self) -> None:
-        from harness.collecting.reports import summarise, write_reports
+        from harness.collecting.reports import remove_outdated, summarise, write_reports
 
-        report = self.report()
+        report, paths = self.report(), self.options.reports
         if report is not None:
-            self.written, problems = write_reports(report, self.options.reports)
+            self.written, problems = write_reports(report, paths)
+            self.problems.extend(problems)
+        elif self.is_due or self.failures():
+            self.removed, problems = remove_outdated(paths)
             self.problems.extend(problems)
         if self.options.github is not None:
             self.problems.extend(summarise(self.options.github, report, self.failures(), self.refusals))

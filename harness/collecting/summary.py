@@ -52,7 +52,7 @@ def _asked(options: PluginOptions) -> Iterator[str]:
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
     """A line for each suite that ran or could not, and for each report; nothing where there was no suite."""
     report, failures = session.report(), session.failures()
-    if report is not None or failures or session.problems:
+    if report is not None or failures or session.problems or session.removed:
         _print_suites(terminal, session, report, failures)
     step = session.options.github
     for line in () if step is None else annotation_lines(step, report, failures, session.refusals):
@@ -71,6 +71,8 @@ def _print_suites(
         terminal.write_line(f"baseline written to {path}")
     for path in session.written:
         terminal.write_line(f"report written to {path}")
+    for path in session.removed:
+        terminal.write_line(f"no suite ran: the report of an earlier session is removed from {path}")
     for problem in session.problems:
         terminal.write_line(problem, red=True)
 

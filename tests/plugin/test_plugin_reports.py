@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,81 @@ def test_without_a_run_there_is_no_report_and_no_summary(suite: Suite, run: Run,
 
     assert not (pytester.path / "report.json").exists()
     result.stdout.no_fnmatch_line("*= relevance =*")
+
+
+YESTERDAY = "yesterday's report"
+
+
+@pytest.fixture
+def yesterdays(pytester: pytest.Pytester) -> Path:
+    path = pytester.path / "report.json"
+    path.write_text(YESTERDAY)
+    return path
+
+
+def broken(pytester: pytest.Pytester, suite: Suite) -> None:
+    suite(MEAN)
+    pytester.makepyfile(test_broken="import nothing_of_that_name")
+
+
+def wrong(pytester: pytest.Pytester, suite: Suite) -> None:
+    suite("thresholds: [mean]")
+
+
+def unmet(pytester: pytest.Pytester, suite: Suite) -> None:
+    suite(MEAN)
+    pytester.makeini("[pytest]\nrelevance_request = candidate\n")
+
+
+def stopped(pytester: pytest.Pytester, suite: Suite) -> None:
+    pytester.makepyfile(test_first="def test_fails():\n    assert False")
+    pytester.makeini("[pytest]\naddopts = --maxfail=1 test_first.py shop.relevance.yaml\n")
+    suite(MEAN)
+
+
+def down(pytester: pytest.Pytester, suite: Suite) -> None:
+    suite(MEAN.replace("0.8", "${LEAST}"))
+
+
+@pytest.mark.parametrize(
+    ("grief", "workers"),
+    [
+        (broken, ()),  # pytest-xdist runs what else could be collected
+        *((grief, workers) for grief in (wrong, unmet, stopped, down) for workers in ((), ("-p", "xdist", "-n1"))),
+    ],
+)
+def test_where_what_should_run_does_not_no_earlier_report_is_left(
+    suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path, grief: Any, workers: tuple[str, ...]
+) -> None:
+    grief(pytester, suite)
+
+    result = run("--relevance-report", "report.json", *workers)
+
+    assert result.ret != pytest.ExitCode.OK
+    assert not yesterdays.exists()
+    result.stdout.fnmatch_lines([f"no suite ran: the report of an earlier session is removed from {yesterdays}"])
+
+
+@pytest.mark.parametrize("options", [("--collect-only",), ("-k", "test_other"), ("test_other.py",)])
+def test_where_no_suite_is_to_run_an_earlier_report_stays(
+    suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path, options: tuple[str, ...]
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile(test_other="def test_other(): pass")
+
+    assert run("--relevance-report", "report.json", *options).ret == pytest.ExitCode.OK
+
+    assert yesterdays.read_text() == YESTERDAY
+
+
+def test_a_wrong_suite_that_is_only_collected_removes_nothing(
+    suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path
+) -> None:
+    wrong(pytester, suite)
+
+    run("--relevance-report", "report.json", "--collect-only")
+
+    assert yesterdays.read_text() == YESTERDAY
 
 
 def test_the_summary_has_a_line_for_each_suite(suite: Suite, run: Run, engine: object) -> None:
