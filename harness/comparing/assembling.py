@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.agreement import mean_agreement
 from harness.agreement_grammar import PERSISTENCE
 from harness.comparing.basis import Basis
-from harness.comparing.held_to import check_thresholds, with_defaults
+from harness.comparing.held_to import check_thresholds, deepest_looks, with_defaults
 from harness.comparing.measuring import compare_measures
 from harness.comparing.queries import SideBySide, most_moved_first
 from harness.comparing.sides import Contender
@@ -115,7 +115,10 @@ def _verdicts(
 ) -> tuple[Verdict, ...]:
     """The gate's, the first side in the place of a baseline."""
     reference, candidate = pair
-    suite = replace(basis.suite, thresholds=with_defaults(basis.suite.thresholds, depth=depth, p=options.p))
+    thresholds = with_defaults(basis.suite.thresholds, depth=depth, p=options.p)
+    suite = replace(basis.suite, thresholds=thresholds)
+    if basis.depth is None:  # whole rankings have all the hits that a cutoff may look at, however few they are
+        suite = replace(suite, depth=max(suite.depth, *deepest_looks(thresholds)))
     held_against = Reference(
         run=basis.runs[0],
         scores=basis.scores[0],

@@ -12,7 +12,7 @@ from harness.reach import check_reach
 from harness.spelling import did_you_mean
 from harness.thresholds import parse_threshold
 
-__all__ = ["check_thresholds", "read_thresholds", "with_defaults"]
+__all__ = ["check_thresholds", "deepest_looks", "read_thresholds", "with_defaults"]
 
 EXPECTED = "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', or an agreement such as 'mean RBO >= 0.9'"
 
@@ -75,6 +75,14 @@ def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None
     if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
         return f"{condition.agreement} looks at more hits than the {depth} a query that both sides have"
     return check_reach(condition, suite.gain)
+
+
+def deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:
+    """The cutoffs of what *thresholds* name, and at least one number."""
+    conditions = [one.condition for one in thresholds]
+    agreements = [one.agreement for one in conditions if isinstance(one, AgreementCondition)]
+    measures = [one.measure for one in conditions if isinstance(one, BaselineCondition)]
+    return [1, *(measure.cutoff or 1 for measure in [*agreements, *measures])]
 
 
 def with_defaults(thresholds: Iterable[Threshold], *, depth: int, p: float) -> tuple[Threshold, ...]:

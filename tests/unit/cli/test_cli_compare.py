@@ -1,0 +1,472 @@
+"""``harness compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
+
+from pathlib import Path
+
+import pytest
+
+import harness.comparing.measuring
+import harness.search
+from harness.cli import main
+from harness.errors import EngineUnreachable
+from harness.model import Engine, Failure, FailureKind, Hit, SideKind
+from harness.report.comparison_json import loads
+from harness.search.testing import FakeSearch
+
+SUITE = """\
+suite: shop
+target: {index: products}
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+  candidate: {query: {match_phrase: {title: "{{text}}"}}}
+measures: ["RR@3"]
+thresholds: ["drop RR@3 <= 0.1", "mean RR@3 >= 0.9"]
+queries:
+  - {id: q, text: one, tags: [head], judgments: {a: 3, b: 1}}
+  - {id: r, text: two, tags: [tail], judgments: {b: 1}}
+  - {id: s, text: three, tags: [tail], judgments: {c: 1}}
+"""
+CURRENT = {"q": ["a", "b"], "r": ["b", "a"], "s": ["c"]}
+CANDIDATE = {"q": ["a", "b"], "r": ["a", "b"], "s": ["x", "c"]}
+"""RR falls from 1 to 1/2 for two of the three queries: the mean from 1 to 2/3."""
+
+
+class Shop:
+    """Engines by URL: each answers a request by its name with the rankings that it was given."""
+
+    def __init__(self):
+        self.answers = {"match": CURRENT, "match_phrase": CANDIDATE}
+        self.opened, self.asked = [], []
+
+    def open(self, cluster, *_, **__):
+        self.opened.append(cluster.url)
+        return _Door(self, cluster.url)
+
+
+class _Door(FakeSearch):
+    def __init__(self, shop, url):
+        super().__init__({}, engine=Engine("opensearch" if "two" in url else "elasticsearch", "9"))
+        self.shop = shop
+
+    def search(self, requests, *, on_done=None, budget=None):
+        [kind] = {next(iter(one.body["query"])) for one in requests}
+        self.shop.asked.append((self.engine.kind, requests[0].index, kind, [one.query for one in requests]))
+        self._rankings = dict(self.shop.answers.get(requests[0].index, self.shop.answers[kind]))
+        return super().search(requests, on_done=on_done, budget=budget)
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    toml = '[clusters.default]\nurl = "http://one:9200"\n[clusters.staging]\nurl = "http://two:9200"\n'
+    (tmp_path / "harness.toml").write_text(toml)
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    shop = Shop()
+    monkeypatch.setattr(harness.search, "open_search", shop.open)
+    return shop
+
+
+SUITE_WORDS = ("--suite", "shop.relevance.yaml")
+PAIR = ("request:current", "request:candidate", *SUITE_WORDS)
+
+
+def compare(*words):
+    return main(["compare", *words, "-q"])
+
+
+def told(capsys, *words):
+    """The exit status, and the comparison as JSON tells it."""
+    status = compare(*words, "--json")
+    return status, loads(capsys.readouterr().out)
+
+
+def refused(capsys, *words):
+    """The sentence that a wrong command ends with."""
+    assert compare(*words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return " ".join(captured.err.split())
+
+
+def write_run(name, rankings):
+    lines = [
+        f"{query} Q0 {document} 0 {10 - rank} t\n"
+        for query, ranking in rankings.items()
+        for rank, document in enumerate(ranking)
+    ]
+    Path(name).write_text("".join(lines), encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------ what is compared
+
+
+def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop, capsys):
+    status, report = told(capsys, *PAIR)
+    assert (status, report.exit_status, report.suite, report.gain) == (0, 0, "shop", "exponential")
+    assert (report.reference.kind, report.reference.request) == (SideKind.REQUEST, "current")
+    assert (report.candidate.name, report.candidate.request) == ("request:candidate", "candidate")
+    [row] = report.measures.measures
+    assert (row.measure, row.queries, row.losses, row.ties) == ("RR@3", 3, 2, 1)
+    assert (row.reference, row.candidate, row.difference) == (1.0, pytest.approx(2 / 3), pytest.approx(-1 / 3))
+    assert [query.id for query in report.queries] == ["s", "r", "q"], "r and s fell alike, and s agrees less"
+    query = next(one for one in report.queries if one.id == "s")
+    assert query.scores == {"RR@3": (1.0, 0.5)}
+    assert (query.text, query.tags, query.entered, query.moved) == ("three", ("tail",), 1, 1)
+    assert [(one.id, one.reference, one.candidate, one.grade, one.gain) for one in query.documents] == [
+        ("x", None, 1, None, None),
+        ("c", 1, 2, 1.0, 1.0),
+    ]
+    assert report.agreement.queries == 3
+    assert (report.agreement.same_ranking, report.agreement.same_documents, report.agreement.same_first) == (1, 2, 1)
+    assert "both are scored with the judgments of shop.relevance.yaml" in report.notes
+
+
+def test_a_side_compared_with_itself_has_no_difference(shop, capsys):
+    status, report = told(capsys, "request:current", "request:current", *SUITE_WORDS, "--threshold", "every RBO >= 1")
+    assert (status, report.measures.measures[0].difference, report.agreement.same_ranking) == (0, 0.0, 3)
+    assert shop.opened == ["http://one:9200"], "both sides share a connection"
+
+
+def test_a_baseline_and_a_report_stand_for_what_was_run_then(shop, capsys):
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    assert main(["run", "shop.relevance.yaml", "--request", "candidate", "--output", "json=new.json", "-q"]) == 1
+    capsys.readouterr()
+    shop.asked.clear()
+    for first in ("baseline", "baseline:shop.baseline.json", "shop.baseline.json"):
+        status, report = told(capsys, first, "new.json", *SUITE_WORDS)
+        assert (status, report.reference.kind, report.candidate.kind) == (0, SideKind.BASELINE, SideKind.REPORT)
+        assert report.measures.measures[0].difference == pytest.approx(-1 / 3)
+        assert (report.reference.engine, report.reference.request) == ("elasticsearch 9", "current")
+    assert shop.asked == []
+
+
+def test_scores_that_two_files_hold_serve_without_a_suite(shop, capsys):
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    main(["run", "shop.relevance.yaml", "--request", "candidate", "--output", "json=new.json", "-q"])
+    capsys.readouterr()
+    status, report = told(capsys, "shop.baseline.json", "new.json", "--threshold", "drop RR@3 <= 0.1")
+    assert (status, report.exit_status, report.suite) == (1, 1, "")
+    assert report.measures.measures[0].difference == pytest.approx(-1 / 3)
+    query = next(one for one in report.queries if one.id == "s")
+    assert (query.text, query.tags) == ("three", ("tail",))
+    assert next(one.grade for one in query.documents if one.id == "c") == 1.0
+    assert "whether both were judged alike cannot be told; --suite scores both anew" in report.notes
+
+
+def test_reports_that_were_judged_otherwise_are_told_apart(shop, capsys, tmp_path):
+    main(["run", "shop.relevance.yaml", "--output", "json=old.json", "-q"])
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE.replace("{c: 1}", "{c: 2}"))
+    main(["run", "shop.relevance.yaml", "--output", "json=new.json", "-q"])
+    capsys.readouterr()
+    _, report = told(capsys, "old.json", "new.json")
+    assert any(note.startswith("1 query not judged alike (s), so scores may differ for that") for note in report.notes)
+    _, anew = told(capsys, "old.json", "new.json", *SUITE_WORDS)
+    assert not any("judged alike" in note for note in anew.notes)
+
+
+def test_run_files_are_scored_with_a_judgment_file(shop, capsys, tmp_path):
+    write_run("old.run", CURRENT)
+    write_run("new.run", CANDIDATE)
+    (tmp_path / "j.qrels").write_text("q 0 a 3\nr 0 b 1\ns 0 c 1\nt 0 d 1\n")
+    words = ("--qrels", "j.qrels", "--measure", "RR@3")
+    status, report = told(capsys, "run:old.run", "new.run", *words)
+    assert (status, report.reference.kind, report.measures.measures[0].queries) == (0, SideKind.RUN, 3)
+    assert report.measures.measures[0].difference == pytest.approx(-1 / 3)
+    assert "judged and in neither run: 1 query (t)" in report.notes
+    _, complete = told(capsys, "run:old.run", "new.run", *words, "--complete")
+    assert complete.measures.measures[0].queries == 4
+    assert complete.agreement.same_ranking == 2, "the query that neither run holds has no hits in both"
+
+
+def test_run_files_without_judgments_are_compared_for_their_agreement(shop, capsys):
+    write_run("old.run", CURRENT)
+    write_run("new.run", {**CANDIDATE, "only": ["a"]})
+    words = ("--threshold", "mean overlap@1 >= 0.3", "--threshold", "every RBO(p=0.5) >= 0.1")
+    status, report = told(capsys, "old.run", "new.run", *words[:2])
+    assert (status, report.measures, report.gain) == (1, None, ""), "a query of one side only is no agreement"
+    assert (report.only_reference, report.only_candidate) == ((), ("only",))
+    assert "run:old.run and run:new.run have no scores, so only the rankings are compared" in report.notes
+    write_run("new.run", CANDIDATE)
+    status, report = told(capsys, "old.run", "new.run", *words)
+    assert (status, [verdict.status.value for verdict in report.verdicts]) == (0, ["passed", "passed"])
+    assert report.verdicts[0].observed == pytest.approx(1 / 3)
+
+
+def test_a_cutoff_may_be_deeper_than_the_rankings_of_a_run_file(shop, tmp_path):
+    write_run("old.run", CURRENT)
+    (tmp_path / "j.qrels").write_text("q 0 a 3\nr 0 b 1\ns 0 c 1\n")
+    words = ("--qrels", "j.qrels", "--threshold", "drop nDCG@20 <= 0", "--threshold", "every RBO@30 >= 1")
+    assert compare("old.run", "old.run", *words) == 0
+
+
+def test_an_index_and_a_cluster_are_asked_with_the_suites_request(shop, capsys):
+    shop.answers["products_v2"] = CANDIDATE
+    status, report = told(capsys, "index:products", "index:products_v2", *SUITE_WORDS)
+    assert (status, report.candidate.kind, report.candidate.index) == (0, SideKind.INDEX, "products_v2")
+    assert report.measures.measures[0].difference == pytest.approx(-1 / 3)
+    assert [asked[1] for asked in shop.asked] == ["products", "products_v2"]
+    shop.asked.clear()
+    words = ("cluster:default", "cluster:staging", *SUITE_WORDS, "--request", "candidate", "--tag", "tail")
+    status, report = told(capsys, *words)
+    assert (status, report.candidate.kind, report.candidate.engine) == (0, SideKind.CLUSTER, "opensearch 9")
+    assert shop.asked == [
+        ("elasticsearch", "products", "match_phrase", ["r", "s"]),
+        ("opensearch", "products", "match_phrase", ["r", "s"]),
+    ]
+    _, by_url = told(capsys, "http://one:9200", "cluster:http://two:9200", *SUITE_WORDS)
+    assert (by_url.reference.name, by_url.candidate.engine) == ("cluster:http://one:9200", "opensearch 9")
+
+
+def test_ties_are_excused_where_the_request_is_the_same(shop, capsys):
+    def tied(*names):
+        return [Hit(name, 2.0) for name in names]
+
+    shop.answers |= {"v1": {**CURRENT, "r": tied("b", "a")}, "v2": {**CURRENT, "r": tied("a", "b")}}
+    words = ("index:v1", "index:v2", *SUITE_WORDS, "--threshold", "drop every RR@3 <= 0.1")
+    status, report = told(capsys, *words)
+    assert status == 0
+    assert "only ties changed places in 1 query: r" in report.verdicts[0].reason
+    assert next(one for one in report.queries if one.id == "r").ties_only
+    shop.answers = {"match": shop.answers["v1"], "match_phrase": shop.answers["v2"]}
+    assert told(capsys, *PAIR, "--threshold", "drop every RR@3 <= 0.1")[0] == 1, "another request may have meant it"
+
+
+# ------------------------------------------------------------------------------------------------ thresholds
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("drop RR@3 <= 0.4", 0),
+        ("drop RR@3 <= 0.3", 1),
+        ("drop RR@3 <= 0.1 for head", 0),
+        ("worse RR@3 by 0.1 <= 1 query", 1),
+        ("worse RR@3 by 0.1 <= 2 queries", 0),
+        ("mean RBO >= 0.99", 1),
+        ("every overlap@1 >= 0", 0),
+        ("drop RR@3 is not significant at 5%", 1),
+    ],
+)
+def test_thresholds_decide_the_exit_status(shop, text, status):
+    assert compare(*PAIR, "--threshold", text) == status
+
+
+def test_sentences_name_the_side_and_no_baseline(shop, capsys):
+    _, report = told(capsys, "request:current", "request:current", *SUITE_WORDS, "--threshold", "drop RR@3 <= 0.1")
+    assert report.verdicts[0].reason == "mean RR@3 is 1.0000 as in request:current, allowed 0.1, over 3 queries"
+    _, report = told(capsys, *PAIR, "--threshold", "mean overlap@1 >= 0.5")
+    assert report.verdicts[0].reason.endswith("compared with request:current")
+
+
+def test_the_suites_own_thresholds_are_left_aside(shop, capsys):
+    status, report = told(capsys, *PAIR)
+    assert (status, report.verdicts) == (0, ())
+
+
+def test_an_agreement_looks_as_deep_as_the_report_unless_it_says(shop, capsys):
+    words = ("--depth", "1", "-p", "0.5", "--threshold", "mean RBO >= 0", "--threshold", "mean RBO@2 >= 0")
+    _, report = told(capsys, *PAIR, *words)
+    assert (report.depth, report.agreement.p) == (1, 0.5)
+    assert report.verdicts[0].observed == report.agreement.rbo
+    assert report.verdicts[1].observed != report.agreement.rbo
+
+
+# ------------------------------------------------------------------------------------------------ what is missing
+
+
+@pytest.mark.parametrize("broken", ["match", "match_phrase"])
+def test_a_query_without_an_answer_is_named_and_the_status_is_3(shop, capsys, broken):
+    answers = {**shop.answers[broken], "r": Failure(FailureKind.ERROR, "no such field", 400)}
+    shop.answers[broken] = answers
+    status, report = told(capsys, *PAIR)
+    side = report.reference if broken == "match" else report.candidate
+    assert (status, dict(side.unanswered)) == (3, {"r": "engine error (400): no such field"})
+    assert report.queries[-1].id == "r"
+    assert (report.queries[-1].documents, report.agreement.queries) == ((), 2)
+    status, report = told(capsys, *PAIR, "--threshold", "drop RR@3 <= 1")
+    assert (status, report.verdicts[0].status.value) == (3, "error")
+
+
+def test_an_engine_that_is_away_is_3_and_no_traceback(shop, capsys, monkeypatch):
+    def away(cluster, *_, **__):
+        if "two" in cluster.url:
+            raise EngineUnreachable("nobody answers")
+        return _Door(shop, cluster.url)
+
+    monkeypatch.setattr(harness.search, "open_search", away)
+    status, report = told(capsys, "cluster:default", "cluster:staging", *SUITE_WORDS)
+    assert (status, len(report.candidate.unanswered), report.agreement) == (3, 3, None)
+
+
+def test_a_baseline_that_is_not_there_is_1(shop, capsys):
+    assert compare("baseline", "request:current", *SUITE_WORDS) == 1
+    assert "there is no baseline: shop.baseline.json is not there" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+FORMS = (
+    "expected baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, "
+    "embedded or embedded:VERSION"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("current", *PAIR[1:]), "found 'current', which is no file; the request of that name is 'request:current'"),
+        (("candidat", *PAIR[1:]), "which is no file; did you mean 'request:candidate'?"),
+        (("zzz", *PAIR[1:]), f"found 'zzz', which is no file; {FORMS}"),
+        (("reqest:current", *PAIR[1:]), "no form that is known, nor a file; did you mean 'request:current'?"),
+        (("request:", *PAIR[1:]), "found 'request:', expected request:NAME"),
+        (("request", *PAIR[1:]), "found 'request', expected request:NAME"),
+        (("cluster", *PAIR[1:]), "found 'cluster', expected cluster:NAME or cluster:URL"),
+        (("embedded:", *PAIR[1:]), "found 'embedded:', expected embedded:VERSION, or embedded alone"),
+        (("run:none.run", *PAIR[1:]), "run:none.run: the file none.run is not there"),
+        (("report:.", *PAIR[1:]), "report:.: the file . is a folder"),
+        (("harness.toml", *PAIR[1:]), "the name of harness.toml does not say what it is; say run:harness.toml"),
+        (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of harness run nor a baseline; say report:odd"),
+        (("broken.json", *PAIR[1:]), "broken.json cannot be read as JSON"),
+        (("request:candidat", *PAIR[1:]), "found no request 'candidat', known are current, candidate; did you mean"),
+        (("request:current", "index:v2"), "index:v2 is asked with the queries and requests of a suite; give --suite"),
+        (("baseline", "x.run"), "baseline is that of a suite; give --suite, or say baseline:FILE"),
+        ((*PAIR, "--qrels", "j"), "found --suite and --qrels, expected one of them"),
+        (("x.run", "x.run", "--qrels", "j"), "--qrels needs a --measure such as nDCG@10"),
+        (("x.run", "x.run", "--gain", "linear"), "--profile and --gain go with --qrels"),
+        (("x.run", "x.run", "--complete"), "--complete goes with --suite or --qrels"),
+        (("x.run", "x.run", "--tag", "head"), "--tag selects queries of a suite; give --suite"),
+        (("x.run", "x.run", "--url", "http://a"), "--url is for request: and index: sides, and neither A nor B is one"),
+        (("x.run", "x.run", "--embedded"), "--embedded is for request: and index: sides"),
+        ((*PAIR, "--request", "current"), "--request current is for index, cluster, embedded, baseline and report"),
+        ((*PAIR, "--tag", "hed"), "no query has the tag 'hed', known are head, tail; did you mean 'head'?"),
+        ((*PAIR, "--measure", "nDGC@3"), "measure 'nDGC@3'"),
+        ((*PAIR, "--measure", "RR@20"), "RR@20 looks at more hits than the 10 a query that request:current and"),
+        ((*PAIR, "--depth", "11"), "depth 11 is deeper than the 10 hits a query that request:current and request:cand"),
+        ((*PAIR, "-p", "1"), "found p 1, expected a persistence above 0 and below 1"),
+        ((*PAIR, "--level", "2"), "found level 2"),
+        ((*PAIR, "--threshold", "drop RR@3"), "threshold 'drop RR@3'"),
+        ((*PAIR, "--threshold", "mean RR@3 >= 0.8"), "is about one run and not about a difference; expected a drop"),
+        ((*PAIR, "--threshold", "drop RR@3 <= 0.1 for hed"), "no query has the tag 'hed'; did you mean 'head'?"),
+        ((*PAIR, "--threshold", "drop RR@3 <= 7"), "7 is out of reach: RR@3 reaches 0 to 1"),
+        ((*PAIR, "--threshold", "mean RBO@20 >= 0.1"), "RBO@20 looks at more hits than the 10 a query"),
+        (("x.run", "x.run", "--threshold", "drop RR@3 <= 0.1"), "there are no scores to compare; give --suite"),
+        ((*PAIR, "--output", "pdf=x.pdf"), "there is no kind 'pdf', only html or json"),
+        (("cluster:stagin", *PAIR[1:]), "the cluster 'stagin' is not defined in"),
+        (("http://u:pw@one:9200", *PAIR[1:]), "password"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_a_sentence(shop, capsys, tmp_path, words, said):
+    write_run("x.run", CURRENT)
+    (tmp_path / "j").write_text("q 0 a 1\n")
+    (tmp_path / "odd.json").write_text("{}")
+    (tmp_path / "broken.json").write_text("{")
+    assert said in refused(capsys, *words)
+
+
+def test_nothing_is_asked_for_a_command_that_is_wrong(shop, capsys):
+    refused(capsys, *PAIR, "--threshold", "drop RR@3 <= 7")
+    refused(capsys, "request:current", "request:candidat", *SUITE_WORDS)
+    refused(capsys, "request:current", "run:none.run", *SUITE_WORDS)
+    assert shop.asked == []
+
+
+def test_all_that_is_wrong_is_told_at_once(shop, capsys):
+    write_run("x.run", CURRENT)
+    sentence = refused(capsys, "index:a", "baseline", "--gain", "linear", "--complete")
+    assert sentence.count("give --suite") == 2
+    assert "--complete goes with" in sentence
+    both = refused(capsys, *PAIR, "--threshold", "nonsense", "--threshold", "mean RR@3 >= 1")
+    assert "nonsense" in both
+    assert "about one run" in both
+
+
+def test_scores_made_by_other_rules_are_refused(shop, capsys, tmp_path):
+    main(["run", "shop.relevance.yaml", "--output", "json=old.json", "-q"])
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE + "gain: linear\nprofile: trec\n")
+    main(["run", "shop.relevance.yaml", "--output", "json=new.json", "-q"])
+    capsys.readouterr()
+    sentence = refused(capsys, "old.json", "new.json")
+    assert "old.json and report:new.json were made with other rules: gain exponential and linear" in sentence
+    assert "profile standard and trec; give --suite or --qrels" in sentence
+    assert told(capsys, "old.json", "new.json", *SUITE_WORDS)[0] == 0
+
+
+def test_files_that_hold_several_say_which_are_meant(shop, capsys):
+    words = ["shop.relevance.yaml", "--all-requests", "-q"]
+    main(["baseline", "save", *words])
+    main(["run", *words, "--output", "json=both.json"])
+    capsys.readouterr()
+    sentence = refused(capsys, "shop.baseline.json", "both.json")
+    assert "baseline:shop.baseline.json holds the requests candidate, current; say which with --request" in sentence
+    sentence = refused(capsys, "report:both.json", "report:both.json")
+    assert "report:both.json holds several that could be meant: shop (request current on products)" in sentence
+    assert "--request says which" in sentence
+    _, report = told(capsys, "shop.baseline.json", "both.json", "--request", "candidate")
+    assert (report.reference.request, report.candidate.request) == ("candidate", "candidate")
+    sentence = refused(capsys, "shop.baseline.json", "both.json", "--request", "candidat")
+    assert "holds no request 'candidat', only candidate, current; did you mean 'candidate'?" in sentence
+    write_run("x.run", CURRENT)
+    sentence = refused(capsys, "x.run", "both.json", "--request", "other")
+    assert (
+        "report:both.json does not hold the request 'other'; it holds shop (request current on products), " in sentence
+    )
+
+
+def test_measures_that_a_file_does_not_hold_are_named(shop, capsys):
+    main(["run", "shop.relevance.yaml", "--output", "json=old.json", "-q"])
+    capsys.readouterr()
+    sentence = refused(capsys, "old.json", "old.json", "--measure", "nDCG@3")
+    assert "both hold RR@3, and not nDCG@3; give --suite or --qrels to compute what is wanted" in sentence
+
+
+def test_what_has_to_be_installed_is_said_before_anything_is_asked(shop, capsys, monkeypatch):
+    monkeypatch.setattr(harness.comparing.measuring, "find_spec", lambda name: None)
+    assert "pip install 'relevance-harness[statistics]' brings what is needed" in refused(capsys, *PAIR)
+    assert shop.asked == []
+    write_run("x.run", CURRENT)
+    assert told(capsys, "x.run", "x.run")[0] == 0, "rankings alone need no statistics"
+
+
+# ------------------------------------------------------------------------------------------------ what is printed
+
+
+def test_people_see_the_measures_the_agreement_and_the_queries_side_by_side(shop, capsys):
+    assert main(["compare", *PAIR, "--queries", "1"]) == 0
+    captured = capsys.readouterr()
+    assert "request:candidate against request:current" in captured.out
+    assert "RR@3" in captured.out
+    assert "-0.3333" in captured.out
+    assert captured.out.count("\nquery ") == 1
+    assert "shop" in captured.err, "how far the runs are goes to standard error"
+
+
+def test_files_are_written_beside(shop, capsys):
+    words = ("--output", "html=c.html", "--output", "json=c.json")
+    assert main(["compare", *PAIR, *words]) == 0
+    captured = capsys.readouterr()
+    assert "wrote c.html\nwrote c.json\n" in captured.err
+    assert loads(Path("c.json").read_text(encoding="utf-8")).candidate.name == "request:candidate"
+    assert "request:candidate" in Path("c.html").read_text(encoding="utf-8")
+
+
+def test_quiet_prints_what_does_not_hold(shop, capsys):
+    assert compare(*PAIR, "--threshold", "drop RR@3 <= 0.1", "--threshold", "mean RBO >= 0") == 1
+    captured = capsys.readouterr()
+    assert "drop RR@3 <= 0.1" in captured.out
+    assert "mean RBO" not in captured.out
+    assert captured.err == ""
+
+
+def test_a_secret_of_the_environment_is_masked(shop, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("TOKEN", "s3cr3t-value")
+    text = SUITE.replace("index: products", 'index: "${TOKEN}"')
+    (tmp_path / "shop.relevance.yaml").write_text(text)
+    shop.answers["match_phrase"] = {**CANDIDATE, "r": Failure(FailureKind.ERROR, "no index s3cr3t-value", 404)}
+    words = ("--threshold", "drop RR@3 <= 0.1", "--output", "json=c.json", "--output", "html=c.html")
+    assert compare(*PAIR, *words) == 3
+    written = [
+        capsys.readouterr().out,
+        *((tmp_path / name).read_text(encoding="utf-8") for name in ("c.json", "c.html")),
+    ]
+    assert all("s3cr3t" not in text for text in written)
+    assert all("${TOKEN}" in text for text in written[:2])
