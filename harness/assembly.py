@@ -10,6 +10,7 @@ from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
 from harness.metrics.gain import gain_of
 from harness.model import (
+    BaselineSummary,
     Gain,
     Hit,
     LatencyCondition,
@@ -43,6 +44,7 @@ def assemble(
     cluster: str,
     deselected: int = 0,
     notes: Iterable[str] = (),
+    baseline: BaselineSummary | None = None,
 ) -> SuiteReport:
     """
     Put one suite's report together.
@@ -56,6 +58,7 @@ def assemble(
         cluster: The name or the URL of what answered.
         deselected: How many queries were not selected.
         notes: Sentences that stand before those found here.
+        baseline: What the run was held against.
     """
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
@@ -80,6 +83,7 @@ def assemble(
         notes=(*notes, *_notes(queries, verdicts), *ungraded_notes(suite)),
         deselected=deselected,
         tags=tag_summaries(suite, scores, verdicts),
+        baseline=baseline,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
-from harness.model import MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
+from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
 from harness.options import RunOptions
 from harness.redaction import redact
 from harness.scoring import score_run
@@ -59,6 +59,9 @@ class Conclusion:
             cluster=self.cluster,
             deselected=len(self.suite.queries) - len(selected.queries),
             notes=[*self._choices(run), *self._deselection(verdicts), *notes, *changes],
+            baseline=None
+            if reference is None or reference.run is None
+            else BaselineSummary(reference.created, changes),
         )
         return scores, report if self.masker is None else redact(report, self.masker.mask)
 

@@ -23,6 +23,7 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
         queries=tuple(_query(query, mask) for query in report.queries),
         notes=tuple(map(mask, report.notes)),
+        baseline=report.baseline and replace(report.baseline, changes=tuple(map(mask, report.baseline.changes))),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.collecting.alone import LoneQueries
 from harness.collecting.plan import PlannedItem
+from harness.collecting.properties import Property, properties_of
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 
 __all__ = ["IndexedReport", "Settlement", "settle"]
@@ -36,14 +37,14 @@ class Settlement:
     What an item came to.
 
     *reason* is one line or a few; *sections* are titles with longer texts, printed where the item did not hold.
-    *properties* go to JUnit XML and hold only strings, ints and floats.
+    *properties* go to JUnit XML.
     """
 
     status: Status
     reason: str
     sections: tuple[tuple[str, str], ...] = ()
     waiver: Waiver | None = None
-    properties: tuple[tuple[str, str | int | float], ...] = ()
+    properties: tuple[Property, ...] = ()
 
 
 class IndexedReport:
@@ -88,11 +89,8 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         if status in (Status.ERROR, Status.FAILED, Status.XFAILED)
         else (),
         waiver=item.xfail or next((verdict.waiver for verdict in decisive if verdict.waiver), None),
-        properties=(
-            *_measured(verdicts),
-            *_scored(of_query),
-            ("relevance.gain", report.gain),
-            ("relevance.engine", str(report.engine)),
+        properties=tuple(
+            one for one in properties_of(status, verdicts, of_query, report) if one not in item.properties
         ),
     )
 
@@ -182,22 +180,3 @@ def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]
     if len(blamed) > QUERIES_SHOWN:
         blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
     return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)
-
-
-def _measured(verdicts: Sequence[Verdict]) -> list[tuple[str, str | int | float]]:
-    """Observed and required numbers: an item of one verdict has one of each, a query's item one of each a threshold."""
-    properties: list[tuple[str, str | int | float]] = []
-    for verdict in verdicts:
-        place = "" if len(verdicts) == 1 else f".{verdict.id}"
-        if verdict.observed is not None:
-            properties.append((f"relevance.observed{place}", verdict.observed))
-        if verdict.required is not None:
-            properties.append((f"relevance.required{place}", verdict.required))
-    return properties
-
-
-def _scored(query: QueryReport | None) -> list[tuple[str, str | int | float]]:
-    if query is None:
-        return []
-    scores = [(f"relevance.{measure}", value) for measure, value in query.scores.items() if value is not None]
-    return [("relevance.outcome", str(query.outcome)), *scores]

@@ -114,7 +114,11 @@ def _of_threshold(gated: Gated, suite: Suite, tags: Collection[str], today: date
         verdicts=(gated.id,),
         keywords=(suite.name, *_given(threshold.tag)),
         markers=_unique(suite.markers, threshold.markers),
-        properties=(("relevance.suite", suite.name), ("relevance.threshold", threshold.text)),
+        properties=(
+            ("relevance.suite", suite.name),
+            ("relevance.place", str(threshold.mark)),
+            ("relevance.threshold", threshold.text),
+        ),
         skip=first_in_force(today, threshold.skip),
         selected=is_selected(gated, tags),
     )
@@ -143,6 +147,7 @@ def _of_query(
         markers=_unique(suite.markers, query.markers, *(gated.threshold.markers for gated in own)),
         properties=(
             ("relevance.suite", suite.name),
+            ("relevance.place", str(query.mark)),
             ("relevance.query", query.id),
             ("relevance.text", query.text),
             *(("relevance.threshold", gated.threshold.text) for gated in own),

@@ -43,6 +43,7 @@ from harness.model.conditions import (
 from harness.model.measures import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.places import Json, Mark
 from harness.model.reports import (
+    BaselineSummary,
     MeasureSummary,
     MissingDocument,
     QueryReport,
@@ -75,6 +76,7 @@ __all__ = [
     "BaselineCondition",
     "BaselineFile",
     "BaselineQuery",
+    "BaselineSummary",
     "Before",
     "Cluster",
     "Comparison",

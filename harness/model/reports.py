@@ -10,6 +10,7 @@ from harness.model.searches import Engine
 from harness.model.verdicts import Outcome, Verdict
 
 __all__ = [
+    "BaselineSummary",
     "MeasureSummary",
     "MissingDocument",
     "QueryReport",
@@ -110,12 +111,21 @@ class TagSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSummary:
+    """The baseline that a run was held against: the ISO date of its making, and sentences on what changed since."""
+
+    created: str
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteReport:
     """
     One suite, run once with one request. *queries* hold those that were selected, *deselected* counts the others.
 
     *tags* are the tags of these queries, those of the greatest share first, and last the queries without any; empty
-    where no query has one.
+    where no query has one. *baseline* is None where no threshold compares with one, or where there is none to compare
+    with.
     """
 
     name: str
@@ -134,6 +144,7 @@ class SuiteReport:
     notes: tuple[str, ...] = ()
     deselected: int = 0
     tags: tuple[TagSummary, ...] = ()
+    baseline: BaselineSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
+from harness import __version__
 from harness.collecting.alone import LoneQueries
 from harness.collecting.outcomes import IndexedReport, Settlement, settle
 from harness.collecting.plan import PlannedItem
 from harness.model import (
+    BaselineSummary,
     Engine,
     Mark,
     Outcome,
@@ -226,11 +229,31 @@ def test_a_verdict_that_is_not_there_is_an_error() -> None:
 def test_properties_are_builtin_and_say_what_was_measured() -> None:
     measured = verdict("mean", Status.FAILED, observed=0.7, required=0.8)
     assert properties(settle(of_threshold("mean"), report(measured))) == {
+        "relevance.verdict": "failed",
         "relevance.observed": 0.7,
         "relevance.required": 0.8,
+        "relevance.request": "r",
+        "relevance.cluster": "default",
         "relevance.gain": "exponential",
+        "relevance.profile": "standard",
         "relevance.engine": "opensearch 3.8.0",
+        "relevance.harness": __version__,
     }
+
+
+def test_the_baseline_is_named_where_there_is_one() -> None:
+    indexed = report(verdict("drop", Status.PASSED))
+    baseline = BaselineSummary("2026-11-20", ("a changed", "b too"))
+    compared = IndexedReport(replace(indexed.suite, baseline=baseline, index="products"), indexed.lone)
+    found = properties(settle(of_threshold("drop"), compared))
+    assert found["relevance.index"] == "products"
+    assert found["relevance.baseline"] == "2026-11-20"
+    assert found["relevance.baseline-changes"] == "a changed; b too"
+
+
+def test_what_an_item_tells_before_it_runs_is_not_told_twice() -> None:
+    planned = replace(of_threshold("mean"), properties=(("relevance.request", "r"),))
+    assert "relevance.request" not in properties(settle(planned, report(verdict("mean", Status.PASSED))))
 
 
 def test_a_querys_properties_hold_its_scores_and_the_numbers_of_each_threshold() -> None:
