@@ -44,14 +44,15 @@ def render(report: ComparisonReport, *, most: int = MOST, limit: int = MOST_BYTE
 
     The rankings are those of at most *most* queries: those that thresholds blame, then those that moved most.
     """
-    first = f"## {sign(report.exit_status, decided=bool(report.verdicts))} {escape(headline(report), most=MOST_TEXT)}"
+    held_to = bool(report.verdicts or report.exit_status)
+    first = f"## {sign(report.exit_status, decided=True)} " if held_to else "## "
     shown, left = moved_queries(report, most)
     bad = [verdict for verdict in report.verdicts if verdict.status in LOOKED_AT]
     pieces = [
         Piece(0, "summary", "\n\n".join(_summary(report, left)) + "\n"),
         *(Piece(turn, "query", _query(query, concerned_text(query, bad))) for turn, query in enumerate(shown, start=1)),
     ]
-    return fitted(f"{first}\n\n{escape(closing(report))}\n", pieces, limit)
+    return fitted(f"{first}{escape(headline(report), most=MOST_TEXT)}\n\n{escape(closing(report))}\n", pieces, limit)
 
 
 def _summary(report: ComparisonReport, left: int) -> Iterator[str]:

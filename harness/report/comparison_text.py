@@ -31,7 +31,7 @@ def comparison_renderables(comparison: Comparison, *, complete: bool = False) ->
 
 def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
     """How the differences were tested, a line a measure, and what moved."""
-    yield Text(f"{tested_text(comparison)}\n", style="dim")
+    yield Text(f"{printable(tested_text(comparison))}\n", style="dim")
     yield Fitting(_table(comparison), _blocks(comparison))
     yield Text()
     for row in comparison.measures:
@@ -55,7 +55,7 @@ def _blocks(comparison: Comparison) -> RenderableType:
         block = columns()
         block.show_header = False
         block.add_column(style="dim", no_wrap=True)
-        block.add_column(no_wrap=True)
+        block.add_column(overflow="fold")
         for heading, cell in zip(HEADINGS, _cells(row), strict=True):
             block.add_row(f"  {heading}", cell)
         blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]

@@ -1,13 +1,10 @@
 """Whatever a report holds, it can be printed, and what is printed cannot command a terminal or a browser."""
 
-import unicodedata
-from html.parser import HTMLParser
-
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from builders.markdown import Page
+from builders.odd_texts import assert_page_is_ours, commands, texts, thorough
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -21,13 +18,9 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
-from harness.report import markdown
 from harness.report.html import render
 from harness.report.terminal import failure_text, plain_report
 
-texts = st.text(st.characters(), max_size=12) | st.sampled_from(
-    ["<script>", "[bold]", "\x1b[2J", "{{ x }}", "</style>", "'\"&"]
-)
 numbers = st.none() | st.floats()
 grades = st.none() | st.floats(-5, 5)
 documents = st.builds(
@@ -81,11 +74,6 @@ suites = st.builds(
     notes=st.lists(texts, max_size=2).map(tuple),
 )
 reports = st.builds(Report, texts, texts, st.lists(suites, max_size=2).map(tuple), st.sampled_from([0, 1, 3]))
-thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def commands(text):
-    return {character for character in text if unicodedata.category(character) in ("Cc", "Cs")} - {"\n"}
 
 
 @thorough
@@ -103,35 +91,7 @@ def test_any_verdict_can_be_explained(suite):
         assert commands(failure_text(suite, verdict)) == set()
 
 
-class Tags(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        assert not any(name.startswith("on") for name, _ in attributes)
-
-
 @thorough
 @given(reports)
 def test_any_report_is_a_page_with_one_script_and_one_style(report):
-    text = render(report)
-    text.encode("utf-8")
-    assert commands(text) == set()
-    tags = Tags(text).tags
-    assert (tags.count("script"), tags.count("style"), tags.count("img"), tags.count("bold")) == (1, 1, 0, 0)
-
-
-@thorough
-@given(reports, st.integers(800, 20_000))
-def test_any_report_is_markdown_of_the_size_asked_for(report, limit):
-    text = markdown.render(report, limit=limit)
-    assert len(text.encode("utf-8")) <= limit
-    assert commands(text) == set()
-    page = Page(text)
-    ours = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "strong", "span",
-            "details", "summary"}  # fmt: skip
-    assert set(page.elements) <= ours
-    assert {len(row) for row in page.rows} <= {4, 5, 6, 8}
+    assert_page_is_ours(render(report))

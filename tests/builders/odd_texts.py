@@ -1,0 +1,28 @@
+"""Texts that want to command a terminal or a browser, and what is left of them."""
+
+import unicodedata
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from builders.html import Page
+
+texts = st.text(st.characters(), max_size=12) | st.sampled_from(
+    ["<script>", "[bold]", "\x1b[2J", "{{ x }}", "</style>", "'\"&"]
+)
+thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def commands(text):
+    """The characters of *text* that a terminal would obey."""
+    return {character for character in text if unicodedata.category(character) in ("Cc", "Cs")} - {"\n"}
+
+
+def assert_page_is_ours(text):
+    """No element and no handler but those of the templates, and nothing that UTF-8 lacks."""
+    text.encode("utf-8")
+    assert commands(text) == set()
+    page = Page(text)
+    tags = [tag for tag, _ in page.elements]
+    assert (tags.count("script"), tags.count("style"), tags.count("img"), tags.count("bold")) == (1, 1, 0, 0)
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)

@@ -1,0 +1,110 @@
+"""Comparisons as JSON, there and back."""
+
+import json as stdlib_json
+import math
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.comparisons import ODD, comparison_report, hostile_report, large_report, red_shoes, unjudged_report
+from harness.errors import FormatError
+from harness.model import (
+    Agreement,
+    Comparison,
+    ComparisonReport,
+    MeasureComparison,
+    MovedDocument,
+    QueryComparison,
+    Side,
+    Verdict,
+)
+from harness.report import json
+from harness.report.comparison_json import comparison_schema, dumps, loads
+
+numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own
+st.register_type_strategy(float, numbers)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+moves = st.lists(st.tuples(texts, numbers, numbers), max_size=2).map(tuple)
+rows = st.builds(MeasureComparison, measure=texts, moved=moves)
+comparisons = st.builds(
+    Comparison,
+    measures=st.lists(rows, max_size=2).map(tuple),
+    left_out=st.dictionaries(texts, st.integers(0, 9), max_size=2),
+)
+sides = st.builds(Side, name=texts, unanswered=st.dictionaries(texts, texts, max_size=2))
+scores = st.dictionaries(texts, st.tuples(st.none() | numbers, st.none() | numbers), max_size=2)
+queries = st.builds(
+    QueryComparison,
+    id=texts,
+    scores=scores,
+    documents=st.lists(st.builds(MovedDocument, id=texts), max_size=3).map(tuple),
+)
+reports = st.builds(
+    ComparisonReport,
+    suite=texts,
+    reference=sides,
+    candidate=sides,
+    measures=st.none() | comparisons,
+    agreement=st.none() | st.builds(Agreement),
+    queries=st.lists(queries, max_size=2).map(tuple),
+    verdicts=st.lists(st.builds(Verdict, id=texts), max_size=1).map(tuple),
+    schema=st.just(1),
+)
+
+
+@settings(deadline=None)
+@given(reports)
+def test_what_is_written_reads_back_the_same(report):
+    assert loads(dumps(report)) == report
+
+
+@pytest.mark.parametrize(
+    "report", [comparison_report(), unjudged_report(), unjudged_report(agreement=None), large_report(2_000)]
+)
+def test_whole_reports_read_back_the_same_and_keep_to_their_schema(report):
+    assert loads(dumps(report)) == report
+    jsonschema.validate(stdlib_json.loads(dumps(report)), comparison_schema())
+
+
+def test_the_schema_is_one_and_names_what_it_is_of():
+    schema = comparison_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["title"] == "relevance-harness comparison"
+    assert json.report_schema()["title"] == "relevance-harness report"
+
+
+def test_the_schema_refuses_another_version():
+    raw = stdlib_json.loads(dumps(comparison_report())) | {"schema": 2}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(raw, comparison_schema())
+
+
+@pytest.mark.parametrize("odd", [odd for odd in ODD if odd != "\ud800"])
+def test_odd_texts_survive(odd):
+    report = hostile_report(odd)
+    assert loads(dumps(report)) == report
+
+
+def test_numbers_that_json_lacks_survive():
+    query = replace(red_shoes(), scores={"nDCG@10": (math.inf, -math.inf), "P@5": (math.nan, None)})
+    text = dumps(comparison_report(queries=(query,)))
+    jsonschema.validate(stdlib_json.loads(text), comparison_schema())
+    [read] = loads(text).queries
+    assert read.scores["nDCG@10"] == (math.inf, -math.inf)
+    assert math.isnan(read.scores["P@5"][0])
+
+
+def test_a_report_of_a_run_is_no_comparison_and_the_other_way_round(report):
+    with pytest.raises(FormatError, match=r"r\.json: not a comparison: suite: "):
+        loads(json.dumps(report), path="r.json")
+    with pytest.raises(FormatError, match="not a report: suites: "):
+        json.loads(dumps(comparison_report()))
+
+
+def test_a_comparison_of_another_version_is_refused():
+    raw = stdlib_json.loads(dumps(comparison_report())) | {"schema": 7}
+    with pytest.raises(FormatError, match="schema version 7 found, 1 expected: this is not a comparison"):
+        loads(stdlib_json.dumps(raw))

@@ -1,0 +1,154 @@
+"""What a comparison says in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders.comparisons import (
+    NDCG,
+    boots,
+    comparison,
+    comparison_report,
+    red_shoes,
+    row,
+    turned_ties,
+    unanswered,
+    unchanged,
+    unjudged_report,
+    verdicts,
+)
+from harness.model import MovedDocument, QueryComparison, Side, SideKind, Status
+from harness.report.comparison_words import (
+    Change,
+    agreement_facts,
+    change_mark,
+    change_of,
+    changes_text,
+    closing,
+    detectable_text,
+    headline,
+    left_mark,
+    measure_names,
+    measure_warnings,
+    moved_queries,
+    origin_text,
+    remarks,
+    scores_texts,
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "tied", "marks"),
+    [
+        (None, 3, False, ("entered", "")),
+        (3, None, False, ("", "left")),
+        (5, 2, False, ("up 3", "")),
+        (2, 5, False, ("down 3", "")),
+        (2, 5, True, ("tied", "")),
+        (2, 2, True, ("", "")),
+        (None, 2, True, ("entered", "")),
+        (1, 1_201, False, ("down 1,200", "")),
+    ],
+)
+def test_a_document_is_marked_by_what_became_of_it(reference, candidate, tied, marks):
+    document = MovedDocument("a", reference, candidate, tied=tied)
+    assert (change_mark(document), left_mark(document)) == marks
+
+
+@pytest.mark.parametrize(
+    ("query", "change", "text"),
+    [
+        (red_shoes(), Change.DOCUMENTS, "1 entered, 2 left, 4 moved"),
+        (boots(), Change.ORDER, "2 moved"),
+        (turned_ties(), Change.TIES, "2 moved (only ties)"),
+        (unchanged(), Change.SAME, "same ranking"),
+        (unanswered(), Change.NONE, "not compared"),
+        (QueryComparison("no hits in both", "", rbo=1.0, overlap=1.0), Change.SAME, "same ranking"),
+    ],
+)
+def test_a_query_is_told_by_the_greatest_change(query, change, text):
+    assert (change_of(query), changes_text(query)) == (change, text)
+
+
+def test_a_side_is_told_with_all_that_is_known_of_it():
+    assert origin_text(comparison_report().reference) == (
+        "baseline of 2026-11-01, opensearch 3.7.0, index products, request current"
+    )
+    assert origin_text(Side("a.run", SideKind.RUN)) == "run"
+
+
+def test_scores_that_did_not_change_are_told_once():
+    assert dict(scores_texts(red_shoes())) == {NDCG: "0.4121 → 0.9121", "P@5": "0.4000"}
+    assert dict(scores_texts(unanswered())) == {NDCG: "0.3000 → –", "P@5": "0.2000 → –"}
+
+
+def test_measures_that_only_queries_have_are_named_too():
+    assert measure_names(comparison_report(measures=comparison(row("P@5")))) == ("P@5", NDCG)
+    assert measure_names(comparison_report(measures=None)) == (NDCG, "P@5")
+    assert measure_names(unjudged_report()) == ()
+
+
+def test_what_makes_a_figure_worth_less_is_told():
+    few, left_out = measure_warnings(row(), comparison())
+    assert "cannot give a p below 0.0625" in few
+    assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
+    assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
+    assert detectable_text(row(detectable=None)) is None
+
+
+def test_queries_without_a_partner_are_told_by_side_and_reason():
+    why = {f"q{number}": "timeout" for number in range(5)} | {"q9": ""}
+    report = comparison_report(reference=replace(comparison_report().reference, unanswered=why), notes=())
+    assert list(remarks(report)) == [
+        "baseline: no ranking for 5 queries (q0, q1, q2, …): timeout",
+        "baseline: no ranking for 1 query (q9)",
+        "candidate: no ranking for 1 query (gloves): failed shards: 1 of 5",
+        "only in baseline: 1 query (socks)",
+        "only in candidate: 2 queries (scarf, mittens)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "1 threshold of 3 did not hold"),
+        ({"verdicts": verdicts()[1:]}, "1 query had no answer"),
+        ({"verdicts": verdicts()[1:], "exit_status": 0}, "2 thresholds, all hold"),
+        ({"verdicts": (), "exit_status": 0}, "nDCG@10 +0.0750 over 4 queries"),
+        ({"verdicts": ()}, "1 query had no answer"),
+        ({"verdicts": (), "exit_status": 0, "measures": None}, "The same ranking for 1 of 4 queries"),
+        ({"verdicts": (), "exit_status": 0, "measures": None, "agreement": None}, "Nothing could be compared"),
+    ],
+)
+def test_the_headline_tells_thresholds_first_then_what_changed(changes, expected):
+    assert headline(comparison_report(**changes)) == expected
+
+
+def test_the_last_line_counts_every_query_once():
+    assert closing(comparison_report()) == (
+        "5 queries: other documents 1, other order 1, only ties 1, same ranking 1, not compared 1; "
+        "3 thresholds: 2 passed, 1 failed"
+    )
+    assert closing(unjudged_report(queries=())) == "0 queries"
+
+
+def test_an_agreement_without_a_tau_says_so():
+    agreement = replace(comparison_report().agreement, tau=None, tau_queries=0)
+    assert agreement_facts(agreement)["Kendall's tau"] == "–"
+    assert agreement_facts(comparison_report().agreement)["Kendall's tau"] == "-0.6000 over 3 queries"
+
+
+def test_blamed_queries_come_before_those_that_moved_more():
+    shown, more = moved_queries(comparison_report(), 2)
+    assert ([query.id for query in shown], more) == (["boots", "red-shoes"], 1)
+    calm = comparison_report(verdicts=())
+    assert [query.id for query in moved_queries(calm, 9)[0]] == ["red-shoes", "boots", "ties"]
+    assert moved_queries(calm, 0) == ([], 3)
+
+
+def test_a_threshold_that_holds_and_a_query_that_did_not_move_are_not_to_be_looked_at():
+    failed = verdicts()[0]
+    held = replace(failed, status=Status.PASSED, blamed=("ties",))
+    still = replace(failed, blamed=("hat", "gloves", "unknown"))
+    report = comparison_report(verdicts=(held, still))
+    assert [query.id for query in moved_queries(report, 1)[0]] == ["red-shoes"]
