@@ -131,16 +131,15 @@ def _knowledge(one: _Read, door: Door | None, lint: Lint, *, offline: bool) -> I
         return None
     places = [*([brought.file] if brought else []), *(f"index {name}" for name in indexes)]
     found: set[str] = set(brought.ids or ()) if brought else set()
-    repeated: set[str] = set()
+    repeated: dict[str, frozenset[str]] = {}
     try:
         for name in indexes if door is not None else ():
-            known, twice = _look_up(door, name, ids)
+            known, repeated[name] = _look_up(door, name, ids)
             found |= known
-            repeated |= twice
     except SearchError as error:
         lint.errors.append(f"{one.suite.path}: {error}")
         return None
-    return IndexKnowledge(" or ".join(places), frozenset(found), frozenset(repeated)) if places else None
+    return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
 
 
 def _look_up(door: Door | None, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -160,5 +159,6 @@ def _notes(one: _Read, has_scale: bool) -> list[str]:
         notes.append(f"{one.suite.path}: grades were held to no scale: name them under `grades`, or give --scale")
     left_out = sum(judgment.grade is None for judgment in one.judged.judged)
     if one.judged.skip_ungraded and left_out:
-        notes.append(f"{one.suite.path}: {left_out:,} documents have no grade yet, and are left out as the suite says")
+        documents = "1 document has" if left_out == 1 else f"{left_out:,} documents have"
+        notes.append(f"{one.suite.path}: {documents} no grade yet, and the suite says to leave such out")
     return notes

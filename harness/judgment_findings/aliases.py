@@ -22,7 +22,7 @@ def folded_id(identifier: str) -> str:
     >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
     ('shop.example/ab', 'shop.example/ab')
     """
-    return _without_url_form(_without_blanks(_folded(identifier)))
+    return _without_url_form(_folded(identifier))
 
 
 def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
@@ -56,8 +56,8 @@ def difference(one: str, other: str) -> str:
     steps: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("letter case", str.casefold),
         ("blanks", _without_blanks),
-        ("Unicode normalisation", lambda text: unicodedata.normalize("NFKC", text)),
-        ("letter case, blanks or Unicode normalisation", lambda text: _without_blanks(_folded(text))),
+        ("Unicode normalisation", _compatible),
+        ("letter case, blanks or Unicode normalisation", _folded),
     )
     return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
 
@@ -91,7 +91,12 @@ def _sentence(one: PlacedJudgment, known: PlacedJudgment) -> str:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    """Without case and blanks; a compatibility form may hold either, and what stood beside a blank may now compose."""
+    return _compatible(_without_blanks(_compatible(_compatible(text).casefold())))
+
+
+def _compatible(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
 
 
 def _without_blanks(text: str) -> str:

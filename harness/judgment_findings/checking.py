@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from harness.judgment_findings.aliases import alias_findings, difference, other_names
 from harness.judgment_findings.findings import FindingKind, JudgmentFinding, PlacedJudgment
@@ -39,14 +39,15 @@ class JudgedSuite:
 @dataclass(frozen=True, slots=True)
 class IndexKnowledge:
     """
-    What is known of the judged documents: the ids that were *found*, and those in several indexes (*repeated*).
+    What is known of the judged documents: the ids that were *found*, and where.
 
-    *places* says where they were looked for, in words.
+    *places* says where they were looked for, in words. *repeated* holds, for each alias or pattern, the ids that are in
+    more than one of its indexes.
     """
 
     places: str
     found: frozenset[str]
-    repeated: frozenset[str] = frozenset()
+    repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge | None) -> list[JudgmentFinding]:
@@ -107,8 +108,8 @@ def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFin
     for query, one in first.items():
         documents = "1 document is" if counts[query] == 1 else f"{counts[query]:,} documents are"
         sentence = (
-            f"the suite has no query {query!r}, for which {documents} judged{did_you_mean(query, own)}; "
-            "correct the id, or say 'judgments: {files: …, other_queries: ignore}'"
+            f"the suite has no query {query!r}, for which {documents} judged; correct the id, or say "
+            f"'judgments: {{files: …, other_queries: ignore}}'{did_you_mean(query, own)}"
         )
         yield JudgmentFinding(one.mark, FindingKind.UNKNOWN_QUERY, sentence)
 
@@ -145,17 +146,21 @@ def _hint(document: str, other: str | None) -> str:
 
 
 def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
-    documents = sorted({one.document for one in judged} & known.repeated)
-    if not documents:
-        return
-    named = ", ".join(map(repr, documents[:NAMED])) + (", …" if len(documents) > NAMED else "")
-    what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
-    sentence = (
-        f"{known.places} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot "
-        "tell them apart, so let the target lead to one index"
-    )
-    yield JudgmentFinding(_target_mark(suite), FindingKind.SEVERAL_INDEXES, sentence)
+    judged_ids = {one.document for one in judged}
+    for index, repeated in known.repeated.items():
+        documents = sorted(judged_ids & repeated)
+        if not documents:
+            continue
+        named = ", ".join(map(repr, documents[:NAMED])) + (", …" if len(documents) > NAMED else "")
+        what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
+        sentence = (
+            f"{index!r} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot tell "
+            "them apart, so let it lead to one index"
+        )
+        yield JudgmentFinding(_mark_of(index, suite), FindingKind.SEVERAL_INDEXES, sentence)
 
 
-def _target_mark(suite: Suite) -> Mark:
-    return suite.target.mark if suite.target.mark.line else suite.mark
+def _mark_of(index: str, suite: Suite) -> Mark:
+    """The request that names *index*, else the target."""
+    marks = [template.mark for template in suite.requests.values() if template.index == index]
+    return next((mark for mark in [*marks, suite.target.mark] if mark.line), suite.mark)

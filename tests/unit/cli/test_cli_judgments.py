@@ -1,0 +1,407 @@
+"""``harness judgments`` from suites in files, over a search that needs no server, to what is printed and written."""
+
+import csv
+import json
+
+import pytest
+
+import harness.search
+from harness.cli import main
+from harness.errors import EngineUnreachable
+from harness.model import Engine, Failure, FailureKind, Hit, Ranking
+from harness.search.hits import unique_hits
+from harness.search.snippets import snippet_of
+from harness.search.testing import FakeSearch
+
+SUITE = """\
+suite: shop
+target: {index: products}
+title_field: title
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+  candidate: {index: products-next, body: {query: {match_phrase: {title: "{{text}}"}}}}
+measures: ["nDCG@3"]
+thresholds: ["mean Judged@3 >= 0.9"]
+judgments: {files: [more.csv], ungraded: ignore}
+queries:
+  - {id: shoes, text: red shoes, tags: [head], judgments: {a: 2, b: 0}}
+  - {id: boots, text: rubber boots, judgments: {d: 1}}
+"""
+
+
+class Index(FakeSearch):
+    """
+    Ranks queries as it was told to, by index, and finds *documents* by their ids.
+
+    An id in *twice* is in two indexes. What is in *refusals* is the answer to a look-up, by index.
+    """
+
+    def __init__(self, rankings, documents, *, engine=None):
+        super().__init__({}, engine=engine)
+        self.rankings, self.documents, self.twice, self.refusals = rankings, documents, (), {}
+
+    def _respond(self, request):
+        ids = request.body.get("query", {}).get("ids") if request.http is None else None
+        if ids is None:
+            found = self.rankings[request.index, request.query]
+            return found if isinstance(found, Failure) else Ranking(tuple(map(Hit, found))[: request.body["size"]])
+        if request.index in self.refusals:
+            return self.refusals[request.index]
+        known = [one for one in ids["values"] if one in self.documents]
+        hits, repeated = unique_hits([self._hit(one, request) for one in known for _ in range(1 + (one in self.twice))])
+        return Ranking(hits, total=len(hits), duplicates=repeated)
+
+    def _hit(self, document, request):
+        source = self.documents[document]
+        snippet = request.snippet and snippet_of(source, request.snippet, request.title_field)
+        return Hit(document, title=source.get("title") if request.title_field else None, snippet=snippet)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    (tmp_path / "more.csv").write_text("query,document,grade\n")
+    return tmp_path
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    documents = {
+        name: {"title": f"Title of {name}", "text": f"The words of {name}.", "notes": "-1"}
+        for name in ("a", "b", "d", "x", "y", "=z", "007")
+    }
+    rankings = {
+        ("products", "shoes"): ["x", "a", "y", "b"],
+        ("products", "boots"): ["d", "=z"],
+        ("products-next", "shoes"): ["y", "a", "b"],
+        ("products-next", "boots"): ["007", "d"],
+    }
+    index = Index(rankings, documents)
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: index)
+    return index
+
+
+def pool(*words):
+    return main(["judgments", "pool", "shop.relevance.yaml", "-q", *words])
+
+
+def table(path):
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def grade_all(path, grade="1"):
+    rows = table(path)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "grade": grade} for row in rows)
+
+
+# ------------------------------------------------------------------------------------------------ pool
+
+
+def test_what_nobody_judged_is_written_with_ranks_titles_and_snippets(folder, engine, capsys):
+    assert pool("--all-requests", "--output", "csv=u.csv") == 0
+    assert [list(row.values()) for row in table(folder / "u.csv")] == [
+        ["boots", "'007", "", "rubber boots", "Title of 007", "The words of 007.", "", "1"],
+        ["boots", "'=z", "", "rubber boots", "Title of =z", "The words of =z.", "2", ""],
+        ["shoes", "x", "", "red shoes", "Title of x", "The words of x.", "1", ""],
+        ["shoes", "y", "", "red shoes", "Title of y", "The words of y.", "3", "1"],
+    ]
+    out = capsys.readouterr().out
+    assert "shop  4 documents to judge in 2 queries, of the top 3" in out
+    # 1 of 3 and 1 of 2 hits are judged; nDCG@3 of shoes is 0.6309, of boots 1
+    assert out.splitlines()[2].split() == ["current", "0.4167", "3", "of", "5", "0.8155", "0.8155", "0.8984"]
+
+
+def test_only_the_first_request_is_pooled_where_none_is_named(folder, engine):
+    assert pool("--output", "csv=u.csv") == 0
+    assert [(row["document"], row["rank"]) for row in table(folder / "u.csv")] == [("'=z", "2"), ("x", "1"), ("y", "3")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "yaml"])
+def test_a_graded_file_makes_everything_judged(folder, engine, kind, capsys):
+    file = folder / f"u.{kind}"
+    pool("--all-requests", "--output", f"{kind}={file.name}")
+    if kind == "csv":
+        grade_all(file)
+    else:
+        file.write_text(
+            "".join(f"{line} 1\n" if line.startswith('  "') else f"{line}\n" for line in file.read_text().splitlines())
+        )
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace("more.csv", file.name))
+    capsys.readouterr()
+    assert main(["run", "shop.relevance.yaml", "-q", "--all-requests"]) == 0
+    assert pool("--all-requests", "--output", "csv=none.csv") == 0
+    assert "shop  no hit of the top 3 is unjudged" in capsys.readouterr().out
+    assert (folder / "none.csv").read_text() == (
+        "query,document,grade,text,title,snippet,rank current,rank candidate\n"
+    )
+
+
+def test_a_partly_graded_file_is_counted_and_never_silent(folder, engine, capsys):
+    pool("--output", "csv=more.csv")
+    capsys.readouterr()
+    assert main(["validate", "shop.relevance.yaml"]) == 0
+    assert "3 judgments (3 not graded yet)" in capsys.readouterr().out
+    assert main(["run", "shop.relevance.yaml"]) == 1
+    assert "3 documents have no grade yet in the judgment files: left out, and unjudged" in capsys.readouterr().out
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace(", ungraded: ignore", ""))
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    assert "more.csv:2:1: document '=z' has no grade yet for query 'boots'; " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "documents", "said"),
+    [
+        (["--depth", "1"], ["x"], "of the top 1"),
+        (["--depth", "2"], ["'=z", "x"], "of the top 2"),
+        (["--tag", "head"], ["x", "y"], "2 documents to judge in 1 query"),
+        (["--request", "candidate"], ["'007", "y"], "2 documents to judge in 2 queries"),
+        (["--index", "products-next"], ["'007", "y"], "2 documents"),
+    ],
+)
+def test_what_is_pooled_is_chosen(folder, engine, capsys, words, documents, said):
+    assert pool(*words, "--output", "csv=u.csv") == 0
+    assert [row["document"] for row in table(folder / "u.csv")] == documents
+    assert said in capsys.readouterr().out
+
+
+def test_more_hits_are_asked_for_where_the_pool_is_deeper(folder, engine):
+    assert pool("--depth", "4", "--output", "csv=u.csv") == 0
+    assert {one.body["size"] for one in engine.requests if "match" in one.body["query"]} == {10}
+    engine.requests.clear()
+    assert pool("--depth", "25") == 0
+    assert {one.body["size"] for one in engine.requests if "match" in one.body["query"]} == {25}
+
+
+def test_a_request_that_says_its_size_is_pooled_no_deeper_and_that_is_told(folder, engine, capsys):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace("current: {query", "current: {size: 3, query"))
+    assert pool("--depth", "7") == 0
+    assert "the request current asks for 3 hits itself, and is pooled no deeper" in capsys.readouterr().out
+
+
+def test_one_request_on_two_indexes_has_two_ranks(folder, engine):
+    assert pool("--index", "products", "--index", "products-next", "--output", "csv=u.csv") == 0
+    assert list(table(folder / "u.csv")[0])[-2:] == ["rank current on products", "rank current on products-next"]
+
+
+def test_the_field_of_the_snippet_is_chosen(folder, engine):
+    pool("--snippet", "notes", "--output", "csv=u.csv")
+    assert {row["snippet"] for row in table(folder / "u.csv")} == {"'-1"}
+    assert {one.snippet for one in engine.requests} == {None, "notes"}
+
+
+def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, engine):
+    engine.refusals["products"] = Failure(FailureKind.ERROR, "no privilege", 403)
+    assert pool("--output", "csv=u.csv") == 0
+    assert [row["document"] for row in table(folder / "u.csv")] == ["'=z", "x", "y"]
+    assert {row["snippet"] for row in table(folder / "u.csv")} == {""}
+
+
+def test_a_query_without_an_answer_is_3_and_the_others_are_written(folder, engine, capsys):
+    engine.rankings["products", "shoes"] = Failure(FailureKind.SHARDS, "one of two shards is gone")
+    assert pool("--output", "csv=u.csv") == 3
+    assert [row["document"] for row in table(folder / "u.csv")] == ["'=z"]
+    assert "query shoes has no answer: failed shards: one of two shards is gone" in capsys.readouterr().out
+
+
+def test_an_engine_that_is_down_is_3_and_writes_a_head(folder, monkeypatch, capsys):
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: _down())
+    assert pool("--output", "csv=u.csv") == 3
+    assert "shop  no query was answered" in capsys.readouterr().out
+    assert len((folder / "u.csv").read_text().splitlines()) == 1
+
+
+def _down():
+    raise EngineUnreachable("nobody is there")
+
+
+def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, capsys):
+    (folder / "api.relevance.yaml").write_text(
+        "suite: api\ntarget: {cluster: api}\n"
+        "request: {http: {method: GET, path: /search, params: {q: '{{text}}'}, ids: '$.ids[*]'}}\n"
+        "measures: ['P@2']\nqueries: [{id: q, text: one, judgments: {a: 1}}]\n"
+    )
+    (folder / "harness.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
+
+    class Service(FakeSearch):
+        def _respond(self, request):
+            return Ranking((Hit("x", title="X"), Hit("a")))
+
+    service = Service({}, engine=Engine("http"))
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    assert main(["judgments", "pool", "api.relevance.yaml", "-q", "--output", "csv=u.csv"]) == 0
+    [row] = table(folder / "u.csv")
+    assert (row["document"], row["title"], row["snippet"]) == ("x", "X", "")
+    assert "there are no snippets: an HTTP service is not asked for documents by their ids" in capsys.readouterr().out
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["shop.relevance.yaml", "--output", "html=u.html"], "there is no kind 'html', only csv or yaml"),
+        (["shop.relevance.yaml", "--output", "u.csv"], "as in csv=unjudged.csv"),
+        (["shop.relevance.yaml", "--depth", "0"], "0 is not in the range"),
+        (["shop.relevance.yaml", "--request", "next"], "found no request 'next'"),
+        (["shop.relevance.yaml", "--tag", "haed"], "did you mean 'head'"),
+        ([".", "--output", "csv=u.csv"], "a file holds the judgments of one suite, and 2 suites were given"),
+    ],
+)
+def test_what_cannot_be_is_2(folder, engine, capsys, words, said):
+    (folder / "other.relevance.yaml").write_text(SUITE)
+    assert main(["judgments", "pool", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "u.csv").exists()
+
+
+def test_an_id_that_csv_cannot_hold_is_refused_before_anything_is_written(folder, engine, capsys):
+    engine.rankings["products", "boots"] = ["a\rb"]
+    assert pool("--output", "yaml=u.yaml", "--output", "csv=u.csv") == 2
+    assert "the id of document 'a\\rb' cannot be written to a CSV file; take yaml=FILE" in capsys.readouterr().err
+    assert not (folder / "u.yaml").exists()
+
+
+# ------------------------------------------------------------------------------------------------ lint
+
+
+def lint(*words):
+    return main(["judgments", "lint", "shop.relevance.yaml", *words])
+
+
+def test_good_judgments_are_0(folder, engine, capsys):
+    assert lint() == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "3 judgments of 1 suite looked at: nothing found" in err
+    assert "grades were held to no scale" in err
+
+
+def test_everything_is_found_at_once(folder, engine, capsys):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace("measures:", "grades: {good: 2, bad: 0}\nmeasures:"))
+    (folder / "more.csv").write_text(
+        "query,document,grade,by\nshoes,a,2,kim\nshoes,a,1,lee\nshoes,A,1,\nboots,gone,god,\n"
+        "boots,x,7,\nsheos,x,1,\nboots,y,,\nboots,x\n"
+    )
+    engine.twice = ("d", "b")
+    assert lint() == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "more.csv:2:1: document 'a' for query 'shoes' is judged twice with grade 2, first at "
+        "shop.relevance.yaml:12:60; "
+        "take one out",
+        "more.csv:3:1: document 'a' for query 'shoes' has grade 1 here and 2 at shop.relevance.yaml:12:60; "
+        "keep the right one",
+        "more.csv:4:1: document 'A' for query 'shoes' is not in index products or index products-next, but "
+        "'a' is, which "
+        "differs only in letter case; take the judgment out, or bring the document back",
+        "more.csv:5:1: found 'god' as the grade of document 'gone' for query 'boots', expected a number or "
+        "the name of a "
+        "grade; did you mean 'good'?",
+        "more.csv:6:1: grade 7 of document 'x' for query 'boots' is above 2, the greatest of `grades`; "
+        "correct the grade, "
+        "or the scale",
+        "more.csv:7:1: the suite has no query 'sheos', for which 1 document is judged; correct the id, or say "
+        "'judgments: {files: …, other_queries: ignore}'; did you mean 'shoes'?",
+        "more.csv:9:1: found 2 columns, expected 4 as in the header",
+        "shop.relevance.yaml:2:1: 'products' leads to several indexes, and 2 judged documents are in more "
+        "than one of them: "
+        "'b', 'd'; a judgment cannot tell them apart, so let it lead to one index",
+        "shop.relevance.yaml:6:14: 'products-next' leads to several indexes, and 2 judged documents are in "
+        "more than one of "
+        "them: 'b', 'd'; a judgment cannot tell them apart, so let it lead to one index",
+    ]
+    assert "shop.relevance.yaml: 1 document has no grade yet, and the suite says to leave such out" in err
+    assert "9 judgments of 1 suite looked at: 9 findings" in err
+
+
+def test_json_stands_alone(folder, engine, capsys):
+    (folder / "more.csv").write_text("query,document,grade\nshoes,gone,1\n")
+    assert lint("--json") == 1
+    [finding] = json.loads(capsys.readouterr().out)
+    assert finding == {
+        "path": "more.csv",
+        "line": 2,
+        "column": 1,
+        "kind": "missing-document",
+        "message": "document 'gone' for query 'shoes' is not in index products or index products-next; take the "
+        "judgment "
+        "out, or bring the document back",
+    }
+    (folder / "more.csv").write_text("query,document,grade\n")
+    assert lint("--json") == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_offline_asks_nobody_and_says_so(folder, engine, capsys):
+    (folder / "more.csv").write_text("query,document,grade\nshoes,A,1\n")
+    assert lint("--offline", "--scale", "0..1") == 1
+    out, err = capsys.readouterr()
+    assert engine.requests == []
+    assert [line.split(":")[0:2] for line in out.splitlines()] == [["more.csv", "2"], ["shop.relevance.yaml", "11"]]
+    assert "differs from 'a', judged at shop.relevance.yaml:11:60, only in letter case" in out
+    assert "whether the judged documents are still there was not looked up" in err
+
+
+def test_a_document_in_one_of_the_requests_indexes_is_there(folder, engine, monkeypatch):
+    only_next = Index({}, {name: {} for name in "abd"})
+    only_next.documents, everything = {}, only_next.documents
+
+    def respond(request):
+        only_next.documents = everything if request.index == "products-next" else {}
+        return Index._respond(only_next, request)
+
+    monkeypatch.setattr(only_next, "_respond", respond)
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: only_next)
+    assert lint() == 0
+    assert {one.index for one in only_next.requests} == {"products", "products-next"}
+
+
+def test_an_engine_without_an_answer_is_3_and_the_rest_is_told(folder, engine, capsys):
+    (folder / "more.csv").write_text("query,document,grade\nshoes,a,1\n")
+    engine.refusals["products-next"] = Failure(FailureKind.ERROR, "no such index", 404)
+    assert lint() == 3
+    out, err = capsys.readouterr()
+    assert "more.csv:2:1: document 'a' for query 'shoes' has grade 1 here and 2 at" in out
+    assert "whether documents are in products-next is not known: engine error: no such index" in err
+    assert "is not in index" not in out
+
+
+def test_an_engine_that_is_down_is_3(folder, monkeypatch, capsys):
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: _down())
+    assert lint() == 3
+    assert "shop.relevance.yaml: nobody is there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scale", "3"], "found '3' as a scale, expected the least and the greatest grade, as in 0..3"),
+        (["--offline", "--embedded"], "--offline asks no engine; leave out --url and --embedded"),
+        (["--url", "http://one", "--embedded"], "--url and --embedded name two engines"),
+    ],
+)
+def test_a_wrong_command_line_is_2(folder, engine, capsys, words, said):
+    assert lint(*words) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_suite_that_is_wrong_otherwise_is_2_with_all_that_is_wrong_in_any(folder, engine, capsys):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.replace("mean Judged", "maen Judged"))
+    (folder / "other.relevance.yaml").write_text(SUITE.replace("{a: 2, b: 0}", "{a: 2, a: 1}"))
+    assert main(["judgments", "lint", ".", "--offline"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "shop.relevance.yaml:8:" in err
+    assert "other.relevance.yaml:11:" in err
+    assert "the key 'a' stands twice here" in err

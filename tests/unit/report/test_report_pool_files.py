@@ -1,0 +1,162 @@
+"""A pool as files: once graded they are judgment files, and every id is what it was."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import FormatError, UsageError
+from harness.formats.judgments import read_judgments
+from harness.measures import UnjudgedBounds
+from harness.pooling import Coverage, Pool, PooledDocument, QueryCoverage
+from harness.report.plain import plain
+from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
+from harness.report.pool_text import pool_renderables
+
+SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
+
+
+def pool_of(*documents, labels=("current", "candidate"), **fields):
+    coverage = tuple(Coverage(label, 10, len(documents), 1, 0.5, 0.25, 0.5, 0.75) for label in labels)
+    return Pool("shop", "shop.relevance.yaml", 10, "nDCG@10", documents, coverage, fields.pop("queries", ()), **fields)
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+
+
+def test_a_row_holds_what_a_grader_needs():
+    [row] = rows(pool_csv(pool_of(SHOES)))
+    assert row == {
+        "query": "shoes",
+        "document": "sku-1",
+        "grade": "",
+        "text": "red shoes",
+        "title": "Runner",
+        "snippet": "Light, for\\tlong runs",
+        "rank current": "2",
+        "rank candidate": "1",
+    }
+
+
+def test_one_request_has_one_rank():
+    [row] = rows(pool_csv(pool_of(PooledDocument("q", "q", "a", {"current": 3}), labels=["current"])))
+    assert (row["rank"], row["title"], row["snippet"]) == ("3", "", "")
+
+
+def test_a_pool_of_nothing_has_only_a_head():
+    assert pool_csv(pool_of()) == "query,document,grade,text,title,snippet,rank current,rank candidate\n"
+    assert pool_yaml(pool_of()) == ("# shop: unjudged documents of the top 10; write a grade behind each colon\n")
+
+
+def test_yaml_shows_the_document_above_its_id():
+    assert pool_yaml(pool_of(SHOES)).splitlines()[1:] == [
+        "",
+        "# red shoes",
+        '"shoes":',
+        "  # current 2, candidate 1 | Runner",
+        "  # Light, for\\tlong runs",
+        '  "sku-1":',
+    ]
+
+
+@pytest.mark.parametrize("begin", "=+-@\t\r")
+def test_no_cell_is_a_formula(begin):
+    words = f"{begin}cmd|' /c calc'!A1"
+    ids = words.replace("\r", "")
+    [row] = rows(pool_csv(pool_of(PooledDocument(ids, words, ids, {"current": 1}, words, words))))
+    assert all(cell[0] not in "=+-@\t\r" for cell in row.values() if cell)
+
+
+def test_ascii_has_no_byte_order_mark_and_anything_else_has_one():
+    assert pool_csv(pool_of(SHOES)).isascii()
+    assert pool_csv(pool_of(PooledDocument("q", "q", "ünï", {"current": 1}))).startswith("\ufeffquery,")
+
+
+@pytest.mark.parametrize("document", ["a\rb", "a\0b", "a\ud800"])
+def test_an_id_that_csv_does_not_give_back_is_refused(document):
+    with pytest.raises(UsageError, match="cannot be written to a CSV file; take yaml=FILE"):
+        pool_csv(pool_of(PooledDocument("q", "q", document, {"current": 1})))
+
+
+def graded(kind, text, document):
+    """What a grader makes of the file: every grade is 2."""
+    if kind == "csv":
+        table = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+        out = io.StringIO()
+        csv.writer(out).writerows([table[0], *([*row[:2], "2", *row[3:]] for row in table[1:])])
+        return out.getvalue()
+    head, colon, _ = text.rpartition(":")
+    return f"{head}{colon} 2\n"
+
+
+IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), min_size=1).filter(str.strip)
+LONG = st.integers(1000, 3000).map(lambda length: "x" * length)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@given(IDS, IDS | LONG, st.text(), st.text())
+def test_a_graded_file_gives_the_ids_back(tmp_path_factory, kind, query, document, title, snippet):
+    if kind == "csv" and "\n\n" in f"\n{query}\n{document}\n":
+        return  # blank lines are for people; no id of an engine holds one
+    text = WRITERS[kind](pool_of(PooledDocument(query, title, document, {"current": 1}, title, snippet)))
+    path = tmp_path_factory.mktemp("graded") / f"j.{kind}"
+    path.write_text(graded(kind, text, document), encoding="utf-8", newline="")
+    assert read_judgments(path) == {query: {document: 2.0}}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_file_that_was_not_graded_is_refused_with_its_line(tmp_path, kind):
+    path = tmp_path / f"j.{kind}"
+    path.write_text(WRITERS[kind](pool_of(SHOES)), encoding="utf-8")
+    line = {"csv": 2, "yaml": 7}[kind]
+    with pytest.raises(FormatError, match=rf"j\.{kind}:{line}:\d: document 'sku-1' has no grade yet for query 'shoes'"):
+        read_judgments(path)
+
+
+# ------------------------------------------------------------------------------------------------ the terminal
+
+
+def lines(pool):
+    return plain(pool_renderables(pool)).splitlines()
+
+
+def test_the_terminal_says_how_much_is_unjudged_and_where_judging_tells_most():
+    queries = (QueryCoverage("shoes", "current", 3, UnjudgedBounds(0.5, 0.25, 0.5, 0.75)),)
+    shown = lines(pool_of(SHOES, queries=queries, notes=["no snippets\x1b"]))
+    assert shown[0] == "shop  1 document to judge in 1 query, of the top 10"
+    assert shown[1].split() == [
+        "request",
+        "Judged@10",
+        "unjudged",
+        "hits",
+        "mean",
+        "nDCG@10",
+        "if",
+        "worst",
+        "if",
+        "best",
+    ]
+    assert shown[2].split() == ["current", "0.5000", "1", "of", "10", "0.5000", "0.2500", "0.7500"]
+    assert shown[5].split() == ["judge", "first", "request", "unjudged", "nDCG@10", "if", "worst", "if", "best"]
+    assert shown[6].split() == ["shoes", "current", "3", "0.5000", "0.2500", "0.7500"]
+    assert shown[7] == "  no snippets\\x1b"
+
+
+def test_nothing_unjudged_is_said():
+    assert lines(pool_of(labels=["current"]))[0] == "shop  no hit of the top 10 is unjudged"
+
+
+def test_a_query_without_an_answer_is_named():
+    unanswered = {(f"q{n}", "current"): "timeout: slow" for n in range(12)}
+    shown = lines(pool_of(labels=["current"], unanswered=unanswered))
+    assert "  query q0 has no answer: timeout: slow" in shown
+    assert shown[-1] == "  and 2 rankings more without an answer"
+
+
+def test_many_queries_are_counted():
+    bounds = UnjudgedBounds(0.5, 0.25, 0.5, 0.75)
+    queries = tuple(QueryCoverage(f"q{n}", "current", 1, bounds) for n in range(13))
+    assert lines(pool_of(SHOES, labels=["current"], queries=queries))[-1] == "  and 3 rankings more"

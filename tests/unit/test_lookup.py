@@ -1,0 +1,87 @@
+"""Documents looked up by their ids through the door that searches."""
+
+import pytest
+
+from harness.errors import SearchError
+from harness.lookup import HITS_AT_ONCE, IDS_AT_ONCE, TEXTS_AT_ONCE, find_documents, find_texts, ids_request, pinned_of
+from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking
+from harness.search.hits import unique_hits
+from harness.search.testing import FakeSearch
+
+
+class Documents(FakeSearch):
+    """Holds each of *ids* as often as it says, and answers searches for ids; *failing* ids answer nothing."""
+
+    def __init__(self, ids, failing=()):
+        super().__init__({})
+        self.ids, self.failing = ids, set(failing)
+
+    def _respond(self, request):
+        wanted = request.body["query"]["ids"]["values"]
+        if self.failing & set(wanted):
+            return Failure(FailureKind.SHARDS, "gone")
+        hits = [Hit(one, title=f"title of {one}") for one in wanted for _ in range(self.ids.get(one, 0))]
+        kept, twice = unique_hits(hits[: request.body["size"]])
+        return Ranking(kept, total=len(hits), duplicates=twice)
+
+
+def test_ids_are_found_in_batches():
+    search = Documents({f"d{n}": 1 for n in range(0, 250, 2)})
+    known = find_documents(search, "products", [f"d{n}" for n in range(250)])
+    assert known.found == {f"d{n}" for n in range(0, 250, 2)}
+    assert known.repeated == frozenset()
+    assert [len(one.body["query"]["ids"]["values"]) for one in search.requests] == [IDS_AT_ONCE, IDS_AT_ONCE, 50]
+    assert {(one.index, one.title_field) for one in search.requests} == {("products", None)}
+
+
+def test_nothing_is_asked_about_no_ids():
+    search = Documents({})
+    assert find_documents(search, "products", []).found == frozenset()
+    assert search.requests == []
+
+
+def test_ids_that_several_indexes_hold_are_named():
+    known = find_documents(Documents({"a": 2, "b": 1}), "products", ["a", "b", "c"])
+    assert (known.found, known.repeated) == ({"a", "b"}, {"a"})
+
+
+def test_an_answer_that_was_cut_is_asked_for_again_in_parts():
+    """Fifty indexes with the same hundred ids: the first thousand hits are those of twenty ids."""
+    ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
+    search = Documents(dict.fromkeys(ids, 50))
+    known = find_documents(search, "products-*", ids)
+    assert known.found == known.repeated == set(ids)
+    assert len(search.requests) > 1
+    assert max(one.body["size"] for one in search.requests) == HITS_AT_ONCE
+
+
+def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
+    assert find_documents(Documents({"a": 2 * HITS_AT_ONCE}), "all", ["a"]).repeated == {"a"}
+
+
+def test_what_has_no_answer_is_not_taken_for_gone():
+    with pytest.raises(SearchError, match="whether documents are in products is not known: failed shards: gone"):
+        find_documents(Documents({"a": 1}, failing=["a"]), "products", ["a"])
+
+
+def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
+    ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
+    search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
+    found = find_texts(search, "products", [*ids, "x"], pinned=None, title_field="title", snippet=ANY_TEXT)
+    assert set(found) == set(ids[TEXTS_AT_ONCE:])
+    assert found["d39"].title == "title of d39"
+    assert {(one.title_field, one.snippet) for one in search.requests} == {("title", ANY_TEXT)}
+    assert find_texts(search, "products", [], pinned=None, title_field=None, snippet=ANY_TEXT) == {}
+
+
+def test_texts_of_an_alias_are_not_cut_by_copies():
+    ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
+    found = find_texts(Documents(dict.fromkeys(ids, 3)), "a", ids, pinned=None, title_field=None, snippet=ANY_TEXT)
+    assert set(found) == set(ids)
+
+
+def test_a_point_in_time_is_kept():
+    request = ids_request("q", None, ["a"], pinned={"id": "p"})
+    assert request.body == {"query": {"ids": {"values": ["a"]}}, "size": 1, "pit": {"id": "p"}}
+    assert pinned_of({"pit": {"id": "p"}, "query": {}}) == {"id": "p"}
+    assert pinned_of({"query": {}}) is pinned_of("text") is pinned_of(None) is None
