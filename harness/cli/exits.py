@@ -22,6 +22,7 @@ from traceback import extract_tb, format_exc
 
 import click
 
+from harness.cli.conftest_hint import conftest_hint
 from harness.errors import HarnessError, InputError
 
 WRONG_USE = 2
@@ -85,7 +86,9 @@ def _say_problems(error: InputError) -> None:
     from harness.report.figures import counted_text
 
     count = sum(problem.count for problem in error.problems)
-    click.echo(f"{error}\nharness: {counted_text(count, 'problem')}", err=True)
+    hint = conftest_hint(error.problems)
+    lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {counted_text(count, 'problem')}"]
+    click.echo("\n".join(lines), err=True)
 
 
 def _say_fault(error: Exception) -> None:

@@ -69,3 +69,34 @@ def test_the_suite_that_init_writes_keeps_to_the_schema_that_schema_prints(scaff
     jsonschema.validate(suite, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(suite | {"mesures": []}, schema)
+
+
+HINT = (
+    "registers measures, which pytest alone reads; a package that offers them under the entry point group "
+    "relevance_harness.measures serves this command and pytest"
+)
+
+
+@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("text", ["mean BadOnPage@5 <= 1", "mean nDCG_shop@10 >= 0.5"])
+def test_a_measure_that_only_pytest_knows_is_told_from_a_slip(tmp_path, capsys, command, text):
+    """The conftest.py is one that pytest reads for the suite: beside it, or above."""
+    conftest = tmp_path / "conftest.py"
+    conftest.write_text("from harness.measures import register_measure\n")
+    suite = tmp_path / "suites" / "products.relevance.yaml"
+    suite.parent.mkdir()
+    write_scaffold(suite.parent)
+    suite.write_text(suite.read_text().replace("mean nDCG@10 >= 0.85", text))
+    assert main([command, str(suite)]) == 2
+    assert f"harness: {conftest} {HINT}\n" in capsys.readouterr().err
+    conftest.write_text("import pytest\n")
+    assert main([command, str(suite)]) == 2
+    assert HINT not in capsys.readouterr().err
+
+
+def test_another_problem_has_nothing_to_do_with_conftest(scaffold, capsys):
+    (scaffold / "conftest.py").write_text("from harness.measures import register_measure\n")
+    suite = scaffold / "products.relevance.yaml"
+    suite.write_text(suite.read_text().replace("measures:", "mesures:"))
+    assert main(["validate", str(suite)]) == 2
+    assert HINT not in capsys.readouterr().err
