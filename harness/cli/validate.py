@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -10,8 +12,10 @@ import click
 from harness.cli.github import asked_step, github_option, refusals_told
 from harness.cli.suite_paths import suites_argument
 from harness.model import Suite
-from harness.report.figures import counted_text
+from harness.report.figures import counted_text, plain_text
 from harness.report.printable import printable
+
+TAGS_SHOWN = 12
 
 
 @click.command("validate")
@@ -34,7 +38,24 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
         return
     for suite in checked:
         click.echo(f"{printable(suite.path)}: {_contents(suite)}")
+        for line in _groups(suite):
+            click.echo(f"  {printable(line)}")
     click.echo(f"{counted_text(len(checked), 'suite')} checked: no problem found")
+
+
+def _groups(suite: Suite) -> Iterator[str]:
+    """How many queries have each tag, and from what to what they weigh where they do not all weigh the same."""
+    from harness.means import are_weighted
+
+    tags = Counter(tag for query in suite.queries for tag in query.tags)
+    if tags:
+        without = sum(not query.tags for query in suite.queries)
+        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(TAGS_SHOWN)]
+        counts += [f"and {len(tags) - TAGS_SHOWN:,} more"] if len(tags) > TAGS_SHOWN else []
+        yield f"tags: {', '.join(counts)}{f'; no tag {without:,}' if without else ''}"
+    weights = [query.weight for query in suite.queries]
+    if are_weighted(weights) and not any(map(math.isnan, weights)):
+        yield f"weights: from {plain_text(min(weights))} to {plain_text(max(weights))}"
 
 
 def _contents(suite: Suite) -> str:

@@ -91,7 +91,8 @@ def suite_line(suite: SuiteReport) -> str:
     ]
     if len(suite.summaries) > MEASURES_SHOWN:
         figures.append(f"and {len(suite.summaries) - MEASURES_SHOWN} more")
-    facts = [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
+    facts = ["means are weighted"] if any(summary.weighted for summary in shown) else []
+    facts += [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
     where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
     return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))

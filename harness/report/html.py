@@ -18,6 +18,7 @@ from harness.report.overview import overview
 from harness.report.overview_text import beside_text, remarks
 from harness.report.page import Limits, suite_views
 from harness.report.ranking_text import missing_place
+from harness.report.tag_rows import figure_text
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:
@@ -41,6 +42,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "remarks": remarks,
         "matching": matching_text,
+        "tag_figure": figure_text,
         "missing_place": missing_place,
         "beside": beside_text,
     }

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.means import are_weighted
 from harness.model import (
     MeasureSummary,
     MissingDocument,
@@ -28,6 +29,7 @@ from harness.report.figures import counted_text
 from harness.report.histogram import Bin, histogram
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names
+from harness.report.tag_rows import TagTable, tag_table
 from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_left_out, worst_status
 
 GRADE_STEPS = 4
@@ -42,6 +44,8 @@ class Limits:
     ranks: int = 20
     missing: int = 20
     thresholds: int = 500
+    tags: int = 100
+    measures: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,11 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SuiteView:
-    """What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal."""
+    """
+    What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal.
+
+    *by_tag* are the figures of the *tags*, *weighted* says that queries do not all weigh the same.
+    """
 
     anchor: str
     name: str
@@ -97,6 +105,8 @@ class SuiteView:
     queries: tuple[QueryView, ...]
     outcomes: Mapping[Outcome, int]
     tags: tuple[str, ...]
+    by_tag: TagTable | None
+    weighted: bool
     left_out: tuple[str, ...]
     remarks: tuple[str, ...]
 
@@ -139,6 +149,8 @@ def _suite_view(anchor: str, name: str, suite: SuiteReport, limits: Limits) -> S
         queries=queries,
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
+        by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
+        weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(_left_out(suite, queries, limits.thresholds)),
         remarks=(*outcome_lines(suite.queries), *suite.notes),
     )

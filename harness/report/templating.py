@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from harness.report.figures import (
     counted_text,
+    mean_heading,
     observed_text,
     plain_text,
     required_text,
@@ -54,6 +55,7 @@ def environment() -> Environment:
         "tally": tally_text,
         "grade_text": grade_text,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
+        "mean_heading": lambda weighted: mean_heading(weighted=weighted),
         "meter_marks": meter_marks,
         "number": lambda count: "–" if count is None else f"{count:,}",
         "observed": observed_text,

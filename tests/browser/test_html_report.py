@@ -4,7 +4,7 @@ import pytest
 
 from builders.pages import contrasts, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
-from harness.model import Outcome
+from harness.model import Outcome, TagSummary
 from harness.report.html import render
 from harness.report.page import Limits
 
@@ -51,6 +51,27 @@ def test_numbers_sort_as_numbers(show, report):
     page = show(report)
     page.locator("table.queries > thead").get_by_role("button", name="Matching").click()
     assert shown(page) == ["q1", "q2", "q3", "q4", "q10"]
+
+
+def test_a_tag_s_link_shows_its_queries(show, report):
+    [suite] = report.suites
+    figures = tuple(replace(summary, counted=2) for summary in suite.summaries)
+    tags = (
+        TagSummary("head", 2, 0.4, figures),
+        TagSummary("wide tag", 1, 0.2, figures),
+        TagSummary(None, 3, 0.6, figures),
+    )
+    page = show(replace(report, suites=(replace(suite, tags=tags),)))
+    page.get_by_label("Find").fill("q1")
+    assert shown(page) == ["q10", "q1"]
+    page.locator("table.tags").get_by_role("link", name="head").click()
+    assert shown(page) == ["q2", "q3"]
+    assert page.get_by_label("Find").input_value() == ""
+    page.locator("table.tags").get_by_role("link", name="no tag").click()
+    assert shown(page) == ["q4", "q10", "q1"]
+    assert page.get_by_label("Tag").input_value() == "none"
+    page.locator("table.tags").get_by_role("link", name="all").click()
+    assert len(shown(page)) == 5
 
 
 def test_filters_narrow_the_table_and_count(show, report):

@@ -139,10 +139,16 @@ def threshold(text):
     return Threshold(text, condition, tag)
 
 
-def suite_run(responses, *texts, depth=3, **fields):
-    judgments = {"a": 1}
+def suite_run(responses, *texts, depth=3, weights=None, **fields):
+    judgments, weights = {"a": 1}, weights or {}
     queries = tuple(
-        Query(name, name, judgments=judgments, skip=Waiver("winter") if name == "skipped" else None)
+        Query(
+            name,
+            name,
+            judgments=judgments,
+            skip=Waiver("winter") if name == "skipped" else None,
+            weight=weights.get(name, 1.0),
+        )
         for name in [*responses, *fields.pop("more", ())]
     )
     thresholds = tuple(threshold(text) for text in texts)
@@ -167,6 +173,13 @@ def test_a_suite_run_gives_figures_queries_and_verdicts():
     assert [verdict.status for verdict in run.verdicts] == [Status.PASSED]
     assert run.report.name == "s"
     run.assert_thresholds()
+
+
+def test_a_mean_is_weighted_as_the_suite_says_and_a_median_is_not():
+    weights = {"q": 9.0, "r": 1.0, "s": 2.0}
+    run = suite_run({"q": GOOD, "r": BAD, "s": BAD}, weights=weights)
+    assert (run.mean("P@1"), run.median("P@1")) == (0.75, 0.0)
+    assert run.report.summaries[0].mean == 0.75
 
 
 def test_a_skipped_query_is_left_out():

@@ -86,6 +86,29 @@ def test_an_entry_holds_rankings_scores_and_the_band_of_each_measure_that_ties_m
     assert (entry.created, entry.harness, entry.index) == ("2026-05-01", "1.2", FACTS)
 
 
+WEIGHED = (replace(QUERIES[0], weight=900.0), QUERIES[1])
+
+
+def test_what_queries_weigh_is_kept_and_written_where_it_is_not_1():
+    text = dumps(file_of(make(suite_of(*WEIGHED))))
+    assert text.count('"weight"') == 1
+    assert '"weight": 900.0' in text
+    queries = loads(text, "b.json").requests["current"].queries
+    assert (queries["shoes"].weight, queries["boots"].weight) == (900.0, 1.0)
+
+
+def test_weights_that_changed_are_named_with_their_queries():
+    entry = make(suite_of(*WEIGHED))
+    assert changes_since(entry, suite_of(*WEIGHED), run_of()) == ()
+    [sentence] = changes_since(entry, suite_of(), run_of())
+    assert sentence == "since the baseline of 2026-05-01 the weights changed: 1 query (shoes)"
+
+
+def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
+    entry = make(suite_of(QUERIES[0]), replace(run_of(), responses={"shoes": run_of().responses["shoes"]}))
+    assert changes_since(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
+
+
 def test_where_the_request_orders_ties_there_are_no_bands():
     suite = suite_of()
     sorted_body = {**suite.requests["current"].body, "sort": ["_score", "id"]}

@@ -120,6 +120,14 @@
     form.addEventListener("input", () => filter(form));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
+  for (const link of document.querySelectorAll("[data-filters]")) {
+    link.addEventListener("click", () => {
+      const form = document.querySelector('[data-for="' + link.dataset.filters + '"]');
+      form.reset();
+      form.elements.tag.value = link.dataset.tag;
+      filter(form);
+    });
+  }
   addEventListener("hashchange", follow);
   follow();
 })();

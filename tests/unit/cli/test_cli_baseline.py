@@ -65,6 +65,23 @@ def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
     assert "RR@3 1.0000, was 0.7500" in capsys.readouterr().out
 
 
+def test_means_are_weighted_and_say_so(folder, engine, capsys):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(path.read_text().replace("id: q,", "id: q, weight: 3,").replace("id: r,", "id: r, weight: 1,"))
+    harness_baseline("save", path.name, "-q")
+    assert "\n  RR@3 (weighted) 0.8750\n" in capsys.readouterr().out  # (3 * 1 + 0.5) / 4
+    harness_baseline("show", path.name)
+    shown = capsys.readouterr().out
+    assert "mean (weighted)" in shown
+    assert "0.8750" in shown
+    engine.now(q=["x", "a"], r=["b"])
+    harness_baseline("diff", path.name, "-q")
+    printed = capsys.readouterr().out
+    assert "0.8750  0.6250     -0.2500" in printed
+    assert "The means and their difference are weighted, by the weights of today." in printed
+    assert "RR@3: moved the mean most: q 1.0000 → 0.5000 (weight 3), r 0.5000 → 1.0000 (weight 1)" in printed
+
+
 def test_what_was_saved_is_what_a_run_is_held_against(folder, engine, capsys):
     assert main(["run", "shop.relevance.yaml", "-q"]) == 1
     assert "`harness baseline save shop.relevance.yaml` saves one" in capsys.readouterr().out.replace("\n", " ")

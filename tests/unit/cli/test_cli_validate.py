@@ -1,4 +1,5 @@
 import json
+import re
 
 import jsonschema
 import pytest
@@ -22,7 +23,28 @@ def test_what_was_checked_is_said(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("products.relevance.yaml: 6 queries, 25 judgments, 4 measures, 7 thresholds, 1 request")
-    assert lines[1] == "1 suite checked: no problem found"
+    assert lines[1:] == ["  tags: head 3; no tag 3", "1 suite checked: no problem found"]
+
+
+def weigh(suite, *weights):
+    """Give each query of the scaffold a weight, be it written over several lines or in one."""
+    written = iter(weights)
+    pattern = re.compile(r"(\n    |, )text:")
+    suite.write_text(pattern.sub(lambda match: f"{match[1]}weight: {next(written)}{match[0]}", suite.read_text()))
+
+
+def test_tags_are_counted_and_weights_told_from_the_least_to_the_greatest(scaffold, capsys):
+    suite = scaffold / "products.relevance.yaml"
+    weigh(suite, 3, 2, 1200, 7, 5, 0.5)
+    assert main(["validate", str(suite)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:3] == ["  tags: head 3; no tag 3", "  weights: from 0.5 to 1200"]
+
+
+def test_a_weight_that_is_not_known_yet_is_not_told(scaffold, capsys):
+    suite = scaffold / "products.relevance.yaml"
+    weigh(suite, 3, 2, '"${W}"', 7, 5, 1)
+    assert main(["validate", str(suite)]) == 0
+    assert "weights" not in capsys.readouterr().out
 
 
 def test_measures_that_only_a_threshold_names_are_counted(scaffold, capsys):

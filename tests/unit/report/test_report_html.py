@@ -1,10 +1,11 @@
+import re
 from dataclasses import replace
 
 import pytest
 
 from builders.html import Page
 from builders.reports import HOSTILE
-from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
+from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, TagSummary, Verdict, Waiver
 from harness.report.html import render
 from harness.report.page import Limits, shade_of
 
@@ -65,6 +66,43 @@ def test_the_remarks_of_the_terminal_are_on_the_page_too(report):
     text = Page(render(report)).text.split("Thresholds")[0]
     assert "1 query with outcome zero hits: no hits (q2)" in text
     assert "1 query with outcome error: failed shards: 1 of 5 (q3)" in text
+
+
+@pytest.fixture
+def by_tag(report, suite):
+    """The suite with figures of its tags; `q2` has none."""
+    summary = suite.summaries[0]
+    tags = (
+        TagSummary("tail", 1, 0.75, (replace(summary, mean=0.3125, counted=1),), ("every",)),
+        TagSummary("<head>", 2, 0.25, (replace(summary, mean=0.625, counted=1, weighted=True),)),
+        TagSummary(None, 1, 0.1, (replace(summary, mean=None, counted=0),)),
+    )
+    queries = (replace(suite.queries[0], tags=("<head>",), weight=3.0), *suite.queries[1:])
+    return replace(report, suites=(replace(suite, tags=tags, queries=queries),))
+
+
+def test_each_tag_has_its_figures_and_a_link_to_its_queries(by_tag):
+    html = render(by_tag)
+    text = Page(html).text.split("Tags", 1)[1].split("Find")[0]
+    assert "The mean (weighted) of the queries with each tag." in text
+    assert "tail 1 75.0% 0.3125 error" in text
+    assert "<head> 2 25.0% 0.6250 of 1" in text
+    assert "no tag 1 10.0% –" in text
+    links = re.findall(r'data-filters="(.*?)" data-tag="(.*?)"', html)
+    assert links == [("s1-table", ""), ("s1-table", "1"), ("s1-table", "0"), ("s1-table", "none")]
+    assert '<option value="0">&lt;head&gt;</option><option value="1">tail</option>' in html
+
+
+def test_what_queries_weigh_is_shown_where_it_is_not_the_same_for_all(report, by_tag):
+    assert ">Weight</th>" in render(by_tag)
+    assert '<td class="number" data-v="3.0">3</td>' in render(by_tag)
+    assert ">Weight</th>" not in render(report)
+    assert "weighted" not in Page(render(report)).text
+
+
+def test_without_tags_there_is_no_table_of_them(report, suite):
+    plain = replace(suite, queries=tuple(replace(query, tags=()) for query in suite.queries))
+    assert "<h3>Tags</h3>" not in render(replace(report, suites=(plain,)))
 
 
 def test_a_latency_has_its_unit(report, suite):
