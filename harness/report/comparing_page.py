@@ -42,7 +42,11 @@ class RankView:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One query: a row of the table with its *deltas* by measure, and where *detailed* its two rankings."""
+    """
+    One query: a row of the table with its *deltas* by measure, and where *detailed* its two rankings.
+
+    *cut* counts the ranks that are not shown.
+    """
 
     anchor: str
     query: QueryComparison
@@ -53,7 +57,7 @@ class QueryView:
     detailed: bool
     reference: tuple[RankView, ...] = ()
     candidate: tuple[RankView, ...] = ()
-    longest: int = 0
+    cut: int = 0
     verdicts: tuple[Verdict, ...] = ()
     unanswered: tuple[tuple[str, str], ...] = ()
 
@@ -199,7 +203,7 @@ def _query_views(
                 detailed=detailed,
                 reference=shown[0],
                 candidate=shown[1],
-                longest=max((max(_ranks(document)) for document in query.documents), default=0),
+                cut=max(0, _longest(query) - limits.ranks),
                 verdicts=tuple(own.get(query.id, ())),
                 unanswered=tuple(_unanswered(query, (report.reference, report.candidate))),
             )
@@ -221,8 +225,8 @@ def _rankings(query: QueryComparison, greatest: float, most: int) -> tuple[tuple
     return tuple(sorted(before, key=lambda view: view.rank)), tuple(after)
 
 
-def _ranks(document: MovedDocument) -> tuple[int, int]:
-    return document.reference or 0, document.candidate or 0
+def _longest(query: QueryComparison) -> int:
+    return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
 
 
 def _unanswered(query: QueryComparison, sides: Iterable[Side]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from jinja2 import Environment
 from harness.model import ComparisonReport
 from harness.report import templating
 from harness.report.comparing_page import MeasureView, SpreadView, comparison_view
-from harness.report.comparison_words import agreement_facts, changes_text, closing, headline, scores_texts, tested_text
+from harness.report.comparison_words import agreement_facts, changes_text, closing, headline, method_text, scores_texts
 from harness.report.figures import difference_text, p_text, plain_text
 from harness.report.page import Limits
 from harness.report.plot import Plot, Whisker, plotted, whisker
@@ -46,7 +46,7 @@ def _environment() -> Environment:
         "p": p_text,
         "scores": lambda query: tuple(scores_texts(query)),
         "spread_plot": _spread_plot,
-        "tested": tested_text,
+        "tested": method_text,
         "whisker": _whisker,
     }
     return environment

@@ -20,10 +20,10 @@ from harness.report.comparison_words import (
     known_texts,
     left_mark,
     measure_warnings,
+    method_text,
     moved_queries,
     origin_text,
     remarks,
-    tested_text,
 )
 from harness.report.figures import counted_text, difference_text, p_text, score_text
 from harness.report.markdown_escape import code, escape
@@ -94,7 +94,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
         ]
         rows.append(cells)
     yield table(["measure", *figures], rows, right=figures)
-    yield escape(tested_text(comparison), most=MOST_TEXT)
+    yield escape(method_text(comparison), most=MOST_TEXT)
     told = [line for row in comparison.measures for line in measure_warnings(row, comparison)]
     told += [line for row in comparison.measures if (line := detectable_text(row)) is not None]
     yield from notes_markdown(told)

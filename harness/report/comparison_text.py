@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from harness.model import Comparison, MeasureComparison
-from harness.report.comparison_words import detectable_text, measure_warnings, tested_text
+from harness.report.comparison_words import detectable_text, measure_warnings, method_text
 from harness.report.figures import difference_text, p_text, score_text
 from harness.report.fitting import Fitting
 from harness.report.printable import printable
@@ -31,7 +31,7 @@ def comparison_renderables(comparison: Comparison, *, complete: bool = False) ->
 
 def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
     """How the differences were tested, a line a measure, and what moved."""
-    yield Text(f"{printable(tested_text(comparison))}\n", style="dim")
+    yield Text(f"{printable(method_text(comparison))}\n", style="dim")
     yield Fitting(_table(comparison), _blocks(comparison))
     yield Text()
     for row in comparison.measures:

@@ -32,11 +32,11 @@ __all__ = [
     "left_mark",
     "measure_names",
     "measure_warnings",
+    "method_text",
     "moved_queries",
     "origin_text",
     "remarks",
     "scores_texts",
-    "tested_text",
 ]
 
 NAMED = 3
@@ -132,7 +132,7 @@ def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryCompar
     return [moved[name] for name in shown], len(moved) - len(shown)
 
 
-def tested_text(comparison: Comparison) -> str:
+def method_text(comparison: Comparison) -> str:
     """How the differences were tested."""
     correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
     test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"

@@ -30,6 +30,7 @@ from harness.report.comparison_words import (
     left_mark,
     measure_names,
     measure_warnings,
+    method_text,
     moved_queries,
     origin_text,
     remarks,
@@ -94,6 +95,13 @@ def test_what_makes_a_figure_worth_less_is_told():
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
     assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
     assert detectable_text(row(detectable=None)) is None
+
+
+def test_weights_that_count_are_told():
+    assert method_text(replace(comparison(), weighted=True)).startswith("weighted means, sign-flip test, two-sided,")
+    assert method_text(replace(comparison(), correction="none")).startswith(
+        "sign-flip test, two-sided, level 0.05, not "
+    )
 
 
 def test_queries_without_a_partner_are_told_by_side_and_reason():
