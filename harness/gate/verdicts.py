@@ -13,6 +13,7 @@ from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
 from harness.gate.significance import judge_significance
+from harness.gate.unjudged import with_unjudged
 from harness.gate.waiving import skip_of, until, waived
 from harness.gate.worse import judge_worse
 from harness.model import (
@@ -114,7 +115,8 @@ def _judge(gated: Gated, compared: Compared, asked: Asked) -> Finding:
     if isinstance(condition, ScoreCondition):
         scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
-        return judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
+        finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
+        return with_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
     if isinstance(condition, AgreementCondition):
