@@ -76,7 +76,8 @@ def by_suite(
         measures=tuple(measures) or common_measures(suite),
         thresholds=tuple(thresholds),
     )
-    notes = [f"both are scored with the judgments of {suite.path or 'the evaluation'}", *_strangers(pair, suite)]
+    judged_by = f"the suite {suite.name}" if suite.path else "the evaluation"
+    notes = [f"both are scored with the judgments of {judged_by}", *_strangers(pair, suite)]
     return _scored(pair, bare, notes)
 
 

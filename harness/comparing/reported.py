@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from harness.offline import read_gain
 
 __all__ = ["contender_of"]
 
+_FAILURE = re.compile(rf"(?P<kind>{'|'.join(FailureKind)})(?: \((?P<status>[0-9]+)\))?: (?P<reason>.*)", re.DOTALL)
 UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
 
 
@@ -66,8 +68,16 @@ def _response(query: QueryReport) -> Response:
     if query.outcome not in UNANSWERED:
         hits = (Hit(document.id, document.score, document.title) for document in query.ranking)
         return Ranking(tuple(hits), query.total, query.took, query.total_is_lower_bound, query.duplicates)
-    kind, _, reason = query.reason.partition(": ")
-    return Failure(next((one for one in FailureKind if kind.startswith(one)), FailureKind.ERROR), reason or kind)
+    return _failure(query.reason)
+
+
+def _failure(told: str) -> Failure:
+    """What `harness.scoring.failure_text` told: a kind, the HTTP status where there was one, and the reason."""
+    told_as = _FAILURE.fullmatch(told)
+    if told_as is None:
+        return Failure(FailureKind.ERROR, told)
+    status = None if told_as["status"] is None else int(told_as["status"])
+    return Failure(FailureKind(told_as["kind"]), told_as["reason"], status)
 
 
 def _grades(query: QueryReport) -> dict[str, float]:

@@ -118,7 +118,7 @@ def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop
     ]
     assert report.agreement.queries == 3
     assert (report.agreement.same_ranking, report.agreement.same_documents, report.agreement.same_first) == (1, 2, 1)
-    assert "both are scored with the judgments of shop.relevance.yaml" in report.notes
+    assert "both are scored with the judgments of the suite shop" in report.notes
 
 
 def test_a_side_compared_with_itself_has_no_difference(shop, capsys):
