@@ -1,0 +1,142 @@
+"""The page of a comparison in a browser."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders.comparisons import comparison_report, hostile_report, large_report, row, unjudged_report
+from builders.pages import contrasts, shown
+from builders.reports import HOSTILE
+from harness.model import Comparison
+from harness.report.comparison_html import render
+from harness.report.page import Limits
+
+NARROW = {"viewport": {"width": 400, "height": 900}}
+
+
+@pytest.fixture
+def show(open_html):
+    return lambda report, fragment="", limits=None, **options: open_html(
+        render(report, limits=limits), fragment, **options
+    )
+
+
+def sort_by(page, heading):
+    page.locator("table.queries > thead").get_by_role("button", name=heading).click()
+
+
+def test_nothing_from_an_index_runs(show):
+    page = show(hostile_report(HOSTILE), "#q1")
+    assert "owned" not in page.title()
+    assert page.locator("img").count() == 0
+    assert page.locator("tr.open .detail").is_visible()
+
+
+def test_every_figure_of_a_query_sorts(show):
+    page = show(comparison_report())
+    assert shown(page) == ["boots", "red-shoes", "ties", "hat", "gloves"]
+    sort_by(page, "Δ nDCG@10")
+    assert shown(page) == ["boots", "ties", "hat", "red-shoes", "gloves"]
+    sort_by(page, "Δ nDCG@10")
+    assert shown(page)[0] == "red-shoes"
+    sort_by(page, "RBO")
+    assert shown(page) == ["red-shoes", "ties", "boots", "hat", "gloves"]
+    sort_by(page, "Left")
+    sort_by(page, "Left")
+    assert shown(page)[0] == "red-shoes"
+
+
+def test_filters_narrow_the_table_to_a_change_a_tag_a_word_or_what_is_blamed(show):
+    page = show(comparison_report())
+    page.get_by_label("Change").select_option("only ties")
+    assert shown(page) == ["ties"]
+    page.get_by_label("Change").select_option("")
+    page.get_by_label("Tag").select_option(label="head")
+    assert shown(page) == ["boots", "red-shoes"]
+    page.get_by_label("only those").check()
+    assert shown(page) == ["boots"]
+    assert page.locator("output").inner_text() == "1 of 5 shown"
+    page.get_by_label("only those").uncheck()
+    page.get_by_label("Find").fill("RUNNING")
+    assert shown(page) == ["red-shoes"]
+
+
+def test_without_thresholds_and_tags_the_other_filters_serve(show):
+    report = unjudged_report()
+    page = show(replace(report, queries=tuple(replace(query, tags=()) for query in report.queries)))
+    page.get_by_label("Find").fill("boots")
+    assert shown(page) == ["boots"]
+
+
+def test_a_query_opens_with_its_rankings_side_by_side(show):
+    page = show(comparison_report())
+    page.get_by_role("button", name="red-shoes").click()
+    left, right = (page.locator(f"tr.open .beside > div:nth-child({number})") for number in (1, 2))
+    assert "sku-2" in left.inner_text()
+    assert "left" in left.inner_text()
+    assert "entered" in right.inner_text()
+    assert left.bounding_box()["y"] == right.bounding_box()["y"]
+    assert left.bounding_box()["x"] + left.bounding_box()["width"] <= right.bounding_box()["x"]
+
+
+def test_a_threshold_leads_to_the_query_that_it_blames(show):
+    page = show(comparison_report())
+    page.get_by_label("Change").select_option("same ranking")
+    page.locator("table.thresholds").get_by_role("link", name="boots").click()
+    assert page.locator("tr.open .detail").is_visible()
+    assert "winter boots" in page.locator("tr.open .detail").inner_text()
+
+
+def test_without_javascript_rankings_open_by_themselves(show):
+    page = show(comparison_report(), java_script_enabled=False)
+    assert page.locator("form").is_hidden()
+    page.locator(".rankings summary").first.click()
+    assert page.locator("details[open] .detail .beside").is_visible()
+
+
+@pytest.mark.parametrize("report", [comparison_report(), unjudged_report()], ids=["judged", "not judged"])
+@pytest.mark.parametrize("fragment", ["", "#q1"])
+def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries(show, report, fragment):
+    page = show(report, fragment, **NARROW)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    inside = "[...document.querySelectorAll('.measures td, .measures svg, .card, .beside > div, .sides td')]"
+    assert page.evaluate(f"{inside}.length") > 8
+    assert page.evaluate(f"Math.max(...{inside}.map((one) => one.getBoundingClientRect().right))") <= 400
+
+
+def test_a_narrow_window_names_each_figure_of_a_measure(show):
+    page = show(comparison_report(), **NARROW)
+    labels = page.evaluate(
+        "[...document.querySelectorAll('.measures tbody tr:first-child td.number')]"
+        ".map((cell) => getComputedStyle(cell, '::before').content)"
+    )
+    assert labels[:4] == ['"reference "', '"candidate "', '"difference "', '"interval "']
+    assert len(labels) == 8
+
+
+def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
+    report = comparison_report()
+    names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
+    queries = tuple(replace(query, scores=dict.fromkeys(names, (0.5, 0.6))) for query in report.queries)
+    tested: Comparison = replace(report.measures, measures=tuple(map(row, names)))
+    page = show(replace(report, measures=tested, queries=queries), "#q1")
+    width = page.evaluate("document.documentElement.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator("tr.open .detail").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_contrast_enough(show, scheme):
+    page = show(comparison_report(), "#q1", color_scheme=scheme)
+    ratios = contrasts(page)
+    assert len(ratios) > 100
+    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+def test_thousands_of_queries_sort_and_filter(show):
+    page = show(large_report(5_000), limits=Limits(details=50))
+    sort_by(page, "Δ nDCG@10")
+    page.get_by_label("Find").fill("query-0499")
+    assert len(shown(page)) == 10
