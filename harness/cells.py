@@ -35,7 +35,8 @@ class Matrix:
 
         Each is *options* with another request or index.
         """
-        requests = tuple(suite.requests) if self.all_requests else _each_once(self.requests)
+        every = tuple(suite.requests) if len(suite.requests) > 1 else ()  # the only one is the suite's own anyway
+        requests = every if self.all_requests else _each_once(self.requests)
         return tuple(
             replace(options, request=request, index=index)
             for request in requests or (None,)

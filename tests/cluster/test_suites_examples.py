@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
+from harness.report.figures import score_text
 from harness.report.json import loads
+from harness.report.overview import overview
+from harness.report.overview_text import beside_text
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"
@@ -59,11 +62,12 @@ def means(report: SuiteReport) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def products(engine_url) -> dict[str, SuiteReport]:
-    """The product suite by request."""
-    reports = {}
-    for name in MEANS:
-        [reports[name]] = harness_run("suites/products.relevance.yaml", "--url", engine_url, "--request", name).suites
-    return reports
+    """The product suite by request, all of them in one run."""
+    return {report.request: report for report in both_requests(engine_url).suites}
+
+
+def both_requests(url: str) -> Report:
+    return harness_run("suites/products.relevance.yaml", "--url", url, "--request", "current", "--request", "candidate")
 
 
 def test_the_folder_passes_as_the_readme_runs_it(engine_url):
@@ -75,6 +79,20 @@ def test_the_folder_passes_as_the_readme_runs_it(engine_url):
     for report in (lessons, shop):
         assert {verdict.status for verdict in report.verdicts} == {Status.PASSED, Status.XFAILED}
     assert {query.id for query in shop.queries if query.outcome is Outcome.ZERO_HITS} == {"thermos"}
+
+
+def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine_url):
+    table = overview(both_requests(engine_url))
+    walkthrough = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+    lines = [line.split() for line in walkthrough.splitlines() if line.startswith("products  c")]
+    shown = {words[1]: words[2:] for words in lines[:2]}  # the table below has the counts
+    means = {}
+    for row in table.rows:
+        figures = [row.figures[measure] for measure in table.measures]
+        texts = ((score_text(figure.mean) + "*" * figure.best, beside_text(figure)) for figure in figures)
+        means[row.suite.request] = [text for pair in texts for text in pair if text]
+    assert shown == means
+    assert len(means["candidate"]) == 2 * len(means["current"]) == 10
 
 
 @pytest.mark.parametrize("request_name", list(MEANS))

@@ -37,7 +37,7 @@ def test_a_name_given_twice_is_one_cell():
 def test_all_requests_are_those_of_each_suite():
     matrix = Matrix(all_requests=True)
     assert cells(matrix, suite_of("current", "candidate")) == [("current", None), ("candidate", None)]
-    assert cells(matrix, suite_of("plain")) == [("plain", None)]
+    assert cells(matrix, suite_of("plain")) == [(None, None)]
 
 
 def test_the_other_options_hold_for_every_cell():
