@@ -36,7 +36,13 @@ def _html(report: ComparisonReport) -> str:
     return render(report)
 
 
-WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": _json}
+def _markdown(report: ComparisonReport) -> str:
+    from harness.report.comparison_markdown import render
+
+    return render(report)
+
+
+WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": _json, "markdown": _markdown}
 
 
 @click.command("compare")
@@ -71,7 +77,7 @@ WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": 
     "outputs",
     multiple=True,
     type=OutputType(WRITERS, "html=comparison.html"),
-    help="Write html=FILE or json=FILE; may be repeated.",
+    help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
 def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: int, **given: Any) -> int:
