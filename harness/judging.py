@@ -127,18 +127,19 @@ class _Pooling:
             run = next(one.run for one in runs if one.label == label)
             wanted.setdefault((run.index, run.request), []).append(document)
         try:
-            return self._read(wanted, door.search), []
+            return self._read(wanted, door.search)
         except SearchError as error:
             return {}, [f"there are no snippets: {error}"]
 
     def _read(
         self, wanted: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
-    ) -> dict[tuple[str, str], Hit]:
+    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
         found: dict[tuple[str, str], Hit] = {}
+        notes: dict[str, None] = {}
         for (index, request), documents in wanted.items():
             template = self.suite.requests[request]
             ids = list(dict.fromkeys(one.document for one in documents))
-            hits = find_texts(
+            hits, reasons = find_texts(
                 search,
                 index,
                 ids,
@@ -147,4 +148,5 @@ class _Pooling:
                 snippet=self.options.snippet,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
-        return found
+            notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
+        return found, list(notes)

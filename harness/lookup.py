@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+from harness.scoring import failure_text
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -89,11 +90,11 @@ def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> Kno
 
 def find_texts(
     search: Search, index: str | None, ids: Sequence[str], *, pinned: Json, title_field: str | None, snippet: str
-) -> dict[str, Hit]:
+) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title and snippet, by id; those that are not found are left out.
+    The documents *ids* of *index* with title and snippet, by id, and why some were not read; what is gone is left out.
 
-    They help a person and decide nothing, so that a look-up without an answer only leaves its documents out.
+    They help a person and decide nothing, so that a look-up without an answer is no error.
 
     Raises:
         SearchError: Nothing could be asked at all.
@@ -103,8 +104,10 @@ def find_texts(
         ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, title_field=title_field, snippet=snippet)
         for part in parts
     ]
-    rankings = [response for response in search.search(sent) if isinstance(response, Ranking)] if sent else []
-    return {hit.id: hit for ranking in rankings for hit in ranking.hits}
+    responses = search.search(sent) if sent else []
+    hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
+    reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))
+    return hits, list(reasons)
 
 
 def pinned_of(body: Json) -> Json:
@@ -123,5 +126,5 @@ def _is_cut(ranking: Ranking) -> bool:
 
 def _answered(response: Response, index: str | None) -> Ranking:
     if isinstance(response, Failure):
-        raise SearchError(f"whether documents are in {index} is not known: {response.kind}: {response.reason}")
+        raise SearchError(f"whether documents are in {index} is not known: {failure_text(response)}")
     return response

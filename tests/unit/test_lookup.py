@@ -67,16 +67,17 @@ def test_what_has_no_answer_is_not_taken_for_gone():
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
-    found = find_texts(search, "products", [*ids, "x"], pinned=None, title_field="title", snippet=ANY_TEXT)
+    found, reasons = find_texts(search, "products", [*ids, "x"], pinned=None, title_field="title", snippet=ANY_TEXT)
+    assert reasons == ["failed shards: gone"]
     assert set(found) == set(ids[TEXTS_AT_ONCE:])
     assert found["d39"].title == "title of d39"
     assert {(one.title_field, one.snippet) for one in search.requests} == {("title", ANY_TEXT)}
-    assert find_texts(search, "products", [], pinned=None, title_field=None, snippet=ANY_TEXT) == {}
+    assert find_texts(search, "products", [], pinned=None, title_field=None, snippet=ANY_TEXT) == ({}, [])
 
 
 def test_texts_of_an_alias_are_not_cut_by_copies():
     ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
-    found = find_texts(Documents(dict.fromkeys(ids, 3)), "a", ids, pinned=None, title_field=None, snippet=ANY_TEXT)
+    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), "a", ids, pinned=None, title_field=None, snippet=ANY_TEXT)
     assert set(found) == set(ids)
 
 

@@ -199,11 +199,12 @@ def test_the_field_of_the_snippet_is_chosen(folder, engine):
     assert {one.snippet for one in engine.requests} == {None, "notes"}
 
 
-def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, engine):
+def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, engine, capsys):
     engine.refusals["products"] = Failure(FailureKind.ERROR, "no privilege", 403)
     assert pool("--output", "csv=u.csv") == 0
     assert [row["document"] for row in table(folder / "u.csv")] == ["'=z", "x", "y"]
     assert {row["snippet"] for row in table(folder / "u.csv")} == {""}
+    assert "some documents of products have no snippet: engine error (403): no privilege" in capsys.readouterr().out
 
 
 def test_a_query_without_an_answer_is_3_and_the_others_are_written(folder, engine, capsys):
@@ -372,7 +373,7 @@ def test_an_engine_without_an_answer_is_3_and_the_rest_is_told(folder, engine, c
     assert lint() == 3
     out, err = capsys.readouterr()
     assert "more.csv:2:1: document 'a' for query 'shoes' has grade 1 here and 2 at" in out
-    assert "whether documents are in products-next is not known: engine error: no such index" in err
+    assert "whether documents are in products-next is not known: engine error (404): no such index" in err
     assert "is not in index" not in out
 
 
