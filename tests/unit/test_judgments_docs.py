@@ -1,0 +1,59 @@
+"""What docs/judgments.md shows of ``harness judgments`` is what it does."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.cli import main
+from harness.cli.judgments import command
+
+TEXT = (Path(__file__).parents[2] / "docs" / "judgments.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ harness judgments (.*)$", TEXT, re.MULTILINE)
+
+SUITE = """\
+suite: shop
+target: {index: products}
+request: {query: {match: {title: "{{text}}"}}}
+measures: ["nDCG@10"]
+judgments: [tail.csv, tail.yaml]
+queries:
+  - {id: tents, text: tent, judgments: {sku-2: 0}}
+  - {id: shoes, text: red shoes, judgments: {sku-17: 3}}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    (tmp_path / "tail.csv").write_text("query,document,grade\nshoes,sku-4,1\nshoes,sku-4,1\nshoes,sku-9,7\n")
+    (tmp_path / "tail.yaml").write_text("shoes:\n  sku-4: 0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_and_their_options_exist(line):
+    name, *words = line.split()
+    options = {option for parameter in command.commands[name].params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+    for word in words:
+        if word.endswith(".relevance.yaml") and "/" in word:
+            assert (Path(__file__).parents[2] / word).is_file()
+
+
+def test_the_findings_are_those_of_the_command(shop, capsys):
+    [words] = [line.split() for line in COMMANDS if line.startswith("lint")]
+    assert main(["judgments", *words, "--offline"]) == 1
+    assert f"```\n{capsys.readouterr().out}```" in TEXT
+
+
+def test_its_suite_cannot_run_as_it_is(shop, capsys):
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    assert "judged twice" in capsys.readouterr().err
+
+
+def test_there_are_commands_for_both():
+    assert {line.split()[0] for line in COMMANDS} == set(command.commands) == {"pool", "lint"}
+    assert isinstance(command, click.Group)
