@@ -46,15 +46,6 @@ def properties(entry: ET.Element) -> dict[str | None, str | None]:
     return {one.get("name"): one.get("value") for one in entry.iter("property")}
 
 
-def fails_with(result: pytest.RunResult, entry: ET.Element, *sentences: str) -> None:
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=1)
-    message = entry.find("failure").get("message")  # type: ignore[union-attr]
-    for sentence in sentences:
-        assert sentence in message
-    assert "harness baseline save" in message
-
-
 def test_a_drop_within_its_limit_passes(suite: Suite, save, junit) -> None:
     save(suite(DROP))
     result, entry = junit()
@@ -73,38 +64,6 @@ def test_a_drop_beyond_its_limit_fails_and_shows_the_query_that_fell(suite: Suit
     result.stdout.fnmatch_lines(["*fell by *, allowed 0.02, over 2 queries; fell most: shoes 1.0000 -> 0.*"])
     result.stdout.fnmatch_lines(["query shoes*red shoes*"])
     assert float(properties(entry)["relevance.observed"]) > 0.02
-
-
-def test_without_a_baseline_a_drop_fails_with_the_command_that_makes_one(suite: Suite, junit) -> None:
-    suite(DROP)
-    fails_with(*junit(), "there is no baseline: shop.baseline.json is not there", "shop.relevance.yaml")
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [("{", "cannot be read: not JSON"), ('{"schema": 7}', "has schema version 7, expected 1")],
-)
-def test_a_baseline_that_cannot_be_read_fails_likewise(suite: Suite, junit, content: str, sentence: str) -> None:
-    suite(DROP).with_name("shop.baseline.json").write_text(content)
-    fails_with(*junit(), sentence)
-
-
-def test_a_baseline_that_is_older_than_its_suite_fails_likewise(suite: Suite, save, junit) -> None:
-    path = save(suite(DROP))
-    content = json.loads(path.read_text())
-    del content["requests"]["request"]["queries"]["boots"]
-    path.write_text(json.dumps(content))
-    fails_with(*junit(), "is older than the suite: it does not have 1 query (boots)")
-
-
-def test_where_it_is_optional_a_missing_baseline_is_a_warning(suite: Suite, pytester: pytest.Pytester, engine) -> None:
-    suite(f"{DROP}\nbaseline: optional")
-    result = pytester.runpytest_subprocess("--relevance-url", engine.url, "--junit-xml=junit.xml")
-    result.assert_outcomes(passed=1, warnings=1)
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines("*RelevanceWarning: nDCG@10 * there is no baseline: *harness baseline save*")
-    [entry] = ET.parse(pytester.path / "junit.xml").iter("testcase")
-    assert kinds(entry) == []
 
 
 def test_an_engine_error_is_an_error_with_or_without_a_baseline(suite: Suite, save, junit, engine) -> None:

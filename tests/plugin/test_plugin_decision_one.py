@@ -1,0 +1,328 @@
+"""
+Decision 1 of the product, outcome by outcome, as docs/outcomes.md has it: missing never passes.
+
+Each row is one suite. It is run in pytest and by `harness run`, and the row says what a user of either sees, with which
+status they end, and what JUnit XML tells.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.model import Outcome
+
+BOOTS = "rubber boots"
+PASSED, FAILED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
+DROP = 'thresholds: ["drop nDCG@10 <= 0.02"]'
+MISSING = "nDCG(missing=-1)@5"
+HIT = {"_index": "i", "_id": "d", "_score": 1.0}
+SHARDS = {"total": 2, "successful": 2, "skipped": 0, "failed": 0}
+
+
+def answer(*, status: int = 200, timed_out: bool = False, failed: int = 0, **others: object) -> dict[str, object]:
+    """An engine's answer to one query of an `_msearch`, which as a whole has the status 200."""
+    shards = SHARDS | {"successful": 2 - failed, "failed": failed}
+    hits = {"total": {"value": 1, "relation": "eq"}, "hits": [HIT]}
+    return {"took": 1, "timed_out": timed_out, "_shards": shards, "status": status, "hits": hits} | others
+
+
+def boots_answered(raw: object) -> Callable[[object], None]:
+    return lambda engine: engine.answers.update({BOOTS: raw})  # type: ignore[attr-defined]
+
+
+def boots_without_hits(engine: object) -> None:
+    engine.rankings[BOOTS] = []  # type: ignore[attr-defined]
+
+
+def shoes_turned_round(engine: object) -> None:
+    engine.rankings["red shoes"] = ["c", "b", "a"]  # type: ignore[attr-defined]
+
+
+def undefined(text: str) -> str:
+    """Nothing that is judged for boots is relevant."""
+    return text.replace("{d: 3}", "{d: 0}")
+
+
+def older(text: str) -> str:
+    """A baseline from before the suite had boots."""
+    content = json.loads(text)
+    del content["requests"]["request"]["queries"]["boots"]
+    return json.dumps(content)
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    One outcome.
+
+    *more*, *shoes* and *boots* are lines of the suite, *edit* changes its text, *arrange* the engine. *baseline* makes
+    of the baseline that was saved what lies beside the suite; where it is None, none does. *budget* is in seconds.
+    *status* is `harness run`'s, *ended* pytest's, *counts* its items by outcome. *junit* is the element of the
+    threshold's entry, None where it passed; *verdict* a property of the entry. *said* is told by pytest, by
+    `harness run`, and in the entry's message where it has one.
+    """
+
+    status: int
+    ended: pytest.ExitCode
+    counts: Mapping[str, int]
+    said: tuple[str, ...]
+    junit: str | None
+    verdict: str
+    more: str = MEAN
+    shoes: str = ""
+    boots: str = ""
+    edit: Callable[[str], str] = str
+    arrange: Callable[[object], None] = field(default=lambda engine: None)
+    baseline: Callable[[str], str] | None = None
+    budget: str | None = None
+
+
+def passes(*said: str, **others: object) -> Row:
+    return Row(0, PASSED, {"passed": 1}, said, None, "passed", **others)
+
+
+def fails(*said: str, **others: object) -> Row:
+    return Row(1, FAILED, {"failed": 1}, said, "failure", "failed", **others)
+
+
+def errs(*said: str, **others: object) -> Row:
+    return Row(3, FAILED, {"errors": 1}, said, "error", "error", **others)
+
+
+def warns(*said: str, **others: object) -> Row:
+    return Row(0, PASSED, {"passed": 1, "warnings": 1}, said, None, "warned", **others)
+
+
+SAVE = "`harness baseline save shop.relevance.yaml` saves one"
+NO_BASELINE = ("there is no baseline: shop.baseline.json is not there", SAVE)
+UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
+OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
+OPTIONAL = f"{DROP}\nbaseline: optional"
+
+ROWS = {
+    "scored, above": passes("0.8155"),
+    "scored, below": fails(
+        "mean nDCG@10 (gain exponential) is 0.8155, required >= 0.9", more=MEAN.replace("0.8", "0.9")
+    ),
+    "zero hits, below": fails("is 0.5000, required >= 0.8", "zero hits: boots", arrange=boots_without_hits),
+    "zero hits, above": passes("zero hits", more=MEAN.replace("0.8", "0.5"), arrange=boots_without_hits),
+    "zero hits with a minimum gain, below": fails(
+        "boots -0.4212", more=f'thresholds: ["every {MISSING} >= 0"]', arrange=boots_without_hits
+    ),
+    "zero hits with a minimum gain, above": passes(
+        "zero hits", more=f'thresholds: ["every {MISSING} >= -0.4213"]', arrange=boots_without_hits
+    ),
+    "undefined": fails("is undefined for 1 of 2 queries: boots", edit=undefined),
+    "undefined, left out": passes("undefined", more=f"undefined: skip\n{MEAN}", edit=undefined),
+    "undefined, all left out": fails(
+        "has nothing to judge: every query is left out (1 undefined)",
+        more=f"undefined: skip\n{MEAN.replace('0.8', '0.8 for tail')}",
+        edit=undefined,
+    ),
+    "engine error": errs(
+        "boots", "engine error (400)", "no such thing", arrange=lambda engine: engine.broken.update({BOOTS: 400})
+    ),
+    "server error": errs(
+        "boots", "engine error (500)", "no such thing", arrange=lambda engine: engine.broken.update({BOOTS: 500})
+    ),
+    "timeout": errs("boots", "timeout (200)", arrange=boots_answered(answer(timed_out=True))),
+    "failed shard": errs(
+        "boots", "failed shards (200): 1 of 2 shards did not answer", arrange=boots_answered(answer(failed=1))
+    ),
+    "missing shard": errs(
+        "boots", "failed shards (200)", arrange=boots_answered(answer(_shards=SHARDS | {"successful": 1}))
+    ),
+    "malformed answer": errs("boots", "malformed answer (200)", arrange=boots_answered({"took": 1, "status": 200})),
+    "malformed hit": errs(
+        "boots", "malformed answer (200)", "`_id`", arrange=boots_answered(answer(hits={"hits": [{"_score": 1}]}))
+    ),
+    "error with status 200": errs(
+        "boots", "engine error (200)", arrange=boots_answered({"status": 200, "error": {"type": "x", "reason": "y"}})
+    ),
+    "did not run": errs("did not run", "the time given to this run is spent", budget="0.000001"),
+    "baseline missing": fails(*NO_BASELINE, more=DROP),
+    "baseline unreadable": fails(*UNREADABLE, more=DROP, baseline=lambda _: "{"),
+    "baseline of another version": fails(
+        "has schema version 7, expected", SAVE, more=DROP, baseline=lambda _: '{"schema": 7}'
+    ),
+    "baseline older": fails(*OLDER, more=DROP, baseline=older),
+    "baseline there": passes("passed", more=DROP, baseline=str),
+    "optional baseline missing": warns(*NO_BASELINE, more=OPTIONAL),
+    "optional baseline unreadable": warns(*UNREADABLE, more=OPTIONAL, baseline=lambda _: "{"),
+    "optional baseline older": warns(*OLDER, more=OPTIONAL, baseline=older),
+    "optional baseline there, below": fails(
+        "fell by", "shoes", more=OPTIONAL, baseline=str, arrange=shoes_turned_round
+    ),
+    "baseline missing and no answer": errs(
+        "boots", "engine error (400)", more=DROP, arrange=lambda engine: engine.broken.update({BOOTS: 400})
+    ),
+}
+
+
+@pytest.fixture
+def arranged(suite: Callable[..., Path], engine: object, capsys: pytest.CaptureFixture[str]) -> Callable[[Row], Path]:
+    """Writes the suite of a row with its baseline, and makes the engine answer as it says."""
+
+    def write(row: Row) -> Path:
+        path = suite(row.more, shoes=row.shoes, boots=row.boots)
+        path.write_text(row.edit(path.read_text(encoding="utf-8")), encoding="utf-8")
+        if row.baseline is not None:
+            assert main(["baseline", "save", path.name, "--url", engine.url, "-q"]) == 0
+            file = path.with_name("shop.baseline.json")
+            file.write_text(row.baseline(file.read_text(encoding="utf-8")), encoding="utf-8")
+        capsys.readouterr()
+        row.arrange(engine)
+        return path
+
+    return write
+
+
+def entries(pytester: pytest.Pytester) -> list[ET.Element]:
+    return list(ET.parse(pytester.path / "junit.xml").iter("testcase"))
+
+
+def kinds(entry: ET.Element) -> list[str]:
+    return [child.tag for child in entry if child.tag != "properties"]
+
+
+def one_line(text: str) -> str:
+    """Lines are broken where the terminal ends; what is said is not."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_in_pytest(
+    row: Row, arranged: Callable[[Row], Path], run: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+) -> None:
+    arranged(row)
+    budget = ["--relevance-budget", row.budget] if row.budget else []
+
+    result = run("--junit-xml=junit.xml", "-W", "default::harness.collecting.items.RelevanceWarning", *budget)
+
+    assert result.ret == row.ended
+    result.assert_outcomes(**row.counts)
+    shown = result.stdout.str()
+    assert [words for words in row.said if words not in one_line(shown)] == []
+    assert "Traceback" not in shown
+    [entry] = entries(pytester)
+    assert kinds(entry) == ([row.junit] if row.junit else [])
+    if row.junit:
+        message = entry.find(row.junit).get("message")  # type: ignore[union-attr]
+        assert [words for words in row.said if words not in message] == []
+    properties = {each.get("name"): each.get("value") for each in entry.iter("property")}
+    assert properties["relevance.verdict"] == row.verdict
+    assert properties["relevance.suite"] == "shop"
+    assert properties["relevance.place"].startswith("shop.relevance.yaml:")
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_on_the_command_line(
+    row: Row, arranged: Callable[[Row], Path], engine: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = arranged(row)
+    budget = ["--budget", row.budget] if row.budget else []
+
+    status = main(["run", path.name, "--url", engine.url, *budget])
+
+    printed = capsys.readouterr()
+    assert status == row.status
+    assert [words for words in row.said if words not in one_line(printed.out)] == []
+    assert "Traceback" not in printed.out + printed.err
+    assert main(["run", path.name, "--url", engine.url, *budget, "--json"]) == row.status
+    report = json.loads(capsys.readouterr().out)
+    assert [verdict["status"] for verdict in report["suites"][0]["verdicts"]] == [row.verdict]
+    assert report["exit_status"] == row.status
+
+
+# ------------------------------------------------------------------------------------------------ more than one outcome
+
+
+def test_where_1_and_3_both_hold_3_wins(
+    suite: Callable[..., Path],
+    engine: object,
+    run: Callable[..., pytest.RunResult],
+    pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = suite(MEAN, shoes='expect: ["b in top 1"]')
+    engine.broken[BOOTS] = 400
+
+    result = run("--junit-xml=junit.xml")
+
+    assert result.ret == FAILED
+    result.assert_outcomes(failed=1, errors=1)
+    assert {entry.get("name"): kinds(entry) for entry in entries(pytester)} == {
+        "mean-nDCG-10-ge-0.8": ["error"],
+        "query.shoes": ["failure"],
+    }
+    assert main(["run", path.name, "--url", engine.url]) == 3
+    printed = one_line(capsys.readouterr().out)
+    assert "1 failed, 1 error" in printed
+    assert "b is at rank 2, required in the top 1" in printed
+    del engine.broken[BOOTS]
+    assert main(["run", path.name, "--url", engine.url]) == 1, "the shortfall alone"
+
+
+def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_no_test(
+    suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult]
+) -> None:
+    path = suite(shoes='expect: ["a in top 1"]')
+    engine.broken[BOOTS] = 400
+    assert run().ret == PASSED, "there is no item that needs the answer"
+    assert run("--relevance-each-query").ret == FAILED
+    assert main(["run", path.name, "--url", engine.url]) == 3
+
+
+def test_an_engine_that_is_not_there_is_an_error_of_every_item(
+    suite: Callable[..., Path], pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = suite(MEAN, shoes='expect: ["a in top 1"]')
+
+    result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9", "--junit-xml=junit.xml")
+
+    assert result.ret == FAILED
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines("*http://127.0.0.1:9*")
+    assert "Traceback" not in result.stdout.str()
+    assert [kinds(entry) for entry in entries(pytester)] == [["error"], ["error"]]
+    assert main(["run", path.name, "--url", "http://127.0.0.1:9"]) == 3
+    assert "http://127.0.0.1:9" in capsys.readouterr().out
+
+
+def test_a_wrong_suite_is_2_and_an_error_where_it_is_collected(
+    suite: Callable[..., Path],
+    run: Callable[..., pytest.RunResult],
+    pytester: pytest.Pytester,
+    engine: object,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = suite(MEAN.replace("mean", "meen"))
+
+    result = run("--junit-xml=junit.xml")
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*shop.relevance.yaml:6:*meen*"])
+    assert [kinds(entry) for entry in entries(pytester)] == [["error"]]
+    assert main(["run", path.name, "--url", engine.url]) == 2
+    assert "shop.relevance.yaml:6:" in capsys.readouterr().err
+    assert not engine.asked
+
+
+def test_every_outcome_of_the_page_has_a_row() -> None:
+    """A column of docs/outcomes.md that grows needs a row here."""
+    page = (Path(__file__).parents[2] / "docs" / "outcomes.md").read_text(encoding="utf-8")
+    table = page.split("## A query\n")[1].split("\n## ")[0]
+    named = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}
+    assert named == {str(outcome) for outcome in Outcome}
+    said = " ".join(word for row in ROWS.values() for word in row.said)
+    assert named - {"scored", "skipped", "error"} <= {outcome for outcome in named if outcome in said}
