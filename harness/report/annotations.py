@@ -6,7 +6,6 @@ GitHub and GitLab show these beside the lines; each has a form of its own for th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +15,7 @@ from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.attention import LOOKED_AT, is_told, unanswered_queries
 from harness.report.figures import counted_text, untold_waiver
 from harness.report.outcome_text import outcome_lines
+from harness.report.overview import cell_names
 
 __all__ = ["Annotation", "Severity", "problem_annotations", "report_annotations"]
 
@@ -54,8 +54,8 @@ class Annotation:
 
 def report_annotations(report: Report) -> list[Annotation]:
     """What there is to say of *report*, the worst first, thresholds of whole suites before those of single queries."""
-    times = Counter(suite.path for suite in report.suites)
-    found = [one for suite in report.suites for one in _of_suite(suite, alone=times[suite.path] == 1)]
+    named = zip(cell_names(report.suites), report.suites, strict=True)
+    found = [one for name, suite in named for one in _of_suite(suite, name)]
     return sorted(found, key=lambda one: list(Severity).index(one.severity))
 
 
@@ -73,9 +73,7 @@ def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
     ]
 
 
-def _of_suite(suite: SuiteReport, *, alone: bool) -> Iterator[Annotation]:
-    where = "" if alone else f" ({', '.join(filter(None, (f'request {suite.request}', suite.index)))})"
-    name = f"{suite.name}{where}"
+def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
     unanswered = unanswered_queries(suite)
     told = {verdict.id: verdict for verdict in suite.verdicts if is_told(verdict, unanswered)}
     yield from _unanswered(suite, name, unanswered, list(told.values()))

@@ -118,8 +118,8 @@ def test_two_requests_of_a_suite_are_told_apart(suite):
     both = [replace(suite, request=name, queries=(), verdicts=suite.verdicts[:1]) for name in ("current", "new")]
     titles = [found[1]["title"] for found in lines(report_of(*both))]
     assert titles == [
-        "products (request current, products): mean nDCG@10 >= 0.80",
-        "products (request new, products): mean nDCG@10 >= 0.80",
+        "products, request current: mean nDCG@10 >= 0.80",
+        "products, request new: mean nDCG@10 >= 0.80",
     ]
 
 
