@@ -1,0 +1,70 @@
+"""What docs/compare.md shows is so: its files give its figures, its forms and options are those that there are."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.comparing.forms import FormKind
+from harness.comparing.held_to import read_thresholds
+
+PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def sessions():
+    """By command, what the page shows of its output; those of one block in their order."""
+    for block in re.findall(r"^```console\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def assert_shown(output, shown):
+    """Each passage of *shown* stands in *output* as it is, one after another; an ellipsis parts them."""
+    position = 0
+    for passage in re.split(r"^…\n", shown, flags=re.MULTILINE):
+        assert passage in output[position:], f"not printed, or not there:\n{passage}"
+        position = output.index(passage, position) + len(passage)
+
+
+def test_the_files_of_the_page_give_its_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = list(sessions())
+    for command, content in shown:
+        if command.startswith("cat "):
+            Path(command.removeprefix("cat ")).write_text(content, encoding="utf-8")
+    [(command, output)] = [(command, output) for command, output in shown if "old.run new.run" in command]
+    assert main(shlex.split(command)[1:]) == 1
+    assert_shown(capsys.readouterr().out, output)
+
+
+def test_the_plain_rankings_of_the_page_give_its_figures():
+    found = doctest.DocTestParser().get_doctest(TEXT, {}, "compare.md", str(PAGE), 0)
+    assert found.examples
+    assert doctest.DocTestRunner().run(found).failed == 0
+
+
+def test_every_form_is_in_the_table_and_no_other():
+    table = TEXT.split("## What A and B may be")[1].split("\n\n")[1]
+    assert set(re.findall(r"`([a-z]+)[:`]", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))) == {
+        str(kind) for kind in FormKind
+    }
+
+
+@pytest.mark.parametrize("text", re.findall(r"`((?:drop|worse|mean|every|95%) [^`]+)`", TEXT.split("## Thresholds")[1]))
+def test_every_threshold_of_the_page_is_one(text):
+    assert read_thresholds([text])
+
+
+def test_links_lead_somewhere():
+    for _, target in re.findall(r"\[([^\]]+)\]\(([^)]+)\)", TEXT):
+        path, _, anchor = target.partition("#")
+        file = PAGE.parent / path if path else PAGE
+        headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert not anchor or anchor in slugs, target
