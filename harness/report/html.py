@@ -14,8 +14,7 @@ from harness.model import Report
 from harness.report import templating
 from harness.report.figures import matching_text
 from harness.report.headlines import closing, headline
-from harness.report.overview import overview
-from harness.report.overview_text import beside_text, remarks
+from harness.report.overview import compared_text, overview, remarks
 from harness.report.page import Limits, suite_views
 from harness.report.ranking_text import missing_place
 from harness.report.tag_rows import figure_text
@@ -44,6 +43,6 @@ def _environment() -> Environment:
         "matching": matching_text,
         "tag_figure": figure_text,
         "missing_place": missing_place,
-        "beside": beside_text,
+        "beside": compared_text,
     }
     return environment

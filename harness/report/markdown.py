@@ -14,11 +14,13 @@ from harness.report.figures import counted_text, mean_heading, score_text
 from harness.report.headlines import closing, headline
 from harness.report.markdown_escape import block, code, escape
 from harness.report.markdown_notes import notes_markdown
+from harness.report.markdown_overview import overview_markdown
 from harness.report.markdown_pieces import MOST_BYTES, Piece, fitted, sign
 from harness.report.markdown_queries import query_markdown
 from harness.report.markdown_tables import table
 from harness.report.markdown_verdicts import verdicts_markdown
 from harness.report.outcome_text import outcome_lines
+from harness.report.overview import cell_names, overview
 
 __all__ = ["render", "render_refusal"]
 
@@ -28,7 +30,11 @@ REFUSAL_SHOWN = 20_000
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8, of which its first lines alone take a few hundred."""
     head = f"## {sign(report.exit_status, decided=any(suite.verdicts for suite in report.suites))} {headline(report)}"
-    pieces = [piece for suite in report.suites for piece in _pieces(suite)]
+    named = zip(cell_names(report.suites), report.suites, strict=True)
+    pieces = [piece for name, suite in named for piece in _pieces(name, suite)]
+    cells = overview(report)
+    if cells is not None:
+        pieces.insert(0, Piece(0, "table", overview_markdown(cells)))
     return fitted(f"{head}\n\n{closing(report)}\n", pieces, limit)
 
 
@@ -37,10 +43,10 @@ def render_refusal(text: str) -> str:
     return f"## ❌ Nothing was decided\n\n{block(text, most=REFUSAL_SHOWN)}\n"
 
 
-def _pieces(suite: SuiteReport) -> Iterator[Piece]:
+def _pieces(name: str, suite: SuiteReport) -> Iterator[Piece]:
     attention = attention_of(suite)
     calm = not attention.verdicts and not unanswered_queries(suite)
-    yield Piece(int(calm), "suite", "\n\n".join(_suite_parts(suite, attention)) + "\n")
+    yield Piece(int(calm), "suite", "\n\n".join(_suite_parts(name, suite, attention)) + "\n")
     for turn, query in enumerate(attention.queries, start=2):
         yield Piece(turn, "query", query_markdown(query, concerned_text(query, attention.verdicts)))
 
@@ -48,8 +54,8 @@ def _pieces(suite: SuiteReport) -> Iterator[Piece]:
 # ------------------------------------------------------------------------------------------------ a suite
 
 
-def _suite_parts(suite: SuiteReport, attention: Attention) -> Iterator[str]:
-    yield f"### {escape(suite.name)}"
+def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterator[str]:
+    yield f"### {escape(name)}"
     yield _facts(suite)
     yield from verdicts_markdown(suite.verdicts)
     if suite.summaries:

@@ -7,14 +7,17 @@ figure, so it gets no difference and is never the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import MeasureSummary, Report, Status, SuiteReport
 from harness.report.figures import counted_text
 from harness.thresholds import TOLERANCE
 
-__all__ = ["Figure", "Overview", "Row", "cell_names", "overview", "suites_text"]
+__all__ = ["BEST", "Figure", "Overview", "Row", "cell_names", "compared_text", "overview", "remarks", "suites_text"]
+
+BEST = "*"
+"""Says without colour that a figure is the best of its suite."""
 
 HELD = (Status.PASSED, Status.XPASSED)
 
@@ -106,6 +109,37 @@ def suites_text(report: Report) -> str:
     suites = len(_by_suite(report.suites))
     cells = len(report.suites)
     return counted_text(suites, "suite") + (f" in {counted_text(cells, 'cell')}" if cells > suites else "")
+
+
+def remarks(overview: Overview) -> Iterator[str]:
+    """What has to be known to read the table."""
+    figures = [figure for row in overview.rows for figure in row.figures.values()]
+    if any(figure.best for figure in figures):
+        yield f"{BEST} the greatest mean of a suite's cells"
+    if any(figure.difference is not None for figure in figures):
+        yield "a difference is that to the suite's first cell"
+    if any(figure.partial for figure in figures):
+        yield "a mean over fewer queries than another cell's is not compared"
+    weighted = dict.fromkeys(row.suite.name for row in overview.rows if _is_weighted(row))
+    if weighted:
+        yield f"means are weighted by query: {', '.join(weighted)}"
+    if len(overview.gains) == 1:
+        yield f"gain {overview.gains[0]}"
+
+
+def _is_weighted(row: Row) -> bool:
+    return any(summary.weighted for summary in row.suite.summaries)
+
+
+def compared_text(figure: Figure) -> str:
+    """
+    What stands beside a mean: its difference with a sign, ``=`` where no decimal shows one, or over how many queries
+    it is where another cell has a score of more; empty where there is nothing to say.
+    """
+    if figure.difference is None:
+        return f"of {figure.counted:,}" if figure.partial else ""
+    shown = f"{figure.difference:+.4f}"
+    return "=" if shown in ("+0.0000", "-0.0000") else shown
 
 
 def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:

@@ -12,14 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.report.figures import score_text
-from harness.report.overview import Figure, Overview, Row
+from harness.report.overview import BEST, Figure, Overview, Row, compared_text, remarks
 from harness.report.printable import printable
 from harness.report.ranking_text import columns
 
-__all__ = ["BEST", "beside_text", "overview_renderables", "remarks"]
-
-BEST = "*"
-"""Says without colour that a figure is the best of its suite."""
+__all__ = ["overview_renderables"]
 
 BESIDE_STYLES = {"+": "green", "-": "red"}
 """By the sign of a difference."""
@@ -37,37 +34,6 @@ def overview_renderables(overview: Overview) -> Iterator[RenderableType]:
     yield Text()
     for remark in remarks(overview):
         yield Text(printable(remark), style="dim")
-
-
-def remarks(overview: Overview) -> Iterator[str]:
-    """What has to be known to read the table."""
-    figures = [figure for row in overview.rows for figure in row.figures.values()]
-    if any(figure.best for figure in figures):
-        yield f"{BEST} the greatest mean of a suite's cells"
-    if any(figure.difference is not None for figure in figures):
-        yield "a difference is that to the suite's first cell"
-    if any(figure.partial for figure in figures):
-        yield "a mean over fewer queries than another cell's is not compared"
-    weighted = dict.fromkeys(row.suite.name for row in overview.rows if _is_weighted(row))
-    if weighted:
-        yield f"means are weighted by query: {', '.join(weighted)}"
-    if len(overview.gains) == 1:
-        yield f"gain {overview.gains[0]}"
-
-
-def _is_weighted(row: Row) -> bool:
-    return any(summary.weighted for summary in row.suite.summaries)
-
-
-def beside_text(figure: Figure) -> str:
-    """
-    What stands beside a mean: its difference with a sign, ``=`` where no decimal shows one, or over how many queries
-    it is where another cell has a score of more; empty where there is nothing to say.
-    """
-    if figure.difference is None:
-        return f"of {figure.counted:,}" if figure.partial else ""
-    shown = f"{figure.difference:+.4f}"
-    return "=" if shown in ("+0.0000", "-0.0000") else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +117,7 @@ def _measure(measure: str, rows: Sequence[Row]) -> _Column:
     known = [figure for figure in figures if figure is not None]
     mean = max((len(score_text(figure.mean)) for figure in known), default=0)
     mark = len(BEST) if any(figure.best for figure in known) else 0
-    beside = max((len(beside_text(figure)) for figure in known), default=0)
+    beside = max((len(compared_text(figure)) for figure in known), default=0)
     texts = (_figure(figure, mean, mark, beside) if figure else Text() for figure in figures)
     return _Column(printable(measure), tuple(texts))
 
@@ -161,7 +127,7 @@ def _figure(figure: Figure, mean: int, mark: int, beside: int) -> Text:
     if figure.best:
         text.stylize("bold green")
     if beside:
-        shown = beside_text(figure)
+        shown = compared_text(figure)
         text.append(f" {shown:>{beside}}", style=BESIDE_STYLES.get(shown[:1], "dim"))
     return text
 

@@ -10,8 +10,7 @@ import pytest
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.figures import score_text
 from harness.report.json import loads
-from harness.report.overview import overview
-from harness.report.overview_text import beside_text
+from harness.report.overview import compared_text, overview
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"
@@ -89,7 +88,7 @@ def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine
     means = {}
     for row in table.rows:
         figures = [row.figures[measure] for measure in table.measures]
-        texts = ((score_text(figure.mean) + "*" * figure.best, beside_text(figure)) for figure in figures)
+        texts = ((score_text(figure.mean) + "*" * figure.best, compared_text(figure)) for figure in figures)
         means[row.suite.request] = [text for pair in texts for text in pair if text]
     assert shown == means
     assert len(means["candidate"]) == 2 * len(means["current"]) == 10

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from builders.cells import PRECISION, cell, two_requests
+from builders.markdown import Page
 from builders.reports import NDCG, report_of
 from harness.model import Status
+from harness.report import markdown
 from harness.report.html import render
-from harness.report.overview import Figure, cell_names, overview, suites_text
-from harness.report.overview_text import beside_text
+from harness.report.overview import Figure, cell_names, compared_text, overview, suites_text
 from harness.report.terminal import plain_report, report_renderables
 
 
@@ -217,7 +218,7 @@ def test_names_of_others_cannot_write_on_the_terminal():
     ],
 )
 def test_what_stands_beside_a_mean(figure, text):
-    assert beside_text(figure) == text
+    assert compared_text(figure) == text
 
 
 # ------------------------------------------------------------------------------------------------ on the page
@@ -249,3 +250,30 @@ def test_names_of_others_are_escaped_in_the_table():
     page = render(report_of(cell("<script>x"), cell("<script>x", request="<b>", index="<i>")))
     assert "<b>" not in page[page.index("<nav") : page.index("</nav>")]
     assert "<i>" not in page[page.index("<nav") : page.index("</nav>")]
+
+
+# ------------------------------------------------------------------------------------------------ in a job summary
+
+
+def test_a_job_summary_begins_with_the_table():
+    page = Page(markdown.render(two_requests()))
+    assert [[one.split("\n")[0].strip() for one in row] for row in page.rows[:3]] == [
+        ["suite", "request", "nDCG@10", "P@5", "queries", "held", "failed", "errors", "other"],
+        ["shop", "current", "0.6000", "0.6000*", "2", "1", "0", "0", "0"],
+        ["shop", "candidate", "0.7500* +0.1500", "0.5500 -0.0500", "2", "0", "1", "1", "0"],
+    ]
+    text = markdown.render(two_requests())
+    assert text.index("### shop, request current") < text.index("### shop, request candidate")
+    assert "greatest mean of a suite's cells; a difference is that to the suite's first cell; gain exponential" in text
+
+
+def test_a_job_summary_of_one_cell_has_no_such_table():
+    assert "held" not in markdown.render(report_of(cell()))
+
+
+def test_what_a_mean_lacks_and_names_of_others_are_told_safely_in_a_job_summary():
+    cells = [cell("a|b", index="x|y"), cell("a|b", index="z", scores=(None, 0.9)), cell("store", measures=(PRECISION,))]
+    rows = [[one.strip() for one in row] for row in Page(markdown.render(report_of(*cells))).rows[:4]]
+    assert rows[2][:3] == ["a|b", "z", "0.9000 of 1"]
+    assert rows[1][:2] == ["a|b", "x|y"]
+    assert [len(row) for row in rows] == 4 * [9]
