@@ -8,58 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.model import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison, Side, Verdict
-from harness.report.attention import BAD
+from harness.model import ComparisonReport, MeasureComparison
+from harness.report.comparing_rows import QueryView, delta, query_views
 from harness.report.comparison_words import (
     Change,
-    change_mark,
     change_of,
     detectable_text,
-    left_mark,
     measure_names,
     measure_warnings,
     remarks,
 )
 from harness.report.figures import counted_text
 from harness.report.histogram import Bin, histogram, rounded_up
-from harness.report.page import Limits, shade_of
+from harness.report.page import Limits
 from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_left_out
-from harness.thresholds import TOLERANCE
-
-
-@dataclass(frozen=True, slots=True)
-class RankView:
-    """A document of one of the two rankings: its *rank* there, the *shade* of its gain, and what became of it."""
-
-    document: MovedDocument
-    rank: int
-    shade: str
-    mark: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueryView:
-    """
-    One query: a row of the table with its *deltas* by measure, and where *detailed* its two rankings.
-
-    *cut* counts the ranks that are not shown.
-    """
-
-    anchor: str
-    query: QueryComparison
-    change: Change
-    tags: tuple[int, ...]
-    deltas: tuple[float | None, ...]
-    blamed: bool
-    detailed: bool
-    reference: tuple[RankView, ...] = ()
-    candidate: tuple[RankView, ...] = ()
-    cut: int = 0
-    verdicts: tuple[Verdict, ...] = ()
-    unanswered: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +74,7 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     """The page's view of *report*."""
     names = measure_names(report)
     tags = tuple(sorted({tag for query in report.queries for tag in query.tags}))
-    queries = _query_views(report, names, tags, limits)
+    queries = query_views(report, names, tags, limits)
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
     return ComparisonView(
         measures=tuple(_measure_views(report)),
@@ -125,18 +90,6 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
         remarks=tuple(remarks(report)),
         left_out=tuple(_left_out(report, queries, limits)),
     )
-
-
-def delta(scores: tuple[float | None, float | None] | None) -> float | None:
-    """Candidate minus reference; None where a side has no score, 0 where it is the same summed in another order."""
-    before, after = scores or (None, None)
-    if before is None or after is None:
-        return None
-    difference = 0.0 if before == after else after - before  # an infinite score minus itself would be no number
-    return 0.0 if abs(difference) <= TOLERANCE else difference
-
-
-# ------------------------------------------------------------------------------------------------ measures
 
 
 def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
@@ -173,71 +126,6 @@ def _spread(measure: str, report: ComparisonReport) -> SpreadView:
         fell=sum(value < 0 for value in changed),
         same=len(known) - len(changed),
     )
-
-
-# ------------------------------------------------------------------------------------------------ queries
-
-
-def _query_views(
-    report: ComparisonReport, names: Sequence[str], tags: Sequence[str], limits: Limits
-) -> tuple[QueryView, ...]:
-    blamed = {name for verdict in report.verdicts if verdict.status in BAD for name in verdict.blamed}
-    numbers = {tag: number for number, tag in enumerate(tags)}
-    greatest = _greatest_gain(report.queries)
-    own: dict[str | None, list[Verdict]] = {}
-    for verdict in report.verdicts:
-        own.setdefault(verdict.query, []).append(verdict)
-    views = []
-    numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
-    for place, (number, query) in enumerate(numbered[: limits.rows]):
-        detailed = place < limits.details
-        shown = _rankings(query, greatest, limits.ranks) if detailed else ((), ())
-        views.append(
-            QueryView(
-                anchor=f"q{number}",
-                query=query,
-                change=change_of(query),
-                tags=tuple(numbers[tag] for tag in query.tags),
-                deltas=tuple(delta(query.scores.get(name)) for name in names),
-                blamed=query.id in blamed,
-                detailed=detailed,
-                reference=shown[0],
-                candidate=shown[1],
-                cut=max(0, _longest(query) - limits.ranks),
-                verdicts=tuple(own.get(query.id, ())),
-                unanswered=tuple(_unanswered(query, (report.reference, report.candidate))),
-            )
-        )
-    return tuple(views)
-
-
-def _rankings(query: QueryComparison, greatest: float, most: int) -> tuple[tuple[RankView, ...], tuple[RankView, ...]]:
-    before = [
-        RankView(document, document.reference, shade_of(document, greatest), left_mark(document))
-        for document in query.documents
-        if document.reference is not None and document.reference <= most
-    ]
-    after = [
-        RankView(document, document.candidate, shade_of(document, greatest), change_mark(document))
-        for document in query.documents
-        if document.candidate is not None and document.candidate <= most
-    ]
-    return tuple(sorted(before, key=lambda view: view.rank)), tuple(after)
-
-
-def _longest(query: QueryComparison) -> int:
-    return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
-
-
-def _unanswered(query: QueryComparison, sides: Iterable[Side]) -> Iterator[tuple[str, str]]:
-    for side in sides:
-        if query.id in side.unanswered:
-            yield side.name, side.unanswered[query.id]
-
-
-def _greatest_gain(queries: Iterable[QueryComparison]) -> float:
-    gains = (document.gain for query in queries for document in query.documents)
-    return max((gain for gain in gains if gain is not None), default=0.0)
 
 
 def _left_out(report: ComparisonReport, queries: Sequence[QueryView], limits: Limits) -> Iterator[str]:

@@ -38,18 +38,18 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = templating.environment()
-    environment.filters |= {
-        "agreement_facts": agreement_facts,
-        "changes": changes_text,
-        "difference": difference_text,
-        "p": p_text,
-        "scores": lambda query: tuple(scores_texts(query)),
-        "spread_plot": _spread_plot,
-        "tested": method_text,
-        "whisker": _whisker,
-    }
-    return environment
+    return templating.environment(
+        {
+            "agreement_facts": agreement_facts,
+            "changes": changes_text,
+            "difference": difference_text,
+            "p": p_text,
+            "scores": lambda query: tuple(scores_texts(query)),
+            "spread_plot": _spread_plot,
+            "tested": method_text,
+            "whisker": _whisker,
+        }
+    )
 
 
 def _spread_plot(view: SpreadView) -> Plot:

@@ -37,12 +37,12 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = templating.environment()
-    environment.filters |= {
-        "remarks": remarks,
-        "matching": matching_text,
-        "tag_figure": figure_text,
-        "missing_place": missing_place,
-        "beside": compared_text,
-    }
-    return environment
+    return templating.environment(
+        {
+            "remarks": remarks,
+            "matching": matching_text,
+            "tag_figure": figure_text,
+            "missing_place": missing_place,
+            "beside": compared_text,
+        }
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -46,8 +46,8 @@ def fill(environment: Environment, template: str, styles: Sequence[str], **value
     )
 
 
-def environment() -> Environment:
-    """A new one, with the filters that every page uses."""
+def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
+    """A new one, with *filters* and those that every page uses."""
     made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
     made.filters |= {
         "clipped": _clipped,
@@ -65,6 +65,7 @@ def environment() -> Environment:
         "score": score_text,
         "untold_waiver": untold_waiver,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
+        **filters,
     }
     return made
 

@@ -6,9 +6,23 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from builders.html import Page
+from harness.model import Status, Verdict
 
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(
     ["<script>", "[bold]", "\x1b[2J", "{{ x }}", "</style>", "'\"&"]
+)
+verdicts = st.builds(
+    Verdict,
+    st.just("id"),
+    texts,
+    st.sampled_from(Status),
+    texts,
+    st.none() | st.floats(),
+    st.none() | st.floats(),
+    st.none() | st.just("nDCG@10"),
+    st.none() | texts,
+    st.none() | texts,
+    st.lists(texts, max_size=3).map(tuple),
 )
 thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from builders.markdown import Page as MarkdownPage
-from builders.odd_texts import assert_page_is_ours, commands, texts, thorough
+from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
 from harness.model import (
     Agreement,
     Comparison,
@@ -16,8 +16,6 @@ from harness.model import (
     QueryComparison,
     Side,
     SideKind,
-    Status,
-    Verdict,
 )
 from harness.report import comparison_html, comparison_markdown
 from harness.report.comparing_text import report_renderables
@@ -107,19 +105,6 @@ queries = st.builds(
     st.none() | shares,
     st.none() | shares,
     st.booleans(),
-)
-verdicts = st.builds(
-    Verdict,
-    st.just("id"),
-    texts,
-    st.sampled_from(Status),
-    texts,
-    st.none() | floats,
-    st.none() | floats,
-    st.none() | st.just("nDCG@10"),
-    st.none() | texts,
-    st.none() | texts,
-    st.lists(texts, max_size=3).map(tuple),
 )
 reports = st.builds(
     ComparisonReport,

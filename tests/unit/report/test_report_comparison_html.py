@@ -23,7 +23,8 @@ from builders.html import Page
 from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison, SideKind
-from harness.report.comparing_page import comparison_view, delta
+from harness.report.comparing_page import comparison_view
+from harness.report.comparing_rows import delta
 from harness.report.comparison_html import render
 from harness.report.page import Limits
 

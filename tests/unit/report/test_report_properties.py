@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from builders.odd_texts import assert_page_is_ours, commands, texts, thorough
+from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -14,9 +14,7 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Report,
-    Status,
     SuiteReport,
-    Verdict,
 )
 from harness.report.html import render
 from harness.report.terminal import failure_text, plain_report
@@ -40,19 +38,6 @@ queries = st.builds(
     st.lists(missing, max_size=2).map(tuple),
     st.none() | st.integers(0, 10**9),
     st.none() | st.floats(0, 1e6),
-)
-verdicts = st.builds(
-    Verdict,
-    st.just("id"),
-    texts,
-    st.sampled_from(Status),
-    texts,
-    numbers,
-    numbers,
-    st.none() | st.just("nDCG@10"),
-    st.none() | texts,
-    st.none() | texts,
-    st.lists(texts, max_size=3).map(tuple),
 )
 summaries = st.builds(
     MeasureSummary, st.just("nDCG@10"), texts, numbers, numbers, numbers, numbers, st.just(1), st.just(0)
