@@ -73,12 +73,13 @@ def alias_findings(judged: Iterable[PlacedJudgment], existing: Collection[str] |
     """
     if existing is not None:
         return
-    first: dict[str, PlacedJudgment] = {}
-    told: set[str] = set()
+    documents: dict[str, PlacedJudgment] = {}
     for one in judged:
-        known = first.setdefault(folded_id(one.document), one)
-        if known.document != one.document and one.document not in told:
-            told.add(one.document)
+        documents.setdefault(one.document, one)
+    first: dict[str, PlacedJudgment] = {}
+    for document, one in documents.items():
+        known = first.setdefault(folded_id(document), one)
+        if known is not one:
             yield JudgmentFinding(one.mark, FindingKind.ALIAS, _sentence(one, known))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.judgment_findings.aliases import alias_findings, difference, other_names
@@ -17,6 +17,9 @@ __all__ = ["IndexKnowledge", "JudgedSuite", "find_in"]
 
 NAMED = 5
 """Documents that one finding names."""
+
+MANY = 20
+"""Judged documents of which one at least should be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge 
         *_repeats(ours),
         *(_unknown_queries(judged, own) if judged.strict else ()),
         *_without_positive(judged.suite),
-        *(() if known is None else _not_in_index(ours, known)),
+        *(() if known is None else _not_in_index(judged.suite, ours, known)),
         *(() if known is None else _in_several(judged.suite, ours, known)),
         *alias_findings(ours, None if known is None else known.found),
     }
@@ -132,9 +135,15 @@ def _is_positive(suite: Suite, grade: float) -> bool:
     return grade > 0 or math.isnan(grade)
 
 
-def _not_in_index(judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+def _not_in_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    """Each judgment of a document that is gone; where all of many are, it is rather the place that is wrong."""
     missing = [one for one in judged if one.document not in known.found]
-    meant = other_names({one.document for one in missing}, known.found)
+    ids = {one.document for one in missing}
+    if len(missing) == len(judged) and len(ids) >= MANY and not known.found:
+        sentence = f"none of the {len(ids):,} judged documents is in {known.places}; is that the right place?"
+        yield JudgmentFinding(_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
+        return
+    meant = other_names(ids, known.found)
     for one in missing:
         hint = _hint(one.document, meant.get(one.document))
         sentence = f"{one} is not in {known.places}{hint}; take the judgment out, or bring the document back"
@@ -163,4 +172,8 @@ def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnow
 def _mark_of(index: str, suite: Suite) -> Mark:
     """The request that names *index*, else the target."""
     marks = [template.mark for template in suite.requests.values() if template.index == index]
-    return next((mark for mark in [*marks, suite.target.mark] if mark.line), suite.mark)
+    return next((mark for mark in marks if mark.line), _target_mark(suite))
+
+
+def _target_mark(suite: Suite) -> Mark:
+    return suite.target.mark if suite.target.mark.line else suite.mark

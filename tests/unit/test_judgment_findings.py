@@ -177,6 +177,15 @@ def test_a_document_that_is_gone_is_told_at_each_of_its_judgments():
     ]
 
 
+def test_where_none_of_many_documents_is_there_the_place_is_told_once():
+    judged = judged_suite(*(judgment(f"d{n}", line=n) for n in range(20)))
+    [(kind, place, message)] = found(judged, known=known())
+    assert (kind, place) == ("missing-document", "s.relevance.yaml:2:1")
+    assert message == "none of the 20 judged documents is in index products; is that the right place?"
+    assert len(kinds(judged, known=known("d0"))) == 19
+    assert len(kinds(judged_suite(*(judgment(f"d{n}", line=n) for n in range(19))), known=known())) == 19
+
+
 def test_the_id_that_is_there_under_another_form_is_named():
     [(kind, _, message)] = found(judged_suite(judgment("SKU-1")), known=known("sku-1"))
     assert kind == "missing-document"
