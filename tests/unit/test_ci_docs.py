@@ -1,0 +1,110 @@
+"""docs/ci.md and the workflows beside it: what they name is there, and what they promise is what the code does."""
+
+import configparser
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.cli.outputs import WRITERS
+from harness.cli.root import COMMANDS
+from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
+from harness.report.codequality import SEVERITIES
+from harness.report.markdown_notes import NOTES_SHOWN
+from harness.report.markdown_pieces import MOST_BYTES
+from harness.report.markdown_verdicts import THRESHOLDS_SHOWN
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "ci.md").read_text(encoding="utf-8")
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+WORKFLOWS = sorted(DOCS.glob("relevance-gate*.yml"))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        path, _, anchor = target.partition("#")
+        if path.startswith("https://"):
+            continue
+        file = DOCS / path
+        assert file.exists(), target
+        assert not anchor or f"## {anchor.capitalize()}\n" in file.read_text(encoding="utf-8"), target
+
+
+def test_every_workflow_is_told_of():
+    assert len(WORKFLOWS) == 3
+    assert all(f"({path.name})" in PAGE for path in WORKFLOWS)
+
+
+def test_the_table_of_inputs_is_that_of_the_action():
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (?:`([^`]+)`)? *\| ", PAGE.split("### The action")[1], re.MULTILINE))
+    assert rows == {name: given["default"] for name, given in ACTION["inputs"].items()}
+    for name in ACTION["outputs"]:
+        assert f"`{name}`" in PAGE
+
+
+def test_the_action_s_workflow_is_the_one_of_the_page():
+    [step] = [block for block in blocks("yml") if block.startswith("- uses")]
+    [used] = yaml.safe_load(step)
+    workflow = yaml.safe_load((DOCS / "relevance-gate-action.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["relevance"]["steps"]
+    assert used in steps
+    assert set(used["with"]) <= set(ACTION["inputs"])
+
+
+def test_workflows_put_no_expression_into_a_script():
+    for path in WORKFLOWS:
+        assert "${{" not in path.read_text(encoding="utf-8")
+
+
+def test_the_hook_of_the_page_is_there():
+    [config] = [yaml.safe_load(block) for block in blocks("yml") if block.startswith("repos:")]
+    hooks = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    assert {hook["id"] for hook in config["repos"][0]["hooks"]} <= hooks
+    assert all(f"`{hook}`" in PAGE for hook in hooks)
+
+
+def test_the_line_of_the_ini_file_is_one(pytestconfig):
+    [block] = blocks("ini")
+    parser = configparser.ConfigParser()
+    parser.read_string(block)
+    for name in parser["pytest"]:
+        pytestconfig.getini(name)
+
+
+def test_options_exist(pytestconfig):
+    known = set()
+    for entry in COMMANDS.values():
+        command = importlib.import_module(entry.module).command
+        known |= {option for parameter in command.params for option in parameter.opts}
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)):
+        if option not in known:
+            pytestconfig.getoption(option)  # an error where there is none
+
+
+def test_every_kind_of_report_is_named():
+    assert all(f"`--output {kind}=FILE`" in PAGE for kind in WRITERS)
+    assert all(f"`--relevance-report FILE{suffix}`" in PAGE for suffix in (*REPORT_SUFFIXES, CODE_QUALITY))
+    assert all(f"`{severity}`" in PAGE for severity in SEVERITIES.values())
+
+
+@pytest.mark.parametrize("number", [MOST_BYTES, THRESHOLDS_SHOWN, NOTES_SHOWN])
+def test_the_limits_of_markdown_are_told(number):
+    text = (DOCS / "report.md").read_text(encoding="utf-8").split("## Markdown\n")[1].split("\n## ")[0]
+    assert re.search(rf"(?<![\d,]){number:,}(?![\d,])", text)
+
+
+def test_every_property_of_junit_xml_is_told():
+    named = set(re.findall(r"`relevance\.([a-z-]+)`", PAGE))
+    source = "".join(
+        (ROOT / "harness" / "collecting" / name).read_text(encoding="utf-8") for name in ("plan.py", "properties.py")
+    )
+    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required"}
+    facts = source.split("facts = {")[1].split("}")[0]
+    assert named == written | set(re.findall(r'^ *"([a-z-]+)": ', facts, re.MULTILINE))
