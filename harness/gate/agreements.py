@@ -63,7 +63,7 @@ def _judge(
         )
         for query in asked
     }
-    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, asked))
+    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
     as_score = ScoreCondition(
         condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
     )

@@ -38,7 +38,7 @@ KEYS = [
     *("suite", "target", "grades", "gain", "request", "requests", "measures", "thresholds", "queries", "judgments"),
     *("undefined", "profile", "depth", "title_field", "fixture", "markers", "id", "text", "params", "tags", "expect"),
     *("xfail", "skip", "reason", "until", "threshold", "cluster", "index", "engine", "body", "http", "path", "ids"),
-    *("files", "other_queries", "documents", "mappings", "json", "headers", "size", "a"),
+    *("files", "other_queries", "documents", "mappings", "json", "headers", "size", "weight", "a"),
 ]
 SCALARS = st.one_of(
     st.sampled_from(["nDCG@10", "mean nDCG@10 >= 0.8", "sku in top 3", "{{text}}", "${X}", "${X:-1}", "linear", "."]),

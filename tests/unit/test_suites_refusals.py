@@ -67,8 +67,8 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, params, tags, weight, judgments, thresholds, expect, markers, xfail, skip; "
-        "did you mean 'tags'?",
+        "unknown key 'tag', expected id, text, params, tags, weight, judgments, thresholds, expect, markers, xfail, "
+        "skip; did you mean 'tags'?",
         "    tag: [head]",
     ),
     "text where a list belongs": (

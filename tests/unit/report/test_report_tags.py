@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
+from harness.report import markdown
 from harness.report.json import dumps, loads
 from harness.report.plain import plain
 from harness.report.tag_rows import TAGS, tag_table
@@ -78,8 +79,9 @@ def test_without_tags_there_is_no_table(suite, report):
 
 def test_a_measure_whose_mean_is_weighted_says_so_in_its_heading(suite, report):
     weighted = replace(suite, summaries=(replace(suite.summaries[0], weighted=True), suite.summaries[1]))
-    assert "mean (weighted)" in plain_report(replace(report, suites=(weighted,)))
-    assert "weighted" not in plain_report(report)
+    for shown in (plain_report, markdown.render):
+        assert "mean (weighted)" in shown(replace(report, suites=(weighted,)))
+        assert "weighted" not in shown(report)
 
 
 def many(tagged, count):
