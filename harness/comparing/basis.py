@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from harness.comparing.sides import Contender, cut_at
 from harness.errors import UsageError
 from harness.gate.sentences import count, listed
-from harness.measures import parse_measure, profile_gain
+from harness.measures import profile_gain
 from harness.model import Gain, Measure, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
 from harness.scoring import common_measures, measure_named, score_run
 
-__all__ = ["Basis", "Judgments", "by_judgments", "by_stored_scores", "by_suite"]
+__all__ = ["Basis", "Judgments", "by_judgments", "by_suite", "common_depth", "deepest_ranking", "plain_suite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,7 @@ def by_judgments(
     thresholds: Sequence[Threshold],
 ) -> Basis:
     """Score both runs with *judgments*; queries that nobody judged have no score, and count in the agreement."""
-    ids = list(_ids(pair))
-    suite = _plain_suite(pair, ids, judgments.profile, judgments.gain or profile_gain(judgments.profile))
+    suite = plain_suite(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
         suite,
         queries=tuple(replace(query, judgments=judgments.grades.get(query.id, {})) for query in suite.queries),
@@ -97,50 +96,22 @@ def by_judgments(
         thresholds=tuple(thresholds),
     )
     notes = [f"both are scored with the judgments of {judgments.name}"]
-    absent = [query for query in judgments.grades if query not in ids]
+    known = {query.id for query in suite.queries}
+    absent = [query for query in judgments.grades if query not in known]
     if absent:
         notes.append(f"judged and in neither run: {count(len(absent), 'query')} ({listed(absent)})")
     return _scored(pair, suite, notes)
 
 
-def by_stored_scores(
-    pair: tuple[Contender, Contender], measures: Sequence[Measure], thresholds: Sequence[Threshold]
-) -> Basis:
-    """
-    Take the scores that both sides hold; where one has none, only the rankings are compared.
-
-    Args:
-        pair: What is compared.
-        measures: What is looked at; all that both hold where it is empty.
-        thresholds: What the comparison is held to.
-
-    Raises:
-        UsageError: They were made with another gain or profile, or lack a measure that was asked for.
-    """
-    reference, candidate = pair
-    ids, gain = list(_ids(pair)), reference.gain or candidate.gain or Gain()
-    suite = _plain_suite(pair, ids, reference.profile or Profile.STANDARD, gain)
-    depth = _common_depth(pair, None)
-    runs = (cut_at(reference.run, depth), cut_at(candidate.run, depth))
-    suite = replace(suite, thresholds=tuple(thresholds), depth=depth or _deepest(*runs))
-    if not reference.scores or not candidate.scores:
-        return Basis(suite, runs, ((), ()), depth, tuple(_why_unscored(pair)))
-    _refuse_unlike(pair)
-    shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
-    suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
-    notes = ["the scores are those that both hold", *_judged_otherwise(pair)]
-    return Basis(suite, runs, (reference.scores, candidate.scores), depth, tuple(notes))
-
-
 def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str]) -> Basis:
-    depth = _common_depth(pair, suite)
+    depth = common_depth(pair, suite)
     _refuse_deeper(pair, suite, depth)
     first, second = (cut_at(one.run, depth) for one in pair)
-    deep = replace(suite, depth=depth or _deepest(first, second))
+    deep = replace(suite, depth=depth or deepest_ranking(first, second))
     return Basis(deep, (first, second), (score_run(deep, first), score_run(deep, second)), depth, tuple(notes))
 
 
-def _common_depth(pair: Iterable[Contender], suite: Suite | None) -> int | None:
+def common_depth(pair: Iterable[Contender], suite: Suite | None) -> int | None:
     """How many hits both sides have; a side whose rankings are whole has them all."""
     depths = [one.depth for one in pair if one.depth is not None]
     if suite is not None and suite.requests:
@@ -156,21 +127,22 @@ def _refuse_deeper(pair: Sequence[Contender], suite: Suite, depth: int | None) -
         raise UsageError(f"{', '.join(deeper)} looks at more hits than the {depth} a query that {names} asked for")
 
 
-def _deepest(*runs: Run) -> int:
+def deepest_ranking(*runs: Run) -> int:
+    """How many hits the longest ranking has, and at least 1."""
     rankings = (response for run in runs for response in run.responses.values())
     return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
 
 
-def _ids(pair: Iterable[Contender]) -> dict[str, None]:
-    return dict.fromkeys(query.id for one in pair for query in one.queries)
+def plain_suite(pair: Iterable[Contender], profile: Profile, gain: Gain) -> Suite:
+    """
+    All queries that the two know, as a suite without a name, a file, requests or measures.
 
-
-def _plain_suite(pair: Iterable[Contender], ids: Sequence[str], profile: Profile, gain: Gain) -> Suite:
+    Who compares without a suite has not said `undefined: fail`: queries without a score are left out, and counted.
+    """
     known: dict[str, Query] = {}
     for query in (query for one in pair for query in one.queries):
         known[query.id] = _joined(known.get(query.id), query)
-    queries = tuple(known.get(query) or Query(query, query) for query in ids)
-    return Suite("", "", Target(), {}, (), queries, gain=gain, profile=profile, skip_undefined=True)
+    return Suite("", "", Target(), {}, (), tuple(known.values()), gain=gain, profile=profile, skip_undefined=True)
 
 
 def _joined(first: Query | None, second: Query) -> Query:
@@ -187,60 +159,3 @@ def _strangers(pair: Iterable[Contender], suite: Suite) -> Iterator[str]:
         others = [query.id for query in one.queries if query.id not in known]
         if others:
             yield f"{one.side.name} has {count(len(others), 'query')} that are not compared: {listed(others)}"
-
-
-def _why_unscored(pair: Iterable[Contender]) -> Iterator[str]:
-    without = [one.side.name for one in pair if not one.scores]
-    has = "have" if len(without) > 1 else "has"
-    yield f"{' and '.join(without)} {has} no scores, so only the rankings are compared"
-
-
-def _refuse_unlike(pair: tuple[Contender, Contender]) -> None:
-    first, second = pair
-    unlike = [
-        f"{what} {ours} and {theirs}"
-        for what, ours, theirs in (
-            ("gain", str(first.gain), str(second.gain)),
-            ("profile", str(first.profile), str(second.profile)),
-        )
-        if ours != theirs
-    ]
-    if unlike:
-        raise UsageError(
-            f"the scores of {first.side.name} and {second.side.name} were made with other rules: "
-            f"{', '.join(unlike)}; give --suite or --qrels to score both alike"
-        )
-
-
-def _shared_measures(pair: tuple[Contender, Contender], wanted: Iterable[Measure]) -> list[str]:
-    first, second = ({score.measure: None for score in one.scores} for one in pair)
-    shared = [measure for measure in first if measure in second]
-    lacking = [measure.text for measure in wanted if measure.text not in shared]
-    if lacking or not shared:
-        held = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
-        others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
-        raise UsageError(f"{held}{others}; give --suite or --qrels to compute what is wanted")
-    return shared
-
-
-def _judged_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
-    """Scores that were made with other judgments differ for that reason too."""
-    first, second = pair
-    if first.fingerprints and second.fingerprints:
-        both = first.fingerprints.keys() & second.fingerprints.keys()
-        changed = sorted(query for query in both if first.fingerprints[query] != second.fingerprints[query])
-    elif first.fingerprints or second.fingerprints:
-        yield "whether both were judged alike cannot be told; --suite scores both anew"
-        return
-    else:
-        grades = {query.id: query.judgments for query in second.queries}
-        changed = [query.id for query in first.queries if _differ(query.judgments, grades.get(query.id, {}))]
-    if changed:
-        yield (
-            f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
-            "--suite scores both anew"
-        )
-
-
-def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
-    return any(first[document] != second[document] for document in first.keys() & second.keys())

@@ -15,13 +15,14 @@ from typing import TypeAlias
 from harness import __version__
 from harness.cells import Matrix
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
-from harness.comparing.basis import Basis, Judgments, by_judgments, by_stored_scores, by_suite
+from harness.comparing.basis import Basis, Judgments, by_judgments, by_suite
 from harness.comparing.forms import Form, FormKind, read_form
 from harness.comparing.held_to import check_thresholds, read_thresholds
 from harness.comparing.live import Run, live_side, options_of
 from harness.comparing.measuring import require_packages
 from harness.comparing.reading import baseline_side, report_side, run_side
 from harness.comparing.sides import Contender, with_empty
+from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.offline import read_gain, read_measures

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
-from harness.comparing.basis import by_stored_scores, by_suite
+from harness.comparing.basis import by_suite
 from harness.comparing.scored import contender_of_rankings
+from harness.comparing.stored import by_stored_scores
 from harness.comparison import ComparisonOptions
 from harness.measures import parse_measure
 from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
