@@ -30,13 +30,13 @@ class PoolOptions:
     """
     Where suites run (*run*, *matrix*), down to which rank they are pooled, and which field a *snippet* is cut from.
 
-    *depth* is a suite's deepest cutoff where it is None.
+    *depth* is a suite's deepest cutoff where it is None, and *snippet* the field of a document's longest text.
     """
 
     run: RunOptions
     matrix: Matrix
     depth: int | None = None
-    snippet: str = ANY_TEXT
+    snippet: str | None = None
 
 
 def pool_suites(
@@ -145,7 +145,7 @@ class _Pooling:
                 ids,
                 pinned=pinned_of(template.body),
                 title_field=self.suite.title_field,
-                snippet=self.options.snippet,
+                snippet=self.options.snippet or ANY_TEXT,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
             notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)

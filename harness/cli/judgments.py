@@ -17,6 +17,7 @@ from harness.errors import UsageError
 from harness.report.printable import printable
 
 if TYPE_CHECKING:
+    from harness.judging import PoolOptions
     from harness.linting import Lint
     from harness.pooling import Pool
 
@@ -70,28 +71,32 @@ def pool(
     no answer; what the others returned is written all the same.
     """
     from harness.cli.console import show
-    from harness.cli.progress import run_progress
-    from harness.judging import PoolOptions, pool_suites
-    from harness.model import ANY_TEXT
-    from harness.pipeline import collect_suites
+    from harness.judging import PoolOptions
     from harness.report.pool_text import pool_renderables
 
-    if outputs and len(collect_suites(suites)) > 1:
-        raise UsageError(
-            f"a file holds the judgments of one suite, and {len(collect_suites(suites))} suites were given"
-        )
+    _check_one(suites, outputs)
     options, matrix = run_choices(**asked)
-    with run_progress(quiet=quiet) as progress:
-        pools = pool_suites(
-            suites,
-            PoolOptions(options, matrix, depth, snippet or ANY_TEXT),
-            environ=os.environ,
-            progress=progress,
-        )
+    pools = _pools(suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
     for one in pools:
         show(pool_renderables(one))
     _write(pools, outputs, quiet=quiet)
     return NO_ANSWER if any(one.unanswered for one in pools) else 0
+
+
+def _check_one(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
+    from harness.pipeline import collect_suites
+
+    found = len(collect_suites(suites)) if outputs else 1
+    if found > 1:
+        raise UsageError(f"a file holds the judgments of one suite, and {found} suites were given")
+
+
+def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
+    from harness.cli.progress import run_progress
+    from harness.judging import pool_suites
+
+    with run_progress(quiet=quiet) as progress:
+        return pool_suites(suites, options, environ=os.environ, progress=progress)
 
 
 def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:

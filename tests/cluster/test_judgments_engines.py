@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ import pytest
 
 from harness.cli import main
 from harness.search.engine import EngineSearch
+from harness.suites import load_suite
+
+CATALOGUE = Path(__file__).parents[2] / "suites"
 
 DOCUMENTS = {
     "sku-1": {"title": "Red running shoes", "text": "Light shoes for long runs on roads.", "code": "x" * 400},
@@ -192,3 +196,27 @@ def test_an_index_that_is_not_there_is_no_finding_and_3(
     out, err = capsys.readouterr()
     assert out == ""
     assert "whether documents are in relevance-test-no-such-index is not known: " in err
+
+
+def test_the_pool_of_the_catalogue_graded_makes_it_judged_throughout(
+    engine_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example suite says which of its queries are judged in part; they are those of the pool, and no others."""
+    shutil.copytree(CATALOGUE, tmp_path / "suites")
+    suite = tmp_path / "suites" / "products.relevance.yaml"
+    partial = {query.id for query in load_suite(suite, None).queries if "partial" in query.tags}
+    words = (str(suite), "--url", engine_url, "--allow-write", "--all-requests", "-q")
+    graded = suite.parent / "graded.yaml"
+    assert judgments("pool", *words, "--output", f"yaml={graded}", "--output", f"csv={tmp_path / 'u.csv'}") == 0
+    found = rows(tmp_path / "u.csv")
+    assert partial
+    assert {row["query"] for row in found} <= partial
+    assert all(row["title"] and row["snippet"] and row["title"] != row["snippet"] for row in found)
+    lines = graded.read_text(encoding="utf-8").splitlines()
+    graded.write_text("".join(f"{line} 0\n" if line.startswith('  "') else f"{line}\n" for line in lines))
+    text = suite.read_text(encoding="utf-8")
+    suite.write_text(text.replace("judgments:\n  - ", "judgments:\n  - graded.yaml\n  - ", 1), encoding="utf-8")
+    capsys.readouterr()
+    assert judgments("pool", *words) == 0
+    assert "no hit of the top 10 is unjudged" in capsys.readouterr().out
+    assert judgments("lint", str(suite), "--url", engine_url) == 0
