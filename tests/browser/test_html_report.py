@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from builders.cells import cell
 from builders.pages import contrasts, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model import Outcome, TagSummary
@@ -187,6 +188,29 @@ def test_every_text_has_contrast_enough(show, report, scheme):
     ratios = contrasts(page)
     assert ratios
     assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+CELLS = [("current", (0.5, 0.7)), ("candidate", (0.9, 0.7)), ("trial", (0.1, 0.2)), ("half", (None, 0.9))]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_cells_are_reached_from_their_table_which_has_contrast_enough(show, scheme):
+    cells = [cell(request=request, scores=scores) for request, scores in CELLS]
+    page = show(report_of(*cells, exit_status=0), color_scheme=scheme)
+    assert page.locator("nav tbody tr").all_inner_texts()[1].split()[2:5] == ["candidate", "0.8000*", "+0.2000"]
+    page.get_by_role("link", name="shop, request candidate").click()
+    assert page.url.endswith("#s2")
+    assert page.locator("#s2").get_by_role("heading", level=2).inner_text().startswith("shop, request candidate")
+    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+
+
+def test_a_table_of_many_measures_scrolls_by_itself(show):
+    measures = tuple(f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 12))
+    report = report_of(cell(measures=measures), cell(request="candidate", measures=measures), exit_status=0)
+    for width in (400, 1280):
+        page = show(report, viewport={"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator("nav .scroll").evaluate("box => box.scrollWidth > box.clientWidth")
 
 
 def test_thousands_of_queries_sort_and_filter(show, report):
