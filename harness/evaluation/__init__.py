@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import chain
-from math import fsum, isnan
+from itertools import chain, compress, filterfalse, repeat
+from math import fsum, isfinite, isnan
+from operator import not_
+from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore, UsageError
 from harness.measures import deepest_cutoff, definition_of, score_query
 from harness.measures.profiles import by_score, rules_of
 from harness.model import Gain, Measure, Profile
+
+if TYPE_CHECKING:
+    from harness.metrics.batch import Floats
 
 __all__ = ["Evaluation", "evaluate", "is_batched"]
 
@@ -27,8 +32,8 @@ Scores = Mapping[str, Sequence[float | None]]
 WORTH_NUMPY = 5_000
 """Hits from which on the import of numpy pays."""
 
-QUERIES_AT_ONCE = 20_000
-"""Queries of one batch, so that what is held beside the input stays small."""
+QUERIES_AT_ONCE = 4_000
+"""Queries of one batch, so that what is worked on stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ def evaluate(
     """
     unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
     ranked = rankings_in_order(queries, rankings, profile, scores)
-    judged = [judgments.get(query, {}) for query in queries]
+    judged = list(map(judgments.get, queries, repeat({})))
     columns = zip(measures, _columns(ranked, judged, measures, gain, profile), strict=True)
     return Evaluation(
         profile,
@@ -105,10 +110,10 @@ def queries_in_the_mean(
     judgments: Mapping[str, Mapping[str, object]], rankings: Rankings, profile: Profile, *, complete: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
     """Queries of the run without judgments, judged queries that the run does not hold, and the queries to score."""
-    unjudged = tuple(query for query in rankings if not judgments.get(query))
-    missing = tuple(query for query, judged in judgments.items() if judged and query not in rankings)
+    unjudged = tuple(compress(rankings, map(not_, map(judgments.get, rankings))))
+    missing = tuple(query for query in filterfalse(rankings.__contains__, judgments) if judgments[query])
     left_out = set(unjudged) if rules_of(profile).skips_unjudged else set()
-    queries = [query for query in rankings if query not in left_out] + list(missing if complete else ())
+    queries = [*filterfalse(left_out.__contains__, rankings), *(missing if complete else ())]
     return unjudged, missing, queries
 
 
@@ -116,13 +121,13 @@ def rankings_in_order(
     queries: Sequence[str], rankings: Rankings, profile: Profile, scores: Scores | None
 ) -> list[Sequence[str]]:
     """The ranking of each query, by score where *profile* sorts; a query that has none returned nothing."""
-    used = scores if rules_of(profile).sorts else None
-    return [_ranking(query, rankings, used) for query in queries]
+    ranked = map(rankings.get, queries, repeat(()))
+    if scores is None or not rules_of(profile).sorts:
+        return list(ranked)
+    return [_in_order(query, ranking, scores.get(query)) for query, ranking in zip(queries, ranked, strict=True)]
 
 
-def _ranking(query: str, rankings: Rankings, scores: Scores | None) -> Sequence[str]:
-    ranking = rankings.get(query, ())
-    given = None if scores is None else scores.get(query)
+def _in_order(query: str, ranking: Sequence[str], given: Sequence[float | None] | None) -> Sequence[str]:
     if given is None:
         return ranking
     try:
@@ -183,8 +188,12 @@ def _at_once(
     from harness.metrics.lookup import look_up
 
     batch = look_up(rankings, judgments, depth=_depth(measures))
-    columns = {measure: score_batch(batch, measure, gain, profile).tolist() for measure in measures}
-    return {measure: [None if isnan(value) else value for value in column] for measure, column in columns.items()}
+    return {measure: _or_none(score_batch(batch, measure, gain, profile)) for measure in measures}
+
+
+def _or_none(column: Floats) -> list[float | None]:
+    values: list[float | None] = column.tolist()
+    return values if isfinite(column.sum()) else [None if isnan(value) else value for value in column.tolist()]
 
 
 def _one_by_one(

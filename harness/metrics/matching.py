@@ -60,11 +60,12 @@ def match(hits: Documents, judged: Documents) -> Matches:
     count = len(hits)
     bits = as_bits((count + len(judged)).bit_length())
     keys = np.concatenate([hits.ids.hashed(hits.query), judged.ids.hashed(judged.query)])
-    keys = (keys >> bits << bits) | np.arange(len(keys), dtype=np.uint64)
+    row = as_bits((1 << int(bits)) - 1)
+    keys &= ~row
+    keys |= np.arange(len(keys), dtype=np.uint64)
     keys.sort()
-    of_pairs = np.flatnonzero(np.diff(keys >> bits) == 0) if len(keys) else np.zeros(0, np.int64)
-    rows = (keys & as_bits((1 << int(bits)) - 1)).astype(np.int64)
-    first, second = rows[of_pairs], rows[of_pairs + 1]
+    pairs_at = np.flatnonzero((keys[1:] ^ keys[:-1]) <= row)
+    first, second = ((keys[at] & row).astype(np.int64) for at in (pairs_at, pairs_at + 1))
     crossing, repeated = (first < count) & (second >= count), second < count
     again = first >= count
     pairs = (

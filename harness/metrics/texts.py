@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PADDING", "Bits", "Numbers", "Texts", "Unfit", "as_bits", "mixed", "same_text", "texts_of"]
+__all__ = ["PADDING", "Bits", "Numbers", "Texts", "Unfit", "as_bits", "mix", "same_text", "texts_of"]
 
 Bits: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[Any]
@@ -27,6 +27,7 @@ PADDING = b"#" * WORD
 KEPT = np.array([(1 << 8 * count) - 1 for count in range(WORD + 1)], np.uint64)
 """The mask that leaves so many bytes of a word, from its first on."""
 
+_SEED_FACTOR = np.uint64(0xA24BAED4963EE407)
 _FIRST_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_FACTOR = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
@@ -82,9 +83,11 @@ class Texts:
 
     def hashed(self, seeds: Numbers) -> Bits:
         """A hash of each text and of the whole number in *seeds* beside it; its highest bits are its best."""
-        hashes = mixed(seeds.astype(np.uint64))
+        hashes = seeds.astype(np.uint64)
+        hashes *= _SEED_FACTOR
         for rows, word in self.words():
-            hashes[rows] = mixed(hashes[rows] ^ word)
+            word ^= hashes[rows]
+            hashes[rows] = mix(word)
         return hashes
 
 
@@ -97,12 +100,12 @@ def same_text(some: Texts, others: Texts) -> NDArray[np.bool_]:
     return equal
 
 
-def mixed(bits: Bits) -> Bits:
-    """Each number turned into another one that depends on all its bits."""
-    turned = bits * _FIRST_FACTOR
-    turned ^= turned >> _HALF
-    turned *= _SECOND_FACTOR
-    return turned
+def mix(bits: Bits) -> Bits:
+    """Turn each number, in place, into another one that depends on all its bits."""
+    bits *= _FIRST_FACTOR
+    bits ^= bits >> _HALF
+    bits *= _SECOND_FACTOR
+    return bits
 
 
 def as_bits(number: int) -> np.uint64:

@@ -171,7 +171,7 @@ def test_documents_of_the_same_hash_are_told_apart(collection, kept):
     rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
     expected = columns_of(lookup.look_up(rankings, judgments))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "mixed", lambda bits: bits & np.uint64(kept) << np.uint64(56))
+        patch.setattr(texts, "mix", lambda bits: bits & np.uint64(kept) << np.uint64(56))
         assert columns_of(lookup.look_up(rankings, judgments)) == expected
 
 
