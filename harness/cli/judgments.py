@@ -14,6 +14,7 @@ from harness.cli.exits import NO_ANSWER
 from harness.cli.outputs import Output, OutputType, write_output
 from harness.cli.suite_paths import suites_argument
 from harness.errors import UsageError
+from harness.report.figures import counted_text
 from harness.report.printable import printable
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def pool(
     from harness.judging import PoolOptions
     from harness.report.pool_text import pool_renderables
 
-    _check_one(suites, outputs)
+    _check_files(suites, outputs)
     options, matrix = run_choices(**asked)
     pools = _pools(suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
     for one in pools:
@@ -83,12 +84,18 @@ def pool(
     return NO_ANSWER if any(one.unanswered for one in pools) else 0
 
 
-def _check_one(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
+def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
+    """A file is of one suite, and grades are never written over: what is graded is not pooled again."""
+    from harness.formats.judgments import count_grades
     from harness.pipeline import collect_suites
 
     found = len(collect_suites(suites)) if outputs else 1
     if found > 1:
         raise UsageError(f"a file holds the judgments of one suite, and {found} suites were given")
+    for output in outputs:
+        graded = count_grades(output.path) if output.path.is_file() else 0
+        if graded:
+            raise UsageError(f"{output.path} holds {counted_text(graded, 'grade')} already; write to another file")
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from harness.errors import InputError
 from harness.formats.findings import JUDGMENTS, Findings, Record
 from harness.formats.opening import Form, form_of
 from harness.formats.records import check_ids, read_number, read_records
@@ -66,6 +67,14 @@ def query_line(path: Path, query: str, *, name: str | None = None) -> int:
     """The first line that judges a document for *query*; 0 where there is none."""
     records = read_records(path, JUDGMENTS, Findings(name or str(path)))
     return next((record.line for record in records if record.query == query), 0)
+
+
+def count_grades(path: Path) -> int:
+    """How many lines of a file hold a grade, be it a right one or not; 0 for a file that holds something else."""
+    try:
+        return sum(record.value != "" for record in read_records(path, JUDGMENTS, Findings(str(path))))
+    except InputError:
+        return 0
 
 
 def _read_carefully(

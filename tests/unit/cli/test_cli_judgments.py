@@ -271,6 +271,25 @@ def test_an_id_that_csv_cannot_hold_is_refused_before_anything_is_written(folder
     assert not (folder / "u.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("u.csv", "query,document,grade\nshoes,x,\nshoes,y,good\n"), ("u.yaml", "shoes:\n  x:\n  y: 1\n")],
+)
+def test_what_somebody_has_graded_is_not_written_over(folder, engine, capsys, name, content):
+    (folder / name).write_text(content)
+    assert pool("--output", f"{name[2:]}={name}") == 2
+    assert f"{name} holds 1 grade already; write to another file" in capsys.readouterr().err
+    assert (folder / name).read_text() == content
+    assert engine.requests == []
+
+
+@pytest.mark.parametrize("content", ["query,document,grade\nshoes,x,\n", "something else\n", ""])
+def test_a_file_without_grades_is_written_anew(folder, engine, content):
+    (folder / "u.csv").write_text(content)
+    assert pool("--output", "csv=u.csv") == 0
+    assert len(table(folder / "u.csv")) == 3
+
+
 # ------------------------------------------------------------------------------------------------ lint
 
 
