@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.model import ComparisonReport, MeasureComparison
+from harness.model import ComparisonReport, MeasureComparison, QueryComparison
 from harness.report.comparing_rows import QueryView, delta, query_views
 from harness.report.comparison_words import (
     Change,
@@ -28,28 +28,28 @@ from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_le
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadView:
-    """
-    How the differences of a measure spread: *bins* of the queries that changed, and how many did either way.
-
-    *mean* is that of the comparison, None where there was too little to test.
-    """
-
-    measure: str
-    bins: tuple[Bin, ...]
-    mean: float | None
-    rose: int
-    fell: int
-    same: int
-
-
-@dataclass(frozen=True, slots=True)
 class MeasureView:
-    """A measure over all queries; *end* is where the axis of its interval ends."""
+    """A measure over all queries; *end* is where the axis of its interval ends, *found* whether it is no chance."""
 
     row: MeasureComparison
     end: float
     found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadView:
+    """
+    How the differences of a measure spread: *bins* of the queries that changed, and how many did either way.
+
+    *tested* is the measure over all queries, None where there was too little to test.
+    """
+
+    measure: str
+    tested: MeasureView | None
+    bins: tuple[Bin, ...]
+    rose: int
+    fell: int
+    same: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,10 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     tags = tuple(sorted({tag for query in report.queries for tag in query.tags}))
     queries = query_views(report, names, tags, limits)
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
+    measures = {view.row.measure: view for view in _measure_views(report)}
     return ComparisonView(
-        measures=tuple(_measure_views(report)),
-        spreads=tuple(_spread(name, report) for name in names),
+        measures=tuple(measures.values()),
+        spreads=tuple(_spread(name, measures.get(name), report.queries) for name in names),
         rbo=histogram(query.rbo for query in report.queries),
         overlap=histogram(query.overlap for query in report.queries),
         verdicts=verdict_views(report.verdicts, anchors, limits.thresholds),
@@ -113,15 +114,14 @@ def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
             yield detectable
 
 
-def _spread(measure: str, report: ComparisonReport) -> SpreadView:
-    deltas = [delta(query.scores.get(measure)) for query in report.queries]
+def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:
+    deltas = [delta(query.scores.get(measure)) for query in queries]
     known = [value for value in deltas if value is not None and math.isfinite(value)]
     changed = [value for value in known if value]
-    rows = report.measures.measures if report.measures else ()
     return SpreadView(
         measure=measure,
+        tested=tested,
         bins=histogram(changed, around_zero=True),
-        mean=next((row.difference for row in rows if row.measure == measure), None),
         rose=sum(value > 0 for value in changed),
         fell=sum(value < 0 for value in changed),
         same=len(known) - len(changed),

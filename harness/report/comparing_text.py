@@ -16,7 +16,7 @@ from harness.model import Agreement, ComparisonReport, Verdict
 from harness.report.attention import LOOKED_AT, concerned_text
 from harness.report.beside_text import beside_renderables
 from harness.report.comparison_text import measures_renderables
-from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, remarks
+from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, unpaired_lines
 from harness.report.figures import counted_text
 from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
@@ -80,7 +80,8 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
 
 
 def _told(report: ComparisonReport) -> Iterator[RenderableType]:
-    told = [Text(printable(line), style="yellow") for line in remarks(report)]
+    told = [Text(printable(line), style="yellow") for line in unpaired_lines(report)]
+    told += [Text(printable(note), style="dim") for note in report.notes]
     if told:
         yield from map(indented, told)
         yield Text()

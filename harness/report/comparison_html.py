@@ -46,14 +46,15 @@ def _environment() -> Environment:
             "p": p_text,
             "scores": lambda query: tuple(scores_texts(query)),
             "spread_plot": _spread_plot,
-            "tested": method_text,
+            "method": method_text,
             "whisker": _whisker,
         }
     )
 
 
 def _spread_plot(view: SpreadView) -> Plot:
-    return plotted(view.bins, view.mean, lambda edge: plain_text(float(f"{edge:.4g}")))
+    mean = view.tested.row.difference if view.tested else None
+    return plotted(view.bins, mean, lambda edge: plain_text(float(f"{edge:.4g}")))
 
 
 def _whisker(view: MeasureView) -> Whisker | None:

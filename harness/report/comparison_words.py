@@ -37,6 +37,7 @@ __all__ = [
     "origin_text",
     "remarks",
     "scores_texts",
+    "unpaired_lines",
 ]
 
 NAMED = 3
@@ -174,7 +175,13 @@ def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
 
 
 def remarks(report: ComparisonReport) -> Iterator[str]:
-    """Queries without an answer, queries that only one side knows, then the notes."""
+    """Queries without a partner, then the notes."""
+    yield from unpaired_lines(report)
+    yield from report.notes
+
+
+def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
+    """Queries that a side did not answer, with the reason, and queries that only one side knows."""
     for side in (report.reference, report.candidate):
         reasons: dict[str, list[str]] = {}
         for query, why in side.unanswered.items():
@@ -184,7 +191,6 @@ def remarks(report: ComparisonReport) -> Iterator[str]:
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:
             yield f"only in {side.name}: {_some(only)}"
-    yield from report.notes
 
 
 def headline(report: ComparisonReport) -> str:

@@ -76,7 +76,10 @@ def test_a_figure_that_is_no_number_is_told_and_not_drawn(value):
 def test_a_change_that_is_told_from_chance_is_coloured():
     found = Page(render(comparison_report(measures=comparison(row(adjusted=0.01)))))
     assert len(found.all("svg", **{"class": "whisker better"})) == 1
-    assert Page(render(comparison_report())).all("svg", **{"class": "whisker better"}) == []
+    chance = Page(render(comparison_report(queries=())))
+    assert chance.all("svg", **{"class": "whisker better"}) == []
+    assert chance.all("span", **{"class": "better"}) == []
+    assert "+0.0750 on average" in chance.text
 
 
 def test_differences_are_drawn_to_either_side_of_zero():

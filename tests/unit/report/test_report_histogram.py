@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.histogram import histogram
+from harness.report.histogram import histogram, rounded_up
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
@@ -47,3 +47,22 @@ def test_extreme_scores_are_counted_too(scores):
 def test_other_scores_are_shown_over_their_span(scores):
     bins = histogram(scores)
     assert (bins[0].low, bins[-1].high) == (scores[0], scores[1])
+
+
+@given(st.lists(st.floats(-1e6, 1e6).filter(lambda value: abs(value) > 1e-6), min_size=1))
+def test_around_zero_what_fell_is_in_the_lower_half_and_what_rose_in_the_upper(differences):
+    bins = histogram(differences, around_zero=True)
+    half = len(bins) // 2
+    assert bins[0].low == -bins[-1].high
+    assert sum(one.count for one in bins[:half]) == sum(value < 0 for value in differences)
+    assert sum(one.count for one in bins[half:]) == sum(value > 0 for value in differences)
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300))
+def test_an_axis_ends_at_or_little_above_the_greatest(value):
+    assert value <= rounded_up(value) <= 2.5000001 * value
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_an_axis_of_nothing_ends_at_1(value):
+    assert rounded_up(value) == 1.0
