@@ -18,6 +18,7 @@ from harness.report.markdown_overview import overview_markdown
 from harness.report.markdown_pieces import MOST_BYTES, Piece, fitted, sign
 from harness.report.markdown_queries import query_markdown
 from harness.report.markdown_tables import table
+from harness.report.markdown_tags import tags_markdown
 from harness.report.markdown_verdicts import verdicts_markdown
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview
@@ -60,6 +61,7 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
     yield from verdicts_markdown(suite.verdicts)
     if suite.summaries:
         yield _measures(suite)
+    yield from tags_markdown(suite)
     yield from notes_markdown([*outcome_lines(suite.queries), *suite.notes])
     if attention.left:
         yield f"{counted_text(attention.left, 'more query')} to look at: an HTML report shows each"
@@ -69,10 +71,11 @@ def _facts(suite: SuiteReport) -> str:
     stated = " (as stated, not asked)" if suite.engine.stated else ""
     index = f", index {code(suite.index)}" if suite.index is not None else ""
     deselected = f", {suite.deselected:,} more not selected" if suite.deselected else ""
+    compared = f", held against the baseline of {escape(suite.baseline.created)}" if suite.baseline else ""
     return (
         f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}, request "
         f"{code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
-        f"{counted_text(len(suite.queries), 'query')}{deselected}"
+        f"{counted_text(len(suite.queries), 'query')}{deselected}{compared}"
     )
 
 

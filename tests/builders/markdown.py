@@ -14,6 +14,7 @@ class Page(HTMLParser):
         self.elements: list[str] = []
         self.pieces: list[str] = []
         self.rows: list[list[str]] = []
+        self._in_cell = False
         self.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE))
 
     def handle_starttag(self, tag, attrs):
@@ -23,10 +24,15 @@ class Page(HTMLParser):
             self.rows.append([])
         elif tag in ("th", "td"):
             self.rows[-1].append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag):
+        if tag in ("th", "td"):
+            self._in_cell = False
 
     def handle_data(self, data):
         self.pieces.append(data)
-        if self.rows and self.rows[-1]:
+        if self._in_cell:
             self.rows[-1][-1] += data
 
     @property
@@ -35,5 +41,5 @@ class Page(HTMLParser):
 
     def row(self, first: str) -> list[str]:
         """The one row that begins with *first*."""
-        [found] = [[cell.strip() for cell in row] for row in self.rows if row and row[0].strip() == first]
+        [found] = [row for row in self.rows if row[0] == first]
         return found

@@ -6,7 +6,17 @@ import pytest
 
 from builders.markdown import Page
 from builders.reports import report_of
-from harness.model import Outcome, QueryReport, RankedDocument, Report, Status, Waiver
+from harness.model import (
+    BaselineSummary,
+    MeasureSummary,
+    Outcome,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    TagSummary,
+    Waiver,
+)
 from harness.report.markdown import render, render_refusal
 from harness.report.markdown_notes import NOTES_SHOWN
 from harness.report.markdown_pieces import MOST_BYTES
@@ -14,8 +24,8 @@ from harness.report.markdown_verdicts import THRESHOLDS_SHOWN
 
 
 def verdict_cells(page: Page) -> list[str]:
-    start = next(place for place, row in enumerate(page.rows) if row[0].strip() == "verdict") + 1
-    return [row[1].strip() for row in page.rows[start:] if len(row) == 5]
+    start = next(place for place, row in enumerate(page.rows) if row[0] == "verdict") + 1
+    return [row[1] for row in page.rows[start:] if len(row) == 5]
 
 
 def only(report: Report, *statuses: Status, exit_status: int = 0) -> Report:
@@ -71,6 +81,26 @@ def test_means_are_told_with_their_gain(report):
     page = Page(render(report))
     assert page.row("nDCG@10") == ["nDCG@10", "exponential", "0.4707", "0.4121", "0.0000", "1.0000", "3", "1"]
     assert page.row("P@5")[1] == "linear"
+
+
+def test_the_figures_of_tags_are_told(suite):
+    def means(first: float, second: float | None) -> tuple[MeasureSummary, ...]:
+        return (
+            MeasureSummary("nDCG@10", "", first, first, first, first, 1, 0),
+            MeasureSummary("P@5", "", second, second, second, second, 0, 1),
+        )
+
+    tags = (TagSummary("he|ad", 1, 0.25, means(0.4, 0.2), ("p5",)), TagSummary(None, 3, 0.75, means(0.5, None)))
+    page = Page(render(report_of(replace(suite, tags=tags))))
+    assert page.row("mean by tag") == ["mean by tag", "queries", "nDCG@10", "P@5", "thresholds"]
+    assert page.row("he|ad") == ["he|ad", "1", "0.4000", "0.2000", "1 passed"]
+    assert page.row("no tag") == ["no tag", "3", "0.5000 of 1", "–", ""]
+
+
+def test_the_baseline_is_named(suite):
+    compared = replace(suite, baseline=BaselineSummary("2026-11-20"))
+    assert "held against the baseline of 2026-11-20" in Page(render(report_of(compared))).text
+    assert "held against" not in render(report_of(suite))
 
 
 def test_the_worst_queries_are_folded_with_their_rankings(report):
