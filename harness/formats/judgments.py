@@ -9,7 +9,8 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.formats.findings import JUDGMENTS, Findings, Record
 from harness.formats.opening import Form, form_of
-from harness.formats.records import check_ids, read_number, read_records
+from harness.formats.pairs import first_lines, read_pairs
+from harness.formats.records import read_number, read_records
 from harness.formats.trec import Irregular, bulk_judgments
 from harness.spelling import did_you_mean
 
@@ -55,12 +56,7 @@ def judgment_lines(
     path: Path, wanted: Collection[tuple[str, str]], *, name: str | None = None
 ) -> dict[tuple[str, str], int]:
     """The line in which each *wanted* query and document first stand together; those that are nowhere are left out."""
-    lines: dict[tuple[str, str], int] = {}
-    for record in read_records(path, JUDGMENTS, Findings(name or str(path))):
-        pair = (record.query, record.document)
-        if pair in wanted and record.value != "":
-            lines.setdefault(pair, record.line)
-    return lines
+    return first_lines(path, JUDGMENTS, wanted, name=name or str(path))
 
 
 def query_line(path: Path, query: str, *, name: str | None = None) -> int:
@@ -80,25 +76,13 @@ def count_grades(path: Path) -> int:
 def _read_carefully(
     path: Path, name: str, grade_names: Mapping[str, float], ungraded: list[Record] | None = None
 ) -> dict[str, dict[str, float]]:
-    findings = Findings(name)
-    judgments: dict[str, dict[str, float]] = {}
-    twice: list[Record] = []
-    for record in read_records(path, JUDGMENTS, findings):
+    def grade_of(record: Record, findings: Findings) -> float | None:
         if record.value == "" and ungraded is not None:
             ungraded.append(record)
-            continue
-        grade = read_grade(record, grade_names, findings)
-        if grade is None or not check_ids(record, findings):
-            continue
-        judged = judgments.setdefault(record.query, {})
-        if record.document in judged:
-            twice.append(record)
-        else:
-            judged[record.document] = grade
-    if twice:
-        _tell_duplicates(path, twice, findings)
-    findings.raise_any(path)
-    return judgments
+            return None
+        return read_grade(record, grade_names, findings)
+
+    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice")
 
 
 def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
@@ -127,14 +111,3 @@ def no_grade_sentence(record: Record) -> str:
         f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, take it out, or say "
         "'judgments: {files: …, ungraded: ignore}' in the suite"
     )
-
-
-def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> None:
-    first = judgment_lines(path, {(record.query, record.document) for record in twice}, name=findings.name)
-    for record in twice:
-        pair = (record.query, record.document)
-        findings.add(
-            record.line,
-            f"document {record.document!r} is judged twice for query {record.query!r}, first in line {first[pair]}",
-            column=record.column,
-        )

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from harness.formats.findings import RUNS, Findings, Record
 from harness.formats.opening import Form, form_of
-from harness.formats.records import check_ids, read_number, read_records
+from harness.formats.pairs import read_pairs
+from harness.formats.records import read_number
 from harness.formats.trec import Irregular, bulk_rankings
 
 
@@ -62,21 +63,7 @@ def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]
 
 
 def _read_carefully(path: Path, name: str) -> dict[str, StoredRanking]:
-    findings = Findings(name)
-    rankings: dict[str, dict[str, float]] = {}
-    twice: list[Record] = []
-    for record in read_records(path, RUNS, findings):
-        score = _score(record, findings)
-        if score is None or not check_ids(record, findings):
-            continue
-        ranked = rankings.setdefault(record.query, {})
-        if record.document in ranked:
-            twice.append(record)
-        else:
-            ranked[record.document] = score
-    if twice:
-        _tell_duplicates(path, twice, findings)
-    findings.raise_any(path)
+    rankings = read_pairs(path, RUNS, name, _score, twice="comes twice")
     return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
 
 
@@ -89,16 +76,3 @@ def _score(record: Record, findings: Findings) -> float | None:
         findings.add(record.line, f"{what} is NaN, expected a number")
         return None
     return score
-
-
-def _tell_duplicates(path: Path, twice: list[Record], findings: Findings) -> None:
-    wanted = {(record.query, record.document) for record in twice}
-    first: dict[tuple[str, str], int] = {}
-    for record in read_records(path, RUNS, Findings(findings.name)):
-        if (record.query, record.document) in wanted:
-            first.setdefault((record.query, record.document), record.line)
-    for record in twice:
-        line = first[record.query, record.document]
-        findings.add(
-            record.line, f"document {record.document!r} comes twice for query {record.query!r}, first in line {line}"
-        )
