@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.means import are_weighted, mean_of
-from harness.measures import Needs, UnjudgedBounds, definition_of, parse_measure, unjudged_bounds
-from harness.metrics.gain import gain_of
+from harness.measures import Needs, UnjudgedBounds, definition_of, parse_measure, settings_of, unjudged_bounds
 from harness.model import GainKind, Hit, Measure, Query, Ranking, Run, Suite
 from harness.scoring import common_measures, score_of
 
@@ -71,7 +70,7 @@ def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
 
 def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
     """The coverage of each query that was answered, by its id."""
-    worst, best = _scale_ends(suite)
+    worst, best = _scale_ends(suite, measure)
     coverages = {}
     for query in suite.queries:
         response = one.run.responses.get(query.id)
@@ -135,16 +134,19 @@ def bounded_measure(suite: Suite, depth: int) -> Measure:
     return parse_measure(FALLBACK.format(depth=depth))
 
 
-def _scale_ends(suite: Suite) -> tuple[float, float]:
+def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     """
-    The grades of least and of greatest gain: of those that have a name, a gain, or are in use.
+    The grades of least and of greatest gain that *measure* takes: of those that have a name, a gain, or are in use.
 
     Where no grade is known, 0 and 1. Only a map gives a grade below another one the greater gain.
     """
-    used = {grade for query in suite.queries for grade in query.judgments.values()}
-    if suite.gain.kind is GainKind.MAP:
-        grades = sorted((gain, grade) for grade, gain in suite.gain.table)
+    settings = settings_of(measure, suite.gain, suite.profile)
+    if settings.gain.kind is GainKind.MAP:
+        grades = sorted((gain, grade) for grade, gain in settings.gain.table)
         return grades[0][1], grades[-1][1]
-    known = {*suite.grades.values(), *used} or {1.0}
-    best = max(known)
-    return min(0.0, *known), best if gain_of(suite.gain, best) > 0 else 1.0
+    used = {grade for query in suite.queries for grade in query.judgments.values()}
+    best = max({*suite.grades.values(), *used}, default=0.0)
+    top = settings.values.get("max")
+    if isinstance(top, int | float):
+        best = min(best, float(top))
+    return min([0.0, *suite.grades.values(), *used]), best if best > 0 else 1.0

@@ -122,6 +122,20 @@ def test_bounds_are_those_of_the_scale(fields, ends):
     assert (query.bounds.if_worst, query.bounds.if_best) == ends
 
 
+@pytest.mark.parametrize("measure", ["ERR(max=2)@3", "nDCG(gain={1: 1, 2: 3})@3", "P@3", "AP", "RBP(p=0.8)", "Bpref"])
+def test_a_measure_is_only_asked_about_grades_that_it_takes(measure):
+    suite = suite_of(Query("q", "q", judgments={"a": 1}), measures=[measure], grades={"perfect": 5, "bad": 0})
+    [query] = pool_runs(suite, [run_of(q=["x", "a"])], 3).queries
+    assert query.bounds.if_best is not None
+
+
+def test_where_no_grade_is_known_a_document_is_relevant_or_not():
+    suite = suite_of(Query("q", "q"), measures=[])
+    pool = pool_runs(suite, [run_of(q=["x", "a"])], 3)
+    assert pool.measure == "nDCG@3"
+    assert (pool.queries[0].bounds.if_worst, pool.queries[0].bounds.if_best) == (None, 1.0)
+
+
 def test_titles_and_snippets_are_put_to_the_documents():
     pool = pool_runs(suite_of(), [run_of(shoes=["x"])], 1)
     [told] = with_texts(pool, {("shoes", "x"): Hit("x", title="another", snippet="Light.")}).documents
