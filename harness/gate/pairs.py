@@ -100,21 +100,19 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
         baseline is optional, where there is no baseline or it is older than the suite; FAILED where a query is
         undefined and may not be left out, or nothing is left; SKIPPED where the run is to become the baseline itself.
     """
-    gain = gain_text(measure, compared.suite)
-    name = f"{measure.text} (gain {gain})" if gain else measure.text
     now = scope_scores(queries, measure.text, compared.scores, compared.today)
     if now.unanswered:
         missing = listed([f"{query} ({reason})" for query, reason in now.unanswered.items()])
         sentence = f"no score for {len(now.unanswered)} of {count(now.size, 'query')}: {missing}"
-        return _cannot(name, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
+        return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
     reference = compared.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=measure.text)
     problem = reference_problem(reference, (*now.counted, *now.undefined), measure.cutoff or compared.suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
-        return _cannot(name, measure, status, problem, now)
-    return _pair(compared, reference, queries, measure, now, name)
+        return _cannot(compared, measure, status, problem, now)
+    return _pair(compared, reference, queries, measure, now)
 
 
 def reference_problem(reference: Reference | None, queries: Iterable[str], needed: int) -> str:
@@ -147,26 +145,27 @@ def _remedy(reference: Reference) -> str:
 
 
 def _pair(
-    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, now: Scope, name: str
+    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, now: Scope
 ) -> Pairs | Finding:
     then = scope_scores(queries, measure.text, compared.reference_scores, compared.today)
     failed = [query for query in then.unanswered if query in now.counted or query in now.undefined]
     if failed:
         sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
-        return _cannot(name, measure, Status.ERROR, sentence, now, tuple(failed))
+        return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(failed))
     undefined = tuple(query.id for query in queries if query.id in (*now.undefined, *then.undefined))
     if undefined and not compared.suite.skip_undefined:
         sentence = (
             f"it is undefined for {len(undefined)} of {count(now.size, 'query')}: {listed(undefined)}; judge a "
             "relevant document for each, or say `undefined: skip` to leave such queries out"
         )
-        return _cannot(name, measure, Status.FAILED, sentence, now, undefined)
+        return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)
     before = {query: value for query, value in then.counted.items() if query in now.counted}
     if not before:
-        return _cannot(name, measure, Status.FAILED, "no query is left to compare", now, undefined)
+        return _cannot(compared, measure, Status.FAILED, "no query is left to compare", now, undefined)
     ties = _ties(compared, reference, queries, measure, before, now.counted)
     weights = weights_of(queries, before)
     after = {query: before[query] if query in ties else now.counted[query] for query in before}
+    name = _name(measure, compared.suite)
     return Pairs(
         name, measure, before, after, ties, undefined, now.skipped, reference.changes, reference.called, weights
     )
@@ -198,7 +197,14 @@ def _ties(
 
 
 def _cannot(
-    name: str, measure: Measure, status: Status, sentence: str, now: Scope, blamed: tuple[str, ...] = ()
+    compared: Compared, measure: Measure, status: Status, sentence: str, now: Scope, blamed: tuple[str, ...] = ()
 ) -> Finding:
-    reason = f"{name} cannot be compared with the baseline: {sentence}"
+    against = compared.reference.called if compared.reference else "the baseline"
+    reason = f"{_name(measure, compared.suite)} cannot be compared with {against}: {sentence}"
     return Finding(status, reason, None, None, measure.text, blamed, len(now.counted), len(now.skipped))
+
+
+def _name(measure: Measure, suite: Suite) -> str:
+    """The measure as reasons call it, with the gain in force where it knows one."""
+    gain = gain_text(measure, suite)
+    return f"{measure.text} (gain {gain})" if gain else measure.text

@@ -1,0 +1,295 @@
+"""The pure parts of a comparison: what a report tells of a run, by which scores two runs are compared, what is told."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from harness.assembly import assemble
+from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
+from harness.comparing.basis import Judgments, by_judgments, by_suite
+from harness.comparing.held_to import read_thresholds
+from harness.comparing.queries import most_moved_first
+from harness.comparing.reported import contender_of
+from harness.comparing.scored import contender_of_rankings
+from harness.comparing.sides import with_empty
+from harness.comparing.stored import by_stored_scores
+from harness.errors import UsageError
+from harness.measures import parse_measure
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    GainKind,
+    Hit,
+    Outcome,
+    Profile,
+    Query,
+    QueryComparison,
+    Ranking,
+    RequestTemplate,
+    Run,
+    SideKind,
+    Status,
+    Suite,
+    Target,
+    Waiver,
+)
+from harness.scoring import score_run
+
+OPTIONS = CompareOptions(date(2026, 5, 1))
+MADE = Made("2026-05-01T00:00:00+00:00", "1.0")
+QUERIES = (
+    Query("q", "one", tags=("head",), judgments={"a": 3, "b": 1}),
+    Query("r", "two", judgments={"b": 2}),
+    Query("s", "three", judgments={"c": 1}),
+)
+PLAIN = {"query": {"match": {"title": "{{text}}"}}}
+BY_SCORE_AND_ID = {**PLAIN, "sort": ["_score", "sku"]}
+
+
+def suite_of(*queries, body=PLAIN, **fields):
+    known = {"measures": (parse_measure("RR"), parse_measure("nDCG@3")), **fields}
+    return Suite("shop", "shop.yaml", Target(), {"current": RequestTemplate("current", body)}, queries=queries, **known)
+
+
+def ranked(*names, scores=None):
+    scores = scores or [float(len(names) - place) for place in range(len(names))]
+    return Ranking(tuple(Hit(name, score, f"title of {name}") for name, score in zip(names, scores, strict=True)))
+
+
+def run_of(**responses):
+    return Run(responses, Engine("elasticsearch", "9.4.3"), "current", "products")
+
+
+FIRST = run_of(q=ranked("a", "b"), r=ranked("b", "a"), s=ranked("c"))
+SECOND = run_of(q=ranked("a", "b"), r=ranked("a", "b"), s=ranked("x", "c"))
+
+
+def reported(run, suite=None, name="report:x.json"):
+    suite = suite or suite_of(*QUERIES)
+    report = assemble(suite, run, score_run(suite, run), (), located={}, cluster="c")
+    return contender_of(report, name, SideKind.REPORT, created="yesterday")
+
+
+def compared(first, second, suite=None, *, thresholds=(), options=OPTIONS, measures=()):
+    suite = suite or suite_of(*QUERIES)
+    pair = (reported(first, suite, "A"), reported(second, suite, "B"))
+    basis = by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
+    return assemble_comparison(pair, basis, options, MADE)
+
+
+# ------------------------------------------------------------------------------------------------ a report as a side
+
+
+def test_a_report_tells_the_run_that_it_was_made_of():
+    broken = run_of(q=FIRST.responses["q"], r=Ranking(), s=Failure(FailureKind.SHARDS, "1 of 5: gone", 200))
+    side = reported(broken)
+    assert side.run.responses == broken.responses
+    assert (side.side.engine, side.side.request, side.side.index) == ("elasticsearch 9.4.3", "current", "products")
+    assert dict(side.side.unanswered) == {"s": "failed shards (200): 1 of 5: gone"}
+    outcomes = {(score.query, score.measure): (score.value, score.outcome) for score in side.scores}
+    assert outcomes["q", "RR"] == (1.0, Outcome.SCORED)
+    assert outcomes["r", "RR"] == (0.0, Outcome.ZERO_HITS)
+    assert outcomes["s", "RR"] == (None, Outcome.ERROR)
+    assert (side.depth, side.gain, side.profile) == (10, Gain(), Profile.STANDARD)
+    assert {query.id: dict(query.judgments) for query in side.queries} == {
+        query.id: dict(query.judgments) for query in QUERIES[:2]
+    } | {"s": {"c": 1}}
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Failure(FailureKind.TIMEOUT, "too slow"),
+        Failure(FailureKind.ERROR, "parsing_exception: a: b (400)\nline", 400),
+        Failure(FailureKind.NOT_RUN, "the time given to this run is spent"),
+    ],
+)
+def test_a_failure_is_read_back_from_what_was_told_of_it(failure):
+    assert reported(run_of(q=failure, r=Ranking(), s=Ranking())).run.responses["q"] == failure
+
+
+def test_a_query_that_was_skipped_is_not_in_the_run():
+    suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("later")))
+    assert list(reported(run_of(q=ranked("a")), suite).run.responses) == ["q"]
+
+
+def test_one_undefined_score_leaves_the_others_what_they_are():
+    suite = suite_of(
+        Query("q", "one", judgments={"a": 0}), measures=(parse_measure("nDCG@3"), parse_measure("Judged@1"))
+    )
+    scores = {score.measure: score for score in reported(run_of(q=ranked("a")), suite).scores}
+    assert (scores["nDCG@3"].value, scores["nDCG@3"].outcome) == (None, Outcome.UNDEFINED)
+    assert (scores["Judged@1"].value, scores["Judged@1"].outcome) == (1.0, Outcome.SCORED)
+
+
+def test_a_report_of_a_request_that_orders_its_ties_says_so():
+    tied = run_of(q=ranked("a", "b", scores=[2.0, 2.0]), r=Ranking(), s=Ranking())
+    assert not reported(tied).orders_ties
+    assert reported(tied, suite_of(*QUERIES, body=BY_SCORE_AND_ID)).orders_ties
+
+
+# ------------------------------------------------------------------------------------------------ by which scores
+
+
+def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
+    suite = suite_of(*QUERIES)
+    other = suite_of(*(replace(query, judgments={"x": 1}) for query in QUERIES))
+    pair = (reported(FIRST, other), reported(SECOND, suite))
+    basis = by_suite(pair, suite, suite.queries, (), ())
+    assert basis.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
+    assert basis.notes == ("both are scored with the judgments of the suite shop",)
+
+
+def test_both_are_cut_at_the_fewer_hits_of_the_two():
+    suite = suite_of(*QUERIES, depth=5, measures=(parse_measure("RR"),))
+    shallow = replace(reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())), depth=2)
+    deep = reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking()))
+    basis = by_suite((shallow, deep), suite, suite.queries, (), ())
+    assert basis.depth == 2
+    assert [score.value for score in basis.scores[0]] == [score.value for score in basis.scores[1]] == [0.0] * 3
+    with pytest.raises(UsageError, match="nDCG@3 looks at more hits than the 2 a query that report:x"):
+        by_suite((shallow, deep), suite, suite.queries, (parse_measure("nDCG@3"),), ())
+
+
+def test_queries_that_the_suite_does_not_have_are_named():
+    suite = suite_of(*QUERIES)
+    basis = by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
+    assert basis.notes[1] == "report:x.json has 2 queries that are not compared: r, s"
+    selected = by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
+    assert len(selected.notes) == 1, "what a tag left out is no stranger"
+
+
+def test_stored_scores_of_other_rules_or_measures_are_refused():
+    linear = reported(FIRST, suite_of(*QUERIES, gain=Gain(GainKind.LINEAR)))
+    with pytest.raises(UsageError, match="gain exponential and linear; give --suite or --qrels to score both alike"):
+        by_stored_scores((reported(FIRST), linear), (), ())
+    other = reported(FIRST, suite_of(*QUERIES, measures=(parse_measure("P@1"),)))
+    with pytest.raises(UsageError, match="both hold no measure; give --suite"):
+        by_stored_scores((reported(FIRST), other), (), ())
+    with pytest.raises(UsageError, match="both hold RR, nDCG@3, and not P@1"):
+        by_stored_scores((reported(FIRST), reported(SECOND)), (), read_thresholds(["drop P@1 <= 0.1"]))
+
+
+def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
+    suite = suite_of(*QUERIES, Query("u", "four"))
+    pair = tuple(
+        reported(run_of(**run.responses, u=ranked("z")), suite, name) for run, name in ((FIRST, "A"), (SECOND, "B"))
+    )
+    basis = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+    report = assemble_comparison(pair, basis, OPTIONS, MADE)
+    assert report.measures.left_out == {"RR": 1, "nDCG@3": 1}
+    assert (report.verdicts[0].status, report.verdicts[0].counted, report.verdicts[0].left_out) == (Status.PASSED, 3, 1)
+    assert report.agreement.queries == 4
+
+
+def test_judgments_without_a_suite_give_scores_to_what_they_judge():
+    suite = suite_of(*QUERIES)
+    pair = (contender_of_rankings(suite, FIRST, "A"), contender_of_rankings(suite, SECOND, "B"))
+    judgments = Judgments("j.qrels", {"q": {"b": 1}, "gone": {"z": 1}}, Gain(GainKind.LINEAR), Profile.TREC)
+    basis = by_judgments(pair, judgments, (parse_measure("RR"),), ())
+    assert [(score.query, score.value) for score in basis.scores[0]][:1] == [("q", 0.5)]
+    assert (basis.suite.profile, str(basis.suite.gain)) == (Profile.TREC, "linear")
+    assert basis.notes == (
+        "both are scored with the judgments of j.qrels",
+        "judged and in neither run: 1 query (gone)",
+    )
+
+
+def test_only_a_run_file_is_filled_with_queries_without_hits():
+    plain = contender_of_rankings(suite_of(*QUERIES), FIRST, "A")
+    of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
+    assert "new" not in with_empty(plain, ["q", "new"]).run.responses
+    filled = with_empty(of_file, ["q", "new"])
+    assert filled.run.responses["new"] == Ranking()
+    assert [query.id for query in filled.queries] == ["q", "r", "s", "new"]
+
+
+# ------------------------------------------------------------------------------------------------ what is told
+
+
+def test_a_measure_of_one_query_is_not_tested_and_that_is_said():
+    report = compared(FIRST, SECOND, suite_of(QUERIES[0], *(Query(name, name) for name in "rs")))
+    assert report.measures is None
+    assert "RR is not tested: 1 query has a score on both sides" in report.notes
+    assert report.queries[-1].scores["RR"] == (1.0, 1.0) or report.queries[0].scores["RR"] == (1.0, 1.0)
+
+
+def test_queries_of_one_side_or_of_none_are_named():
+    first, second = run_of(q=ranked("a"), r=ranked("b")), run_of(q=ranked("a"))
+    suite = suite_of(*QUERIES)
+    pair = (contender_of_rankings(suite, first, "A"), contender_of_rankings(suite, second, "B"))
+    basis = by_suite(pair, suite, suite.queries, (), ())
+    report = assemble_comparison(pair, basis, OPTIONS, MADE)
+    assert (report.only_reference, report.only_candidate) == (("r",), ())
+    assert "on neither side: 1 query (s)" in report.notes
+    assert (report.exit_status, report.agreement.queries) == (0, 1)
+
+
+def test_what_a_side_lacks_never_passes():
+    suite = suite_of(*QUERIES)
+    lacking = run_of(q=ranked("a"), r=ranked("b"))
+    held = read_thresholds(["drop RR <= 1", "mean RBO >= 0"])
+    for runs, statuses in (((FIRST, lacking), [Status.ERROR] * 2), ((lacking, FIRST), [Status.FAILED] * 2)):
+        pair = tuple(contender_of_rankings(suite, run, name) for run, name in zip(runs, "AB", strict=True))
+        report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
+        assert [verdict.status for verdict in report.verdicts] == statuses
+    assert report.verdicts[0].reason == "RR cannot be compared with A: A does not have 1 query (s)"
+    assert report.verdicts[1].reason == "RBO cannot be judged: A does not have 1 query (s)"
+
+
+def test_a_query_that_failed_in_the_reference_makes_a_drop_an_error():
+    broken = run_of(**{**FIRST.responses, "s": Failure(FailureKind.ERROR, "gone")})
+    report = compared(broken, SECOND, thresholds=["drop RR <= 1"])
+    assert (report.exit_status, report.verdicts[0].status) == (3, Status.ERROR)
+    assert "A has no score for 1 query: s" in report.verdicts[0].reason
+
+
+def test_only_failures_of_queries_that_are_compared_count():
+    broken = run_of(**{**FIRST.responses, "s": Failure(FailureKind.ERROR, "gone")})
+    suite = suite_of(*QUERIES)
+    pair = (reported(broken), reported(SECOND))
+    report = assemble_comparison(pair, by_suite(pair, suite, QUERIES[:2], (), ()), OPTIONS, MADE)
+    assert (report.exit_status, dict(report.reference.unanswered)) == (0, {})
+
+
+def test_a_request_that_is_another_by_the_same_name_is_noted():
+    suite = suite_of(*QUERIES)
+    pair = (replace(reported(FIRST), template="old"), replace(reported(SECOND), template="new"))
+    report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), ()), OPTIONS, MADE)
+    assert "the request current is not the same on both sides" in report.notes
+
+
+def test_weights_count_in_the_means_of_measures_and_of_the_agreement_alike():
+    suite = suite_of(*(replace(query, weight=8.0 if query.id == "q" else 1.0) for query in QUERIES))
+    report = compared(FIRST, SECOND, suite, thresholds=["mean overlap@1 >= 0"], options=replace(OPTIONS, depth=1))
+    assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)
+    assert report.agreement.overlap == report.verdicts[0].observed == pytest.approx(0.8)
+
+
+def test_queries_stand_by_what_moved_then_by_how_little_they_agree_and_last_those_without_both():
+    def query(name, before, after, rbo):
+        return QueryComparison(name, name, scores={"RR": (before, after)}, rbo=rbo)
+
+    given = [
+        query("unanswered", 1.0, None, None),
+        query("undefined", None, None, 0.2),
+        query("same", 0.5, 0.5, 1.0),
+        query("summed-otherwise", 0.3, 0.3 + 1e-12, 0.4),
+        query("fell", 0.5, 0.1, 0.9),
+        query("rose", 0.1, 0.9, 0.9),
+    ]
+    order = [one.id for one in most_moved_first(given, "RR")]
+    assert order == ["rose", "fell", "summed-otherwise", "same", "undefined", "unanswered"]
+    assert [one.id for one in most_moved_first(given, None)][:2] == ["undefined", "summed-otherwise"]
+
+
+def test_titles_of_either_run_are_known_on_both():
+    untitled = run_of(
+        **{name: Ranking(tuple(Hit(hit.id) for hit in one.hits)) for name, one in FIRST.responses.items()}
+    )
+    report = compared(untitled, SECOND)
+    titles = {document.id: document.title for query in report.queries for document in query.documents}
+    assert titles["c"] == "title of c"
