@@ -1,8 +1,7 @@
-"""The parts of a suite, from what was read of it: each made once, checked, and put together."""
+"""The parts of a suite, from what was read of it: each made once, and put together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,42 +19,34 @@ from harness.model import (
     Threshold,
 )
 from harness.scoring import measure_named
-from harness.suites.conditions import check_tags, read_measures, read_thresholds
+from harness.suites.conditions import read_measures, read_thresholds
 from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
 from harness.suites.files import SuiteFiles
-from harness.suites.filling import check_placeholders
-from harness.suites.fixtures import Brought, check_documents, read_fixture
-from harness.suites.grading import (
-    check_gain,
-    check_measure_gains,
-    check_measures,
-    measures_of,
-    read_gain,
-    read_grade_names,
-)
+from harness.suites.fixtures import Brought, read_fixture
+from harness.suites.grading import read_gain, read_grade_names
 from harness.suites.judging import Judgments, judgment_files
 from harness.suites.problems import Problems
 from harness.suites.reading import Reading
-from harness.suites.targets import check_indexes, check_service, read_target
-from harness.suites.templates import read_templates, request_nodes
+from harness.suites.targets import check_indexes, read_target
+from harness.suites.templates import read_templates
 
 DEFAULT_MEASURE = "nDCG@10"
 
 
 @dataclass
-class Assembly:
-    """Puts one suite together from what was read; a part that others need is made once, when it is first asked for."""
+class Parts:
+    """The parts of one suite; one that others need is made once, when it is first asked for."""
 
     reading: Reading
     path: Path
     root: Path | None
 
     def suite(self) -> Suite:
-        """The whole of it; not to be used before the problems of the reading and of the judgments were looked at."""
+        """The whole of it; not to be used before it was checked, and the problems were looked at."""
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
-        suite = Suite(
+        return Suite(
             name=str(shape.suite),
             path=str(self.path),
             target=self._target(),
@@ -76,18 +67,13 @@ class Assembly:
             baseline_optional=shape.baseline == "optional",
             ungraded=self.judgments.ungraded,
         )
-        self._check_documents()
-        self._check_judgments()
-        self._check_whole()
-        if suite.target.service == "http":
-            check_service([*self._thresholds, *self._own_thresholds], reading)
-        return suite
 
-    def _is_whole(self, *keys: str) -> bool:
+    def is_whole(self, *keys: str) -> bool:
+        """Whether nothing is wrong below any of the top *keys*, so that what is there is all that was meant."""
         return not self.reading.broken.intersection(keys)
 
     def _require(self, key: str, sentence: str) -> None:
-        if getattr(self.reading.shape, key) is None and self._is_whole(key):
+        if getattr(self.reading.shape, key) is None and self.is_whole(key):
             self.reading.problems.at(self.reading.root.mark, sentence)
 
     # ------------------------------------------------------------------------------------------------ parts
@@ -113,19 +99,20 @@ class Assembly:
 
     @cached_property
     def _gain(self) -> Gain:
-        if not self._is_whole("grades"):
+        if not self.is_whole("grades"):
             return Gain()
         return read_gain(self.reading.shape.gain, self._grade_names, self._profile, self.reading.problems)
 
     @cached_property
-    def _known_gain(self) -> Gain | None:
-        return self._gain if self._is_whole("gain", "grades", "profile") else None
+    def known_gain(self) -> Gain | None:
+        """The suite's gain, None where it cannot be told."""
+        return self._gain if self.is_whole("gain", "grades", "profile") else None
 
     @cached_property
     def _thresholds(self) -> tuple[Threshold, ...]:
         reading = self.reading
         return read_thresholds(
-            reading.shape.thresholds, self._known_gain, reading.problems, of_query=False, checking=reading.checking
+            reading.shape.thresholds, self.known_gain, reading.problems, of_query=False, checking=reading.checking
         )
 
     @property
@@ -143,9 +130,9 @@ class Assembly:
         self._require(
             "queries", "the suite has no 'queries'; expected a list of queries, or the path of a file of them"
         )
-        names = self._grade_names if self._is_whole("grades") else None
-        queries = list_queries(self.reading, self._files, names, self._known_gain, self.judgments)
-        if queries == () and self.reading.shape.queries is not None and self._is_whole("queries"):
+        names = self._grade_names if self.is_whole("grades") else None
+        queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
+        if queries == () and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.at(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
             )
@@ -156,8 +143,8 @@ class Assembly:
         queries = self._queries or ()
         by_id = {query.id: query for query in queries}
         named = judgment_files(self.reading.shape.judgments)
-        strict = named.strict and self._knows_queries
-        for written in named.paths if self._is_whole("grades") else ():
+        strict = named.strict and self.knows_queries
+        for written in named.paths if self.is_whole("grades") else ():
             file = self._files.find(written)
             if file is not None:
                 self.judgments.add_file(
@@ -166,21 +153,21 @@ class Assembly:
         return self.judgments.join_to(queries)
 
     @property
-    def _knows_queries(self) -> bool:
+    def knows_queries(self) -> bool:
         """Whether every query of the suite is known, so that what is missing is really missing."""
-        return self._queries is not None and self._is_whole("queries")
+        return self._queries is not None and self.is_whole("queries")
 
     @cached_property
     def _measures(self) -> tuple[Measure, ...]:
         measures = read_measures(self.reading.shape.measures, self.reading.problems)
-        unsaid = not self.reading.shape.measures and self._is_whole("measures", "thresholds")
+        unsaid = not self.reading.shape.measures and self.is_whole("measures", "thresholds")
         if unsaid and not self._scored() and any(query.judgments for query in self._judged_queries):
             return (parse_measure(DEFAULT_MEASURE),)
         return measures
 
     def _target(self) -> Any:
         target = read_target(self.reading, self._templates.values())
-        if self._is_whole("target", "index", "fixture", "request", "requests"):
+        if self.is_whole("target", "index", "fixture", "request", "requests"):
             check_indexes(target, self._templates.values(), self.reading)
         return target
 
@@ -193,58 +180,7 @@ class Assembly:
         thresholds = [*self._thresholds, *self._own_thresholds]
         return choose_depth(self.reading, self._templates.values(), self._measures, thresholds)
 
-    # ------------------------------------------------------------------------------------------------ checks
-
     def _scored(self) -> list[Threshold]:
         """Every threshold on a score, the suite's and the queries' own."""
         everything = [*self._thresholds, *self._own_thresholds]
         return [threshold for threshold in everything if measure_named(threshold) is not None]
-
-    def _check_documents(self) -> None:
-        """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
-        known = self._knows_queries and self._is_whole("request", "requests")
-        if self.brought is None or not known or any(template.index for template in self._templates.values()):
-            return
-        check_documents(self.brought, self._judged_queries, self.judgments, self.reading.problems)
-
-    def _check_judgments(self) -> None:
-        """A suite that scores has judgments; one that only expects documents or counts hits needs none."""
-        if not self._knows_queries or not self._queries or not self._is_whole("judgments"):
-            return
-        if any(query.judgments for query in self._judged_queries) or self._is_wrong():
-            return
-        conditions = [t.condition for query in self._queries for t in query.thresholds] + [
-            t.condition for t in self._thresholds
-        ]
-        if self._measures or self._scored() or not conditions:
-            mark = self.reading.key_mark("queries")
-            message = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
-            self.judgments.problems.at(mark, message)
-
-    def _is_wrong(self) -> bool:
-        return bool(self.reading.problems.found or self.judgments.problems.found)
-
-    def _check_whole(self) -> None:
-        """What takes the queries to tell, where all of them could be read."""
-        reading = self.reading
-        if not self._knows_queries:
-            return
-        queries = self._judged_queries
-        check_tags(self._thresholds, queries, reading.problems)
-        wrong = self.judgments.problems
-        if self._known_gain is not None:
-            check_gain(self._gain, reading.key_mark("gain"), queries, wrong)
-        measures = self._measures_with_places(queries)
-        check_measure_gains(measures, wrong)
-        if not self._is_wrong():
-            check_measures(measures, self._gain, self._profile, wrong)
-        if self._is_whole("request", "requests"):
-            check_placeholders(request_nodes(reading), queries, reading.problems)
-
-    def _measures_with_places(self, queries: Sequence[Query]) -> list[Any]:
-        mark = self.reading.key_mark("measures")
-        scored: list[Any] = [(measure, mark, queries) for measure in self._measures]
-        scored += measures_of(queries, self._thresholds)
-        for query in queries:
-            scored += measures_of([query], query.thresholds)
-        return scored

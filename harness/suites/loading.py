@@ -9,7 +9,8 @@ from pathlib import Path
 from harness.errors import SuiteError
 from harness.masking import Masker
 from harness.model import Suite
-from harness.suites.assembling import Assembly
+from harness.suites.assembling import Parts
+from harness.suites.checking import check_suite
 from harness.suites.fixtures import Brought
 from harness.suites.judging import Judgments
 from harness.suites.reading import Reading, read_suite_file
@@ -57,7 +58,8 @@ def load(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = N
 def assemble(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Assembled:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
     reading = read_suite_file(path, environ)
-    assembly = Assembly(reading, path, root)
-    suite = assembly.suite()
+    parts = Parts(reading, path, root)
+    suite = parts.suite()
+    check_suite(suite, parts)
     check_config(path.parent, reading.problems)
-    return Assembled(suite, reading, assembly.judgments, assembly.brought)
+    return Assembled(suite, reading, parts.judgments, parts.brought)
