@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from harness.model import MissingDocument, QueryReport, RankedDocument, SuiteReport, Verdict
+from harness.model import (
+    ComparisonReport,
+    MissingDocument,
+    MovedDocument,
+    QueryReport,
+    RankedDocument,
+    Side,
+    SuiteReport,
+    Verdict,
+)
 
-__all__ = ["redact"]
+__all__ = ["redact", "redact_comparison"]
 
 Mask: TypeAlias = Callable[[str], str]
-Titled = TypeVar("Titled", RankedDocument, MissingDocument)
+Titled = TypeVar("Titled", RankedDocument, MissingDocument, MovedDocument)
 
 
 def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
@@ -25,6 +34,26 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         notes=tuple(map(mask, report.notes)),
         baseline=report.baseline and replace(report.baseline, changes=tuple(map(mask, report.baseline.changes))),
     )
+
+
+def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
+    """The same of a comparison."""
+    return replace(
+        report,
+        reference=_side(report.reference, mask),
+        candidate=_side(report.candidate, mask),
+        queries=tuple(
+            replace(query, text=mask(query.text), documents=_documents(query.documents, mask))
+            for query in report.queries
+        ),
+        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
+        notes=tuple(map(mask, report.notes)),
+    )
+
+
+def _side(side: Side, mask: Mask) -> Side:
+    index = None if side.index is None else mask(side.index)
+    return replace(side, index=index, unanswered={query: mask(why) for query, why in side.unanswered.items()})
 
 
 def _verdict(verdict: Verdict, mask: Mask) -> Verdict:

@@ -24,9 +24,11 @@ from harness.comparing.reading import baseline_side, report_side, run_side
 from harness.comparing.sides import Contender, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
+from harness.masking import Masker
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.offline import read_gain, read_measures
 from harness.options import RunOptions
+from harness.redaction import redact_comparison
 from harness.scoring import measure_named
 from harness.selection import check_tags, queries_to_run, select_queries
 
@@ -74,7 +76,8 @@ class Prepared:
     ) -> ComparisonReport:
         """The comparison as it is made now, held to *thresholds*; raises as `assemble_comparison`."""
         made = Made(datetime.now(UTC).isoformat(timespec="seconds"), __version__)
-        return assemble_comparison(self.pair, self._basis(options, measures, thresholds), options, made)
+        report = assemble_comparison(self.pair, self._basis(options, measures, thresholds), options, made)
+        return report if self.suite is None else redact_comparison(report, Masker(self.suite.variables).mask)
 
     def _filled(self, queries: Iterable[str]) -> tuple[Contender, Contender]:
         """Both sides; where it was asked for, run files with those of *queries* that they lack, without hits."""

@@ -1,9 +1,13 @@
 """No text of a report keeps a secret, wherever it came from."""
 
+from dataclasses import replace
+
+from builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.model import (
     Engine,
     MeasureSummary,
     MissingDocument,
+    MovedDocument,
     Outcome,
     Profile,
     QueryReport,
@@ -13,7 +17,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.redaction import redact
+from harness.redaction import redact, redact_comparison
 
 SECRET = "hunter2"
 
@@ -62,3 +66,22 @@ def test_every_text_is_masked_and_nothing_else_changes():
 def test_an_index_that_is_not_there_stays_so():
     service = SuiteReport("s", "s", "r", "c", None, Engine("http"), Profile.STANDARD, "linear", 10, (), (), ())
     assert redact(service, mask) == service
+
+
+def comparison(secret):
+    usual = comparison_report()
+    side = replace(usual.reference, index=f"index-{secret}", unanswered={"q": f"reason {secret}"})
+    documents = (MovedDocument("a", 1, 2, title=f"title {secret}"), MovedDocument("b", 2, 1))
+    return replace(
+        usual,
+        reference=side,
+        candidate=replace(side, index=None),
+        queries=(replace(usual.queries[0], text=f"text {secret}", documents=documents),),
+        verdicts=(replace(verdicts()[0], reason=f"reason {secret}", threshold=f"threshold {secret}"),),
+        notes=(f"note {secret}",),
+    )
+
+
+def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
+    assert redact_comparison(comparison(SECRET), mask) == comparison("${PASSWORD}")
+    assert redact_comparison(unjudged_report(), mask) == unjudged_report()

@@ -121,6 +121,15 @@ def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop
     assert "both are scored with the judgments of the suite shop" in report.notes
 
 
+def test_what_a_suite_took_from_the_environment_is_not_told(shop, capsys, monkeypatch):
+    monkeypatch.setenv("BRAND", "hunter2")
+    Path("shop.relevance.yaml").write_text(SUITE.replace("text: one", 'text: "one ${BRAND}"'), encoding="utf-8")
+    _, report = told(capsys, *PAIR)
+    assert [query.text for query in report.queries if query.id == "q"] == ["one ${BRAND}"]
+    assert compare(*PAIR, "--output", "html=page.html") == 0
+    assert "hunter2" not in capsys.readouterr().out + Path("page.html").read_text(encoding="utf-8")
+
+
 def test_a_side_compared_with_itself_has_no_difference(shop, capsys):
     status, report = told(capsys, "request:current", "request:current", *SUITE_WORDS, "--threshold", "every RBO >= 1")
     assert (status, report.measures.measures[0].difference, report.agreement.same_ranking) == (0, 0.0, 3)
