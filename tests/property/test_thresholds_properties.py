@@ -21,6 +21,8 @@ PIECES = st.sampled_from(  # what thresholds and expectations are made of
         "%",
         "nDCG@10",
         "nDCG(",
+        "RBO",
+        "overlap@10",
         ")",
         ">=",
         "<",

@@ -280,6 +280,27 @@ def test_an_agreement_looks_as_deep_as_the_report_unless_it_says(shop, capsys):
     assert report.verdicts[1].observed != report.agreement.rbo
 
 
+def test_an_agreement_holds_a_suite_to_its_baseline_too(shop, capsys, tmp_path):
+    held = 'thresholds: ["mean overlap@1 >= 0.9"]'
+    text = SUITE.replace('thresholds: ["drop RR@3 <= 0.1", "mean RR@3 >= 0.9"]', held)
+    (tmp_path / "shop.relevance.yaml").write_text(text)
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "overlap@1 cannot be judged: there is no baseline: shop.baseline.json is not there; `harness baseline" in said
+    )
+    main(["baseline", "save", "shop.relevance.yaml", "-q"])
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 0
+    shop.answers["match"] = CANDIDATE
+    capsys.readouterr()
+    assert main(["run", "shop.relevance.yaml", "-q"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "mean overlap@1 is 0.3333, required >= 0.9, over 3 queries; worst: r 0.0000, s 0.0000" in said
+    (tmp_path / "shop.relevance.yaml").write_text(text.replace("@1", "@20") + "depth: 10\n")
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    assert "depth 10 is too shallow for 'mean overlap@20 >= 0.9', which needs 20 hits" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------------------------------------------ what is missing
 
 
