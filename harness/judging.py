@@ -62,7 +62,7 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    asked = replace(options.run, depth=options.depth, locate=False, save_baseline=True)
+    asked = replace(options.run, depth=options.depth, locate=False)
     with connections_for(asked, environ) as connections:
         finished = run_with(connections, paths, asked, environ=environ, progress=progress, matrix=options.matrix)
         return [

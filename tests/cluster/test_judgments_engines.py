@@ -14,6 +14,7 @@ import pytest
 
 from harness.cli import main
 from harness.search.engine import EngineSearch
+from harness.search.transport import TransportConnection
 from harness.suites import load_suite
 
 CATALOGUE = Path(__file__).parents[2] / "suites"
@@ -141,6 +142,24 @@ def test_without_a_stored_source_there_is_no_snippet(
     assert judgments("pool", ".", "--url", engine_url, "-q", "--output", "csv=u.csv") == 0
     assert "have no snippet: engine error (400): " in " ".join(capsys.readouterr().out.split())
     assert [(row["title"], row["snippet"]) for row in rows(tmp_path / "u.csv")] == [("", "")] * 4
+
+
+def test_nothing_is_asked_but_searches(
+    index: Callable[..., str], engine_url: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The right to read the index is enough: what answers is asked once, and all else are searches."""
+    asked: list[tuple[str, str]] = []
+    perform = TransportConnection.perform
+
+    def recorded(self: TransportConnection, method: str, path: str, **rest: Any) -> Any:
+        asked.append((method, path))
+        return perform(self, method, path, **rest)
+
+    write(index(DOCUMENTS))
+    monkeypatch.setattr(TransportConnection, "perform", recorded)
+    assert judgments("pool", ".", "--url", engine_url, "-q") == 0
+    assert judgments("lint", ".", "--url", engine_url) == 0
+    assert set(asked) == {("GET", "/"), ("POST", "/_msearch")}
 
 
 def test_a_deleted_document_is_found_and_the_id_that_is_there(
