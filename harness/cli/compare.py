@@ -45,7 +45,20 @@ def _markdown(report: ComparisonReport) -> str:
 WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": _json, "markdown": _markdown}
 
 
-@click.command("compare")
+SIDES = """\b
+A and B are each one of
+  baseline, baseline:FILE     what harness baseline save kept
+  report:FILE                 what harness run --output json=FILE wrote
+  run:FILE                    a TREC run, CSV, JSON lines or Parquet
+  request:NAME                the suite's request of that name
+  index:NAME                  the suite's request on that index
+  cluster:NAME, cluster:URL   the suite's request on that server
+  embedded, embedded:VERSION  the suite's request on a node of ours
+A URL, and a file that says by itself what it is, need no word before.
+"""
+
+
+@click.command("compare", epilog=SIDES)
 @click.argument("reference", metavar="A")
 @click.argument("candidate", metavar="B")
 @click.option("--suite", type=existing_file, metavar="FILE", help="Gives queries, judgments and requests.")
@@ -81,20 +94,10 @@ WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": 
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
 def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: int, **given: Any) -> int:
-    r"""
+    """
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
-    \b
-    A and B are each one of
-      baseline, baseline:FILE         what harness baseline save kept
-      report:FILE                     what harness run --output json=FILE wrote
-      run:FILE                        a TREC run, CSV, JSON lines or Parquet
-      request:NAME                    the suite's request of that name
-      index:NAME                      the suite's request on that index
-      cluster:NAME, cluster:URL       the suite's request on that server
-      embedded, embedded:VERSION      the suite's request on a node that is started
-
-    A URL, and a file that says by itself what it is, need no word before them.
+    A and B are each a baseline, a report, a run file, a request, an index or a cluster, as listed below.
 
     With --suite or --qrels both are scored with the same judgments; without, scores that both files hold are compared,
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does

@@ -7,6 +7,7 @@ import pytest
 import harness.comparing.measuring
 import harness.search
 from harness.cli import main
+from harness.comparing.forms import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
 from harness.report.comparison_json import loads
@@ -478,6 +479,13 @@ def test_files_are_written_beside(shop, capsys):
     assert "wrote c.html\nwrote c.json\n" in captured.err
     assert loads(Path("c.json").read_text(encoding="utf-8")).candidate.name == "request:candidate"
     assert "request:candidate" in Path("c.html").read_text(encoding="utf-8")
+
+
+def test_the_help_lists_every_form_a_line(capsys):
+    assert main(["compare", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for kind in FormKind:
+        assert any(line.strip().startswith(str(kind)) for line in lines), kind
 
 
 def test_quiet_prints_what_does_not_hold(shop, capsys):
