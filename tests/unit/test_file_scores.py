@@ -1,0 +1,111 @@
+"""Which files are scored as columns, which as dicts, and that what is wrong is told all the same."""
+
+import gzip
+
+import pytest
+import zstandard
+
+from harness import file_scores
+from harness.errors import FormatError, MeasureError
+from harness.file_scores import FileScorer
+from harness.model import Gain, GainKind, Profile
+from harness.offline import read_measures
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq3 0 d9 1\n"
+RUN = "q1 Q0 d2 1 2.5 t\nq1 Q0 d1 2 1.5 t\nq2 Q0 x 1 3 t\nq2 Q0 d1 2 3 t\nq4 Q0 d1 1 1 t\n"
+PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
+
+
+@pytest.fixture
+def scorer(tmp_path, monkeypatch):
+    """A scorer of two TREC files, and the run to score."""
+    monkeypatch.setattr(file_scores, "LARGE", 0)
+
+    def make(qrels=QRELS, run=RUN, measures=("RR",), packed="", profile=Profile.TREC, gain=None, complete=False):
+        paths = tmp_path / f"any.qrels{packed}", tmp_path / f"any.run{packed}"
+        for path, text in zip(paths, (qrels, run), strict=True):
+            path.write_bytes(PACK[packed](text.encode("utf-8", "surrogateescape")))
+        return FileScorer(paths[0], list(read_measures(measures).values()), gain, profile, complete), paths[1]
+
+    return make
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("lines", [RUN, RUN.replace(" ", "\t"), RUN.replace("\n", "\r\n"), RUN.replace(" ", "   ")])
+def test_large_trec_files_are_scored_as_columns(scorer, packed, lines):
+    files, run = scorer(run=lines, packed=packed)
+    evaluation = files._score_columns(run)
+    assert evaluation == files._score_dicts(run)
+    assert evaluation.scores == {"RR": {"q1": 0.5, "q2": 0.5}}  # x before d1: equal scores, by id from the last
+    assert (evaluation.missing, evaluation.unjudged) == (("q3",), ("q4",))
+
+
+def test_equal_scores_stand_as_they_come_in_every_other_profile(scorer):
+    files, run = scorer(run="q2 Q0 d1 1 3 t\nq2 Q0 x 2 3 t\n", profile=Profile.STANDARD)
+    assert files._score_columns(run).scores == {"RR": {"q2": 1.0}}
+
+
+def test_missing_queries_come_last_where_asked_for(scorer):
+    files, run = scorer(complete=True)
+    assert list(files._score_columns(run).scores["RR"].items()) == [("q1", 0.5), ("q2", 0.5), ("q3", 0.0)]
+
+
+def test_a_run_of_comments_scores_nothing(scorer):
+    files, run = scorer(run="# nothing\n")
+    assert files._score_columns(run).scores == files._score_dicts(run).scores == {"RR": {}}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"measures": ["Compat"]},
+        {"profile": Profile.RRE},
+        {"run": "q1 Q0 d1 1 2 t\nq2 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n"},
+        {"run": "q1 Q0 d1 1 2 t\nq1 Q0 a\x01b 2 1 t\n"},
+    ],
+    ids=[
+        "a measure without a batch formula",
+        "a profile's own formula",
+        "a query in two places",
+        "a control character",
+    ],
+)
+def test_what_columns_do_not_take_is_scored_as_dicts(scorer, given):
+    files, run = scorer(**{"measures": ["nDCG@10"], **given})
+    assert files._score_columns(run) is None
+    assert files.score(run) == files._score_dicts(run)
+
+
+def test_small_files_are_scored_as_dicts(scorer, monkeypatch):
+    files, run = scorer()
+    monkeypatch.setattr(file_scores, "LARGE", run.stat().st_size + 1)
+    assert files._score_columns(run) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"run": RUN + "q4 Q0 d1 2 0 t\n"}, r"any.run:6:1: document 'd1' comes twice for query 'q4', first in line 5"),
+        ({"run": RUN + "q4 Q0 d2 2 nan t\n"}, r"any.run:6:1: the score of document 'd2' for query 'q4' is NaN"),
+        ({"run": RUN + "q4 Q0 d2 2 0x1 t\n"}, r"any.run:6:1: found '0x1' as the score"),
+        ({"run": RUN + "q4 Q0 d2 2 1\n"}, r"any.run:6:1: found 5 columns"),
+        ({"run": RUN + "q4 Q0 d\udcff 2 1 t\n"}, r"any.run:6:8: byte 0xff is not UTF-8"),
+        ({"run": RUN + "q4 Q0 d\0 2 1 t\n"}, r"any.run:6:8: found a NUL byte"),
+        ({"qrels": QRELS + "q1 0 d2 1\n"}, r"any.qrels:5:1: document 'd2' is judged twice .* first in line 2"),
+        ({"qrels": QRELS + "q1 0 d7 inf\n"}, r"any.qrels:5:1: the grade of document 'd7' .* is inf"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(scorer, given, told):
+    files, run = scorer(**given)
+    with pytest.raises(FormatError, match=told):
+        files.score(run)
+
+
+def test_a_file_that_is_wrong_is_told_before_a_grade_without_a_gain(scorer):
+    gain = Gain(GainKind.MAP, ((0.0, 0.0), (1.0, 1.0)))
+    files, run = scorer(measures=["nDCG@10"], gain=gain)
+    with pytest.raises(MeasureError, match="grade 2 has no gain"):
+        files.score(run)
+    files, run = scorer(run=RUN + "q4\n", measures=["nDCG@10"], gain=gain)
+    with pytest.raises(FormatError, match="found 1 column"):
+        files.score(run)
