@@ -133,16 +133,19 @@ def deepest_ranking(*runs: Run) -> int:
     return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
 
 
-def plain_suite(pair: Iterable[Contender], profile: Profile, gain: Gain) -> Suite:
+def plain_suite(pair: tuple[Contender, Contender], profile: Profile, gain: Gain) -> Suite:
     """
     All queries that the two know, as a suite without a name, a file, requests or measures.
 
     Who compares without a suite has not said `undefined: fail`: queries without a score are left out, and counted.
+    What queries weigh is the second's to say, unless it has no scores.
     """
     known: dict[str, Query] = {}
     for query in (query for one in pair for query in one.queries):
         known[query.id] = _joined(known.get(query.id), query)
-    return Suite("", "", Target(), {}, (), tuple(known.values()), gain=gain, profile=profile, skip_undefined=True)
+    weights = {query.id: query.weight for one in pair if one.scores for query in one.queries}
+    queries = tuple(replace(query, weight=weights.get(query.id, query.weight)) for query in known.values())
+    return Suite("", "", Target(), {}, (), queries, gain=gain, profile=profile, skip_undefined=True)
 
 
 def _joined(first: Query | None, second: Query) -> Query:

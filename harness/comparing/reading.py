@@ -83,7 +83,7 @@ def _of_baseline(name: str, entry: Baseline, request: str) -> Contender:
         side,
         run,
         entry.depth,
-        tuple(Query(query, query) for query in entry.queries),
+        tuple(Query(query, query, weight=kept.weight) for query, kept in entry.queries.items()),
         tuple(scores),
         read_gain(entry.gain),
         entry.profile,

@@ -56,12 +56,16 @@ def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str
         side,
         run,
         report.depth,
-        tuple(Query(query.id, query.text, tags=query.tags, judgments=_grades(query)) for query in ran),
+        tuple(_query(query) for query in ran),
         tuple(score for query in ran for score in _scores(query)),
         read_gain(report.gain),
         report.profile,
         orders_ties=any(_orders_ties(query.ranking) for query in ran),
     )
+
+
+def _query(query: QueryReport) -> Query:
+    return Query(query.id, query.text, tags=query.tags, judgments=_grades(query), weight=query.weight)
 
 
 def _response(query: QueryReport) -> Response:

@@ -42,7 +42,7 @@ def by_stored_scores(
     _refuse_unlike(pair)
     shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
-    notes = ["the scores are those that both hold", *_judged_otherwise(pair)]
+    notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
     return Basis(suite, runs, (reference.scores, candidate.scores), depth, tuple(notes))
 
 
@@ -102,6 +102,13 @@ def _judged_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
             f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
             "--suite scores both anew"
         )
+
+
+def _weighed_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
+    before = {query.id: query.weight for query in pair[0].queries}
+    changed = [query.id for query in pair[1].queries if before.get(query.id, query.weight) != query.weight]
+    if changed:
+        yield f"the weights of {pair[1].side.name} hold: {count(len(changed), 'query')} had another ({listed(changed)})"
 
 
 def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:

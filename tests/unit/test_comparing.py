@@ -269,6 +269,16 @@ def test_weights_count_in_the_means_of_measures_and_of_the_agreement_alike():
     assert report.agreement.overlap == report.verdicts[0].observed == pytest.approx(0.8)
 
 
+def test_stored_scores_are_weighed_as_the_candidate_says():
+    pair = []
+    for run, weight, name in ((FIRST, 1.0, "A"), (SECOND, 8.0, "B")):
+        suite = suite_of(*(replace(query, weight=weight if query.id == "q" else 1.0) for query in QUERIES))
+        pair.append(reported(run, suite, name))
+    report = assemble_comparison(tuple(pair), by_stored_scores(tuple(pair), (), ()), OPTIONS, MADE)
+    assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)
+    assert "the weights of B hold: 1 query had another (q)" in report.notes
+
+
 def test_queries_stand_by_what_moved_then_by_how_little_they_agree_and_last_those_without_both():
     def query(name, before, after, rbo):
         return QueryComparison(name, name, scores={"RR": (before, after)}, rbo=rbo)
