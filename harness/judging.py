@@ -49,7 +49,8 @@ def pool_suites(
     """
     Run suites with each of their requests that are asked for, and pool what nobody has judged.
 
-    Nothing is compared or decided. A query without an answer is named in the pool, and nothing of it is pooled.
+    Nothing is compared or decided. A query without an answer is named in the pool, and nothing of it is pooled. A suite
+    of which the tags select no query has no pool.
 
     Args:
         paths: Suite files, or folders of them.
@@ -65,9 +66,10 @@ def pool_suites(
     asked = replace(options.run, depth=options.depth, locate=False)
     with connections_for(asked, environ) as connections:
         finished = run_with(connections, paths, asked, environ=environ, progress=progress, matrix=options.matrix)
+        selected = [one for one in finished if one.suite.queries]
         return [
             _Pooling(list(cells), options, connections, environ).pool()
-            for _, cells in groupby(finished, key=lambda one: one.suite.path)
+            for _, cells in groupby(selected, key=lambda one: one.suite.path)
         ]
 
 
@@ -88,8 +90,6 @@ class _Pooling:
         """The pool of all cells, with titles and snippets as far as they can be read."""
         runs = [PooledRun(label, cell.run) for label, cell in zip(self._labels(), self.cells, strict=True)]
         pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
-        if not self.suite.queries:
-            return pool
         [door] = self.connections.open_all([self.suite])
         found, notes = self._texts(pool, runs, door)
         mask = door.masker(self.suite, self.environ).mask

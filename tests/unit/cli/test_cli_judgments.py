@@ -28,6 +28,15 @@ queries:
   - {id: boots, text: rubber boots, judgments: {d: 1}}
 """
 
+API = """\
+suite: api
+target: {cluster: api}
+request: {http: {method: GET, path: /search, params: {q: "{{text}}"}, ids: "$.ids[*]"}}
+measures: ["P@2"]
+queries:
+  - {id: q, text: one, judgments: {a: 1}}
+"""
+
 
 class Index(FakeSearch):
     """
@@ -193,6 +202,13 @@ def test_one_request_on_two_indexes_has_two_ranks(folder, engine):
     assert list(table(folder / "u.csv")[0])[-2:] == ["rank current on products", "rank current on products-next"]
 
 
+def test_a_suite_that_is_held_to_a_baseline_is_pooled_without_one(folder, engine, capsys):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace('thresholds: ["', 'thresholds: ["drop nDCG@3 <= 0.1", "'))
+    assert pool() == 0
+    assert "baseline" not in capsys.readouterr().out
+
+
 def test_the_field_of_the_snippet_is_chosen(folder, engine):
     pool("--snippet", "notes", "--output", "csv=u.csv")
     assert {row["snippet"] for row in table(folder / "u.csv")} == {"'-1"}
@@ -226,11 +242,7 @@ def _down():
 
 
 def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, capsys):
-    (folder / "api.relevance.yaml").write_text(
-        "suite: api\ntarget: {cluster: api}\n"
-        "request: {http: {method: GET, path: /search, params: {q: '{{text}}'}, ids: '$.ids[*]'}}\n"
-        "measures: ['P@2']\nqueries: [{id: q, text: one, judgments: {a: 1}}]\n"
-    )
+    (folder / "api.relevance.yaml").write_text(API)
     (folder / "harness.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
 
     class Service(FakeSearch):
@@ -244,6 +256,31 @@ def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, caps
     assert (row["document"], row["title"], row["snippet"]) == ("x", "X", "")
     assert "there are no snippets: an HTTP service is not asked for documents by their ids" in capsys.readouterr().out
     assert len(service.requests) == 1
+
+
+def test_a_suite_without_a_selected_query_is_left_out(folder, engine, capsys):
+    (folder / "other.relevance.yaml").write_text(
+        SUITE.replace("suite: shop", "suite: other").replace("[head]", "[tail]")
+    )
+    assert main(["judgments", "pool", ".", "-q", "--tag", "head"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if "to judge" in line] == ["shop"]
+
+
+def test_an_engine_that_goes_away_after_the_run_leaves_rows_without_text(folder, engine, monkeypatch, capsys):
+    def respond(request):
+        if "ids" in request.body["query"]:
+            raise EngineUnreachable("it went away")
+        return Index._respond(engine, request)
+
+    monkeypatch.setattr(engine, "_respond", respond)
+    assert pool("--output", "csv=u.csv") == 0
+    assert [(row["document"], row["snippet"]) for row in table(folder / "u.csv")] == [("'=z", ""), ("x", ""), ("y", "")]
+    assert "there are no snippets: it went away" in capsys.readouterr().out
+
+
+def test_what_was_written_is_said(folder, engine, capsys):
+    assert main(["judgments", "pool", "shop.relevance.yaml", "--output", "csv=u.csv"]) == 0
+    assert "wrote u.csv" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -425,3 +462,25 @@ def test_a_suite_that_is_wrong_otherwise_is_2_with_all_that_is_wrong_in_any(fold
     assert "shop.relevance.yaml:8:" in err
     assert "other.relevance.yaml:11:" in err
     assert "the key 'a' stands twice here" in err
+
+
+def test_a_service_is_not_asked_for_documents(folder, monkeypatch, capsys):
+    (folder / "api.relevance.yaml").write_text(API)
+    (folder / "harness.toml").write_text('[clusters.api]\nurl = "http://one:8080"\nservice = "http"\n')
+    service = FakeSearch({}, engine=Engine("http"))
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
+    assert main(["judgments", "lint", "api.relevance.yaml"]) == 0
+    assert "an HTTP service is not asked for documents by their ids" in capsys.readouterr().err
+    assert service.requests == []
+
+
+def test_documents_of_a_fixture_are_known_without_an_engine(folder, engine, capsys):
+    suite = folder / "shop.relevance.yaml"
+    own = SUITE.replace("index: products-next, body: ", "body: ").replace("target: {index: products}\n", "")
+    suite.write_text(own + "fixture: {documents: d.jsonl}\n")
+    (folder / "d.jsonl").write_text('{"id": "a"}\n{"id": "b"}\n{"id": "D"}\n')
+    assert lint("--offline") == 1
+    [line] = capsys.readouterr().out.splitlines()
+    assert "document 'd' for query 'boots' is not in d.jsonl, but 'D' is, which differs only in letter case; " in line
+    assert lint() == 1
+    assert engine.requests == []
