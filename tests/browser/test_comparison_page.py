@@ -104,6 +104,14 @@ def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries
     assert page.evaluate(f"Math.max(...{inside}.map((one) => one.getBoundingClientRect().right))") <= 400
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("odd", ["x" * 400, "עברית " * 30, "\u202eevil\u202c", "a|b"])
+def test_odd_texts_do_not_widen_the_page(show, odd, width):
+    page = show(hostile_report(odd), "#q1", viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator("tr.open .detail").bounding_box()["width"] <= width
+
+
 def test_a_narrow_window_names_each_figure_of_a_measure(show):
     page = show(comparison_report(), **NARROW)
     labels = page.evaluate(
