@@ -6,11 +6,10 @@ Imports numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.batch import Batch, Floats, Numbers
 from harness.metrics.matching import Documents, match
@@ -99,12 +98,8 @@ def _places(query: Numbers, ranked: RankedColumns, *, ties_by_id: bool) -> Numbe
     return places
 
 
-def _ties(query: Numbers, scores: Floats) -> Iterator[tuple[int, int]]:
+def _ties(query: Numbers, scores: Floats) -> list[list[int]]:
     """Each stretch of hits of one query that have the same score, by its first row and the one behind its last."""
     tied = np.concatenate([[False], (query[1:] == query[:-1]) & (scores[1:] == scores[:-1]), [False]])
-    return zip(_where(~tied[:-1] & tied[1:]), _where(tied[:-1] & ~tied[1:], 1), strict=True)
-
-
-def _where(marked: NDArray[np.bool_], further: int = 0) -> list[int]:
-    rows: list[int] = (np.flatnonzero(marked) + further).tolist()
-    return rows
+    edges: list[list[int]] = (np.flatnonzero(np.diff(tied)).reshape(-1, 2) + np.array([0, 1])).tolist()
+    return edges
