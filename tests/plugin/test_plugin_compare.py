@@ -143,6 +143,7 @@ def test_with_workers_each_request_still_runs_once(
         (f"compare({PAIR}, measure=['P@1'])", "UsageError: unknown option 'measure'; did you mean 'measures'?"),
         (f"compare({PAIR}, measures='P@1')", "UsageError: measures is the text 'P@1', expected a sequence"),
         (f"compare({PAIR}, p=2)", "UsageError: found p 2, expected a persistence"),
+        (f"compare({PAIR}, depth=0)", "UsageError: found depth 0, expected at least 1"),
         (f"compare({PAIR}).difference('RR')", "UsageError: RR was not compared, only nDCG@10; name it in measures"),
         (f"compare({PAIR}).query('shoe')", "UsageError: there is no query 'shoe'; did you mean 'shoes'?"),
         (f"compare({PAIR}).assert_thresholds()", "UsageError: there are no thresholds to hold the difference to"),
@@ -173,7 +174,15 @@ def test_rankings_that_were_scored_otherwise_are_refused(run: Run, pytester: pyt
             second = relevance.evaluate({"q": ["a"]}, {"q": {"b": 1}}, measures=["RR"])
             with pytest.raises(UsageError, match="not scored alike: queries q are judged otherwise"):
                 relevance.compare(first, second)
+
+        def test_nothing_in_common(relevance):
+            judgments = {"q": {"a": 1}, "r": {"a": 1}}
+            first = relevance.evaluate({"q": ["a"]}, judgments, measures=["RR"])
+            second = relevance.evaluate({"r": ["a"]}, judgments, measures=["RR"])
+            compared = relevance.compare(first, second)
+            with pytest.raises(UsageError, match="no query has a ranking on both sides"):
+                compared.agreement
         """
     )
 
-    run().assert_outcomes(passed=1)
+    run().assert_outcomes(passed=2)

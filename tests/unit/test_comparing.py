@@ -8,7 +8,9 @@ import pytest
 from harness.assembly import assemble
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
 from harness.comparing.basis import Judgments, by_judgments, by_suite
+from harness.comparing.forms import Form, FormKind
 from harness.comparing.held_to import read_thresholds
+from harness.comparing.live import options_of
 from harness.comparing.queries import most_moved_first
 from harness.comparing.reported import contender_of
 from harness.comparing.scored import contender_of_rankings
@@ -36,6 +38,7 @@ from harness.model import (
     Target,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.scoring import score_run
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
@@ -111,6 +114,14 @@ def test_a_failure_is_read_back_from_what_was_told_of_it(failure):
     assert reported(run_of(q=failure, r=Ranking(), s=Ranking())).run.responses["q"] == failure
 
 
+def test_a_failure_that_was_told_in_other_words_keeps_them():
+    suite = suite_of(*QUERIES)
+    report = assemble(suite, FIRST, score_run(suite, FIRST), (), located={}, cluster="c")
+    odd = replace(report.queries[0], outcome=Outcome.ERROR, reason="of another version", ranking=())
+    side = contender_of(replace(report, queries=(odd,)), "old", SideKind.REPORT)
+    assert side.run.responses == {"q": Failure(FailureKind.ERROR, "of another version")}
+
+
 def test_a_query_that_was_skipped_is_not_in_the_run():
     suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("later")))
     assert list(reported(run_of(q=ranked("a")), suite).run.responses) == ["q"]
@@ -129,6 +140,27 @@ def test_a_report_of_a_request_that_orders_its_ties_says_so():
     tied = run_of(q=ranked("a", "b", scores=[2.0, 2.0]), r=Ranking(), s=Ranking())
     assert not reported(tied).orders_ties
     assert reported(tied, suite_of(*QUERIES, body=BY_SCORE_AND_ID)).orders_ties
+
+
+# ------------------------------------------------------------------------------------------------ a side to be asked
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (Form(FormKind.REQUEST, "new"), RunOptions(url="http://a", request="new")),
+        (Form(FormKind.INDEX, "v2"), RunOptions(url="http://a", request="asked", index="v2")),
+        (Form(FormKind.CLUSTER, "staging"), RunOptions(cluster="staging", request="asked")),
+        (Form(FormKind.CLUSTER, "https://b"), RunOptions(url="https://b", request="asked")),
+        (Form(FormKind.EMBEDDED), RunOptions(embedded=True, request="asked")),
+        (Form(FormKind.EMBEDDED, "2.19"), RunOptions(embedded=True, engine_version="2.19", request="asked")),
+    ],
+)
+def test_what_a_form_asks_for_stands_beside_what_holds_for_both(form, expected):
+    for options in (RunOptions(url="http://a"), RunOptions(url="http://a", request="usual")):
+        assert options_of(form, options, "asked") == expected
+    usual = options_of(Form(FormKind.INDEX, "v2"), RunOptions(request="usual"), None)
+    assert usual.request == "usual"
 
 
 # ------------------------------------------------------------------------------------------------ by which scores

@@ -174,6 +174,18 @@ def test_reports_that_were_judged_otherwise_are_told_apart(shop, capsys, tmp_pat
     assert not any("judged alike" in note for note in anew.notes)
 
 
+def test_baselines_that_were_judged_otherwise_are_told_apart(shop, capsys, tmp_path):
+    main(["baseline", "save", "shop.relevance.yaml", "-q"])
+    (tmp_path / "shop.baseline.json").rename("old.json")
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE.replace("{c: 1}", "{c: 2}"))
+    main(["baseline", "save", "shop.relevance.yaml", "-q"])
+    capsys.readouterr()
+    _, report = told(capsys, "old.json", "shop.baseline.json")
+    assert any(note.startswith("1 query not judged alike (s)") for note in report.notes)
+    _, same = told(capsys, "old.json", "old.json")
+    assert not any("judged" in note for note in same.notes)
+
+
 def test_run_files_are_scored_with_a_judgment_file(shop, capsys, tmp_path):
     write_run("old.run", CURRENT)
     write_run("new.run", CANDIDATE)
@@ -357,6 +369,7 @@ FORMS = (
         (("report:.", *PAIR[1:]), "report:.: the file . is a folder"),
         (("harness.toml", *PAIR[1:]), "the name of harness.toml does not say what it is; say run:harness.toml"),
         (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of harness run nor a baseline; say report:odd"),
+        (("report:latin.json", *PAIR[1:]), "latin.json cannot be read: it is not UTF-8"),
         (("broken.json", *PAIR[1:]), "broken.json cannot be read as JSON"),
         (("request:candidat", *PAIR[1:]), "found no request 'candidat', known are current, candidate; did you mean"),
         (("request:current", "index:v2"), "index:v2 is asked with the queries and requests of a suite; give --suite"),
@@ -392,6 +405,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(shop, capsys, tmp_path, words
     (tmp_path / "j").write_text("q 0 a 1\n")
     (tmp_path / "odd.json").write_text("{}")
     (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "latin.json").write_bytes(b"{\xe9}")
     assert said in refused(capsys, *words)
 
 
