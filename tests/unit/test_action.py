@@ -1,25 +1,17 @@
 """action.yml: nothing that a user gives is script, and its shell steps do for real what they say."""
 
 import json
-import os
 import re
 import shutil
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from builders.action import ACTION, EXPRESSION, INSTALL, ROOT, RUN, STEPS, Step
 from harness.scaffold import write_scaffold
 
-ROOT = Path(__file__).parents[2]
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-STEPS = ACTION["runs"]["steps"]
-SHELL_STEPS = [step for step in STEPS if "run" in step]
-[INSTALL, RUN] = SHELL_STEPS
-EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+SHELL_STEPS = [INSTALL, RUN]
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -59,54 +51,6 @@ def test_reports_are_uploaded_also_where_the_gate_fails():
 
 
 # ------------------------------------------------------------------------------------------------ for real
-
-
-class Step:
-    """Runs a shell step as GitHub's runner does, in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.programs = folder / "bin"
-        self.workspace = folder / "repository"
-        self.files = {name: folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        for path in (self.programs, self.workspace, folder / "temporary files"):
-            path.mkdir()
-
-    def fake(self, program: str, status: int = 0) -> Path:
-        """Puts *program* first on PATH: it keeps the words that it is given, one an entry of a JSON list."""
-        kept = self.folder / f"{program}.json"
-        path = self.programs / program
-        code = f"import json, sys; json.dump(sys.argv[1:], open({str(kept)!r}, 'w')); sys.exit({status})"
-        path.write_text(f"#!{sys.executable}\n{code}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return kept
-
-    def run(self, step: dict, **inputs: str) -> subprocess.CompletedProcess[str]:
-        given = {name: value["default"] for name, value in ACTION["inputs"].items()} | {
-            name.replace("_", "-"): value for name, value in inputs.items()
-        }
-        script = self.folder / "script.sh"
-        script.write_text(step["run"])
-        environ = {
-            "PATH": f"{self.programs}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "RUNNER_TEMP": str(self.folder / "temporary files"),
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_WORKSPACE": str(self.workspace),
-            "GITHUB_ACTION_PATH": str(ROOT),
-            **{name: str(path) for name, path in self.files.items()},
-            **{
-                name: given[EXPRESSION.fullmatch(value)[1].removeprefix("inputs.")]
-                for name, value in step["env"].items()
-            },
-        }
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-            cwd=self.workspace, env=environ, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    def outputs(self) -> dict[str, str]:
-        return dict(line.split("=", 1) for line in self.files["GITHUB_OUTPUT"].read_text().splitlines())
 
 
 @pytest.fixture
