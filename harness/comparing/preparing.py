@@ -97,7 +97,7 @@ class Prepared:
 
 def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
     """
-    Read or run both sides, the reference first.
+    Read or run both sides: files first, then what has to be asked, the reference before the candidate.
 
     Args:
         asked: What is compared.
@@ -116,7 +116,8 @@ def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
     judgments = _judgments(asked)
     if suite is not None or judgments is not None:
         require_packages()
-    first, second = (_side(form, asked, suite, run) for form in forms)
+    read = [_read(form, asked, suite) for form in forms]  # a wrong file is told before anything is asked
+    first, second = (side or _ask(form, asked, suite, run) for side, form in zip(read, forms, strict=True))
     return Prepared((first, second), suite, judgments, asked.complete, asked.run.tags)
 
 
@@ -144,8 +145,15 @@ def _refuse(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> None:
     if suite is not None:
         check_tags([suite], asked.run.tags)
         _cells_of(forms, asked.request).check([suite])
+        _refuse_deeper(suite, [*measures.values(), *filter(None, map(measure_named, thresholds))])
         selected = select_queries(suite, asked.run.tags)
         check_thresholds(replace(selected, thresholds=thresholds), judged=True, depth=None)
+
+
+def _refuse_deeper(suite: Suite, measures: Iterable[Measure]) -> None:
+    deeper = sorted({measure.text for measure in measures if (measure.cutoff or 0) > suite.depth})
+    if deeper and suite.requests:
+        raise UsageError(f"{', '.join(deeper)} looks at more hits than the {suite.depth} a query of {suite.path}")
 
 
 def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
@@ -187,7 +195,8 @@ def _judgments(asked: Asked) -> Judgments | None:
     return Judgments(str(asked.qrels), read_judgments(asked.qrels), gain, asked.profile or Profile.STANDARD)
 
 
-def _side(form: Form | Contender, asked: Asked, suite: Suite | None, run: Run) -> Contender:
+def _read(form: Form | Contender, asked: Asked, suite: Suite | None) -> Contender | None:
+    """The side that is there already or stands in a file; None where it has to be asked."""
     if isinstance(form, Contender):
         return form
     path, name = Path(form.value), str(form)
@@ -198,5 +207,10 @@ def _side(form: Form | Contender, asked: Asked, suite: Suite | None, run: Run) -
     if form.kind is FormKind.RUN:
         profile = suite.profile if suite else asked.profile
         return run_side(name, path, profile or Profile.STANDARD)
+    return None
+
+
+def _ask(form: Form | Contender, asked: Asked, suite: Suite | None, run: Run) -> Contender:
     assert suite is not None
+    assert isinstance(form, Form)
     return live_side(form, suite, options_of(form, asked.run, asked.request), run)

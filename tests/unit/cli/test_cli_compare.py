@@ -384,7 +384,7 @@ FORMS = (
         ((*PAIR, "--request", "current"), "--request current is for index, cluster, embedded, baseline and report"),
         ((*PAIR, "--tag", "hed"), "no query has the tag 'hed', known are head, tail; did you mean 'head'?"),
         ((*PAIR, "--measure", "nDGC@3"), "measure 'nDGC@3'"),
-        ((*PAIR, "--measure", "RR@20"), "RR@20 looks at more hits than the 10 a query that request:current and"),
+        ((*PAIR, "--measure", "RR@20"), "RR@20 looks at more hits than the 10 a query of shop.relevance.yaml"),
         ((*PAIR, "--depth", "11"), "depth 11 is deeper than the 10 hits a query that request:current and request:cand"),
         ((*PAIR, "-p", "1"), "found p 1, expected a persistence above 0 and below 1"),
         ((*PAIR, "--level", "2"), "found level 2"),
@@ -413,6 +413,9 @@ def test_nothing_is_asked_for_a_command_that_is_wrong(shop, capsys):
     refused(capsys, *PAIR, "--threshold", "drop RR@3 <= 7")
     refused(capsys, "request:current", "request:candidat", *SUITE_WORDS)
     refused(capsys, "request:current", "run:none.run", *SUITE_WORDS)
+    refused(capsys, *PAIR, "--measure", "RR@20")
+    Path("bad.run").write_text("q Q0 a 1\n", encoding="utf-8")
+    assert "bad.run:1" in refused(capsys, "request:current", "run:bad.run", *SUITE_WORDS)
     assert shop.asked == []
 
 
