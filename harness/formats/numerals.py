@@ -76,7 +76,7 @@ def _one(text: bytes) -> float:
 
 def _before_point(texts: Texts, starts: Numbers, lengths: Numbers) -> Numbers:
     """How many bytes stand before the point, which is looked for in the first eight; all where there is none."""
-    word = texts.windows[starts] & KEPT[np.minimum(lengths, WORD)]
+    word = texts.words_at(starts) & KEPT.take(lengths, mode="clip")
     word ^= _POINTS
     marks = (word - _ONES) & ~word & _HIGHS
     index = ((((marks - _ONE) & _ONES) * _ONES) >> _TO_INDEX).astype(np.int64) - 1  # bytes below the lowest mark
@@ -95,7 +95,7 @@ def _fraction(texts: Texts, ends: Numbers, places: Numbers) -> tuple[Bits, NDArr
 
 def _digits(texts: Texts, ends: Numbers, counts: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
     """The numbers that at most eight bytes before each of *ends* write, and whether all of these are digits."""
-    word = texts.windows[ends - WORD] ^ _ZEROS
+    word = texts.words_at(ends - WORD) ^ _ZEROS
     word &= ~KEPT[WORD - np.minimum(counts, WORD)]
     sure = ((word | (word + _ABOVE_NINE)) & _NO_DIGIT) == 0
     for mask, factor, shift in _STEPS:

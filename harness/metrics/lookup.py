@@ -27,7 +27,7 @@ __all__ = ["compact", "look_up"]
 Judgments: TypeAlias = Sequence[Mapping[str, float]]
 Rankings: TypeAlias = Sequence[Sequence[str]]
 
-IDS_AT_ONCE = 1 << 16
+IDS_AT_ONCE = 1 << 15
 """Hits and judgments that are joined at once, but for a query that has more."""
 
 

@@ -25,7 +25,7 @@ PADDING = b"#" * WORD
 """What stands before and behind the texts, so that a word can be read at each end of every text."""
 
 KEPT = np.array([(1 << 8 * count) - 1 for count in range(WORD + 1)], np.uint64)
-"""The mask that leaves so many bytes of a word, from its first on."""
+"""The mask that leaves so many bytes of a word, from its first on; the last stands for more of them too."""
 
 _SEED_FACTOR = np.uint64(0xA24BAED4963EE407)
 _FIRST_FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -60,10 +60,14 @@ class Texts:
         """Some of them, in the order of *rows*."""
         return Texts(self.content, self.starts[rows], self.lengths[rows])
 
+    def words_at(self, positions: Numbers) -> Bits:
+        """The eight bytes of *content* from each of *positions* on, the first of them the lowest."""
+        return self._windows[positions].view("<u8")
+
     @cached_property
-    def windows(self) -> Bits:
-        """The eight bytes from each position of *content* on, the first of them the lowest."""
-        return np.ndarray((len(self.content) - WORD + 1,), "<u8", self.content, strides=(1,))
+    def _windows(self) -> NDArray[np.bytes_]:
+        """Every eight bytes in a row, as text: numpy takes that from anywhere, and numbers slowly from odd places."""
+        return np.ndarray((len(self.content) - WORD + 1,), f"S{WORD}", self.content, strides=(1,))
 
     def words(self) -> Iterator[tuple[Numbers | slice, Bits]]:
         """
@@ -74,7 +78,7 @@ class Texts:
         rows: Numbers | slice = slice(None)
         starts, left = self.starts, self.lengths
         while len(left):
-            yield rows, self.windows[starts] & KEPT[np.minimum(left, WORD)]
+            yield rows, self.words_at(starts) & KEPT.take(left, mode="clip")
             longer = np.flatnonzero(left > WORD)
             if len(longer) < len(left):
                 rows = longer if isinstance(rows, slice) else rows[longer]
