@@ -36,7 +36,7 @@ DOCUMENTS = """\
 {"id": "s2", "title": "A pair of red shoes with laces that do not come loose"}
 {"id": "b1", "title": "Rubber boots"}
 """
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 CACHE = cache_folder()  # as it is before pytester moves the home folder
 WORKERS = pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n2"]], ids=["alone", "two-workers"])
 
