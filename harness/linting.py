@@ -39,12 +39,14 @@ __all__ = ["Lint", "lint_suites"]
 class Lint:
     """
     What came of it: *findings* by place, *notes* on what was not looked at and why, and *errors* of engines that did
-    not answer, for which something is not known. *judgments* and *suites* count what was looked at.
+    not answer, for which something is not known. *problems* are what else is wrong in suites, which were not looked at.
+    *judgments* and *suites* count what was.
     """
 
     findings: list[JudgmentFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     judgments: int = 0
     suites: int = 0
 
@@ -81,13 +83,13 @@ def lint_suites(
         environ: Where variables and logins are looked up; left alone where *offline*.
 
     Raises:
-        SuiteError: Something else than judgments is wrong in a suite.
+        SuiteError: Something else than judgments is wrong in every suite.
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    read = _read_all(collect_suites(paths), None if offline else environ)
+    read, problems = _read_all(collect_suites(paths), None if offline else environ)
     asked = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
-    lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read))
+    lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
     with connections_for(options, environ) as connections:
         doors = _open(connections, asked)
         for one in read:
@@ -99,7 +101,8 @@ def lint_suites(
     return lint
 
 
-def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> list[_Read]:
+def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple[list[_Read], list[Problem]]:
+    """The suites that can be looked at, and what is wrong with the others."""
     from harness.suites.judged import read_judged
 
     read: list[_Read] = []
@@ -109,9 +112,9 @@ def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> list[
             read.append(_Read(*read_judged(path, environ)))
         except SuiteError as error:
             problems.update(dict.fromkeys(error.problems))
-    if problems:
+    if problems and not read:
         raise SuiteError(list(problems))
-    return read
+    return read, list(problems)
 
 
 def _open(connections: Connections, asked: Sequence[_Read]) -> dict[str, Door]:

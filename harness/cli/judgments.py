@@ -13,7 +13,7 @@ from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.exits import NO_ANSWER
 from harness.cli.outputs import Output, OutputType, write_output
 from harness.cli.suite_paths import suites_argument
-from harness.errors import UsageError
+from harness.errors import SuiteError, UsageError
 from harness.report.figures import counted_text
 from harness.report.printable import printable
 
@@ -140,6 +140,8 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     bounds = None if scale is None else parse_scale(scale)
     found = lint_suites(suites, run_options(**asked), offline=offline, scale=bounds, environ=os.environ)
     _print_lint(found, as_json=as_json)
+    if found.problems:
+        raise SuiteError(found.problems)
     if found.errors:
         return NO_ANSWER
     return FINDINGS if found.findings else 0

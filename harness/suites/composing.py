@@ -15,7 +15,7 @@ import yaml
 from harness.errors import Problem, SuiteError
 from harness.model import Mark
 from harness.sources import Source
-from harness.suites.nodes import ListNode, MappingNode, Node, Written
+from harness.suites.nodes import ListNode, MappingNode, Node, Repeat, Written
 from harness.suites.yaml_errors import syntax_problem, unquoted_braces_hint
 
 MAX_DEPTH = 64
@@ -156,7 +156,9 @@ class _Composer:
         if key in mapping:
             first = mapping.key(key).mark
             message = f"the key {str(key)!r} stands twice here, first in line {first.line}, column {first.column}"
-            self._note(key.mark, message)
+            problem = self.source.problem(key.mark.line, key.mark.column, message)
+            self.problems.append(problem)
+            mapping.repeats.append(Repeat(key, value, problem))
             return
         mapping[key] = value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.errors import InputError, Problem
@@ -15,8 +15,10 @@ from harness.judgment_findings import FindingKind, JudgedSuite, JudgmentFinding,
 from harness.model import Mark
 from harness.suites.files import NamedFile
 from harness.suites.fixtures import Brought
+from harness.suites.grading import read_grade as read_written
 from harness.suites.judging import judgment_files
 from harness.suites.loading import Assembled, assemble
+from harness.suites.nodes import ListNode, MappingNode, Repeat, Written, describe
 
 __all__ = ["read_judged"]
 
@@ -30,13 +32,14 @@ def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSu
         environ: Where variables are taken from; None leaves them as they are.
 
     Raises:
-        SuiteError: Something else than the judgments is wrong.
+        SuiteError: Something else than the judgments is wrong; a document that stands twice for a query is not.
     """
     assembled = assemble(path, environ)
-    assembled.require_sound()
+    repeats = list(_repeats(assembled.reading.root))
+    assembled.require_sound(but=[repeat.problem for _, repeat in repeats])
     named = judgment_files(assembled.reading.shape.judgments)
     problems: list[Problem] = []
-    judged = [*_inline(assembled)]
+    judged = [*_inline(assembled), *_repeated(repeats, assembled)]
     for file in assembled.judgments.named:
         judged += _from_file(file, assembled.suite.grades, problems)
     problems += _told_by_the_loader(assembled)
@@ -50,6 +53,26 @@ def _inline(assembled: Assembled) -> Iterator[PlacedJudgment]:
     judgments = assembled.judgments
     for (query, document), mark in judgments.inline.items():
         yield PlacedJudgment(query, document, judgments.grades[query][document], mark)
+
+
+def _repeats(root: MappingNode) -> Iterator[tuple[str, Repeat]]:
+    """What is judged once more in the judgments of a query of the suite itself, with the query's id."""
+    queries = root.child("queries")
+    for entry in queries if isinstance(queries, ListNode) else ():
+        query, judged = (entry.child(key) if isinstance(entry, MappingNode) else None for key in ("id", "judgments"))
+        if isinstance(query, Written) and isinstance(judged, MappingNode):
+            yield from ((str(query), repeat) for repeat in judged.repeats)
+
+
+def _repeated(repeats: Iterable[tuple[str, Repeat]], assembled: Assembled) -> Iterator[PlacedJudgment]:
+    for query, repeat in repeats:
+        if not isinstance(repeat.value, Written):
+            found = f"found {describe(repeat.value)} as a grade, expected a number or the name of a grade"
+            assembled.judgments.problems.at(repeat.value.mark, found)
+            continue
+        grade = read_written(repeat.value, assembled.suite.grades, assembled.judgments.problems)
+        if grade is not None:
+            yield PlacedJudgment(query, str(repeat.key), grade, repeat.key.mark)
 
 
 def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Problem]) -> Iterator[PlacedJudgment]:

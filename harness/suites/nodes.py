@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from harness.errors import Problem
 from harness.model import Mark
 
 
@@ -48,13 +50,14 @@ class Written(str):
 
 
 class MappingNode(dict[Written, Any]):
-    """A mapping; its keys are scalars with marks."""
+    """A mapping; its keys are scalars with marks. What stands behind a key once more is in *repeats*."""
 
-    __slots__ = ("mark",)
+    __slots__ = ("mark", "repeats")
 
     def __init__(self, mark: Mark) -> None:
         super().__init__()
         self.mark = mark
+        self.repeats: list[Repeat] = []
 
     def key(self, text: str) -> Written:
         """The key *text* as it stands in the file."""
@@ -76,6 +79,15 @@ class ListNode(list[Any]):
 
 
 Node: TypeAlias = Written | MappingNode | ListNode
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A pair whose *key* its mapping has already, and the *problem* that this is."""
+
+    key: Written
+    value: Node
+    problem: Problem
 
 
 def describe(node: Node) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.suites.nodes import ListNode, MappingNode, Node, Written, shortened
 from harness.suites.problems import Problems
@@ -56,6 +56,7 @@ class Variables:
         """The same for a mapping, whose keys stay as they are."""
         mapping = MappingNode(node.mark)
         mapping.update((key, self.fill(value)) for key, value in node.items())
+        mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
         return mapping
 
     def _fill_scalar(self, scalar: Written) -> Written:

@@ -452,16 +452,45 @@ def test_a_wrong_command_line_is_2(folder, engine, capsys, words, said):
     assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_suite_that_is_wrong_otherwise_is_2_with_all_that_is_wrong_in_any(folder, engine, capsys):
+def test_a_suite_that_is_wrong_otherwise_is_2_with_what_was_found_in_the_others(folder, engine, capsys):
     suite = folder / "shop.relevance.yaml"
     suite.write_text(SUITE.replace("mean Judged", "maen Judged"))
     (folder / "other.relevance.yaml").write_text(SUITE.replace("{a: 2, b: 0}", "{a: 2, a: 1}"))
     assert main(["judgments", "lint", ".", "--offline"]) == 2
     out, err = capsys.readouterr()
-    assert out == ""
+    assert out == (
+        "other.relevance.yaml:11:66: document 'a' for query 'shoes' has grade 1 here and 2 at "
+        "other.relevance.yaml:11:60; keep the right one\n"
+    )
     assert "shop.relevance.yaml:8:" in err
-    assert "other.relevance.yaml:11:" in err
+    assert "3 judgments of 1 suite looked at: 1 finding" in err
+
+
+def test_a_suite_with_other_mistakes_is_told_with_its_duplicates(folder, engine, capsys):
+    text = SUITE.replace("mean Judged", "maen Judged").replace("{a: 2, b: 0}", "{a: 2, a: 1}")
+    (folder / "shop.relevance.yaml").write_text(text)
+    assert lint("--offline") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "did you mean 'mean'?" in err
     assert "the key 'a' stands twice here" in err
+
+
+def test_a_document_twice_in_the_suite_itself_is_found_with_all_else(folder, engine, capsys):
+    text = SUITE.replace("{a: 2, b: 0}", "{a: 2, b: 0, a: 2, gone: 1, b: 3, a: [1]}")
+    (folder / "shop.relevance.yaml").write_text(text)
+    (folder / "more.csv").write_text("query,document,grade\nshoes,a,7\n")
+    assert lint("--scale", "0..3") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("; ")[0] for line in lines] == [
+        "more.csv:2:1: document 'a' for query 'shoes' has grade 7 here and 2 at shop.relevance.yaml:11:60",
+        "more.csv:2:1: grade 7 of document 'a' for query 'shoes' is above 3, the greatest of --scale",
+        "shop.relevance.yaml:11:72: document 'a' for query 'shoes' is judged twice with grade 2, first at "
+        "shop.relevance.yaml:11:60",
+        "shop.relevance.yaml:11:78: document 'gone' for query 'shoes' is not in index products or index products-next",
+        "shop.relevance.yaml:11:87: document 'b' for query 'shoes' has grade 3 here and 0 at shop.relevance.yaml:11:66",
+        "shop.relevance.yaml:11:96: found a list as a grade, expected a number or the name of a grade",
+    ]
 
 
 def test_a_service_is_not_asked_for_documents(folder, monkeypatch, capsys):
