@@ -40,6 +40,9 @@ NO_TEMPLATES = b"no handler found"
 NO_TEMPLATE = b"no requests added"
 """What OpenSearch says where it could fill in none of the templates of a request."""
 
+NO_SOURCE = "_source is disabled"
+"""What engines say where an index does not keep what was indexed, and a part of that is asked for."""
+
 TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time given to this run is spent")
 
 
@@ -78,6 +81,9 @@ def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
 
 def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
     response = read_item(item, entry.title_field, entry.snippet)
+    if isinstance(response, Failure) and NO_SOURCE in response.reason and entry.title_field and not entry.snippet:
+        remedy = f"so that no title can be read: leave out the suite's `title_field: {entry.title_field}`"
+        response = replace(response, reason=f"{response.reason}, {remedy}")
     return Reply(response, retriable(response, item), after)
 
 
