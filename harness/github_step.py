@@ -13,7 +13,7 @@ from harness.errors import HarnessError, InputError, Problem, UsageError
 
 if TYPE_CHECKING:
     from harness.model import Report
-    from harness.report.annotations import Annotation
+    from harness.report.ci.annotations import Annotation
 
 __all__ = ["GitHubStep", "github_step", "in_github_actions", "unheeded"]
 
@@ -56,13 +56,13 @@ class GitHubStep:
 
     def annotations(self, report: Report) -> list[str]:
         """The lines to print for what does not hold of *report*."""
-        from harness.report.annotations import report_annotations
+        from harness.report.ci.annotations import report_annotations
 
         return self._commands(report_annotations(report))
 
     def problems(self, problems: Sequence[Problem]) -> list[str]:
         """The lines to print for what is wrong in files."""
-        from harness.report.annotations import problem_annotations
+        from harness.report.ci.annotations import problem_annotations
 
         return self._commands(problem_annotations(problems))
 
@@ -90,13 +90,13 @@ class GitHubStep:
         self._add(lambda _: render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
-        from harness.report.github import commands
+        from harness.report.ci.github import commands
 
         return list(commands(annotations, self.repository))
 
     def _add(self, render: Callable[[int], str]) -> None:
         """What another command of the step wrote stays, and counts for the size that GitHub takes."""
-        from harness.report.markdown_pieces import MOST_BYTES
+        from harness.report.markdown.pieces import MOST_BYTES
 
         try:
             with self.summary.open("a", encoding="utf-8", newline="\n") as file:

@@ -106,7 +106,7 @@ class ComparedRuns:
             raise UsageError("there are no thresholds to hold the difference to")
         held = self._prepared.report(self._options, measures=self._measures, thresholds=read_thresholds(thresholds))
         if held.exit_status != 0:
-            from harness.report.comparing_text import failure_text
+            from harness.report.terminal.comparison import failure_text
 
             raise AssertionError(failure_text(held))
 

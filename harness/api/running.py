@@ -69,7 +69,7 @@ class SuiteRun(Scores):
             raise AssertionError("\n\n".join(self._complaints()))
 
     def _complaints(self) -> list[str]:
-        from harness.report.terminal import failure_text
+        from harness.report.terminal.report import failure_text
 
         broken = [verdict for verdict in self.verdicts if verdict.status in (Status.FAILED, Status.ERROR)]
         complaints = [failure_text(self.report, verdict) for verdict in broken]

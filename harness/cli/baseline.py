@@ -70,7 +70,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
     from harness.baseline.files import baseline_path, read_baselines, remedy_for
     from harness.cli.console import show as print_all
     from harness.pipeline import collect_suites
-    from harness.report.baseline_text import entry_renderables
+    from harness.report.terminal.baselines import entry_renderables
 
     paths = collect_suites(suites)
     _check_one(file, len(paths))
@@ -137,7 +137,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
 
 def _saved(kept: Kept) -> Iterator[str]:
     """What was saved, and how its means differ from what was kept before."""
-    from harness.report.baseline_text import is_weighted, means_of
+    from harness.report.terminal.baselines import is_weighted, means_of
 
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
@@ -166,7 +166,7 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     from harness.baseline.making import refuse_unanswered
     from harness.baseline.references import read_entry, reference_to
     from harness.gate.sentences import listed
-    from harness.report.baseline_text import difference_renderables
+    from harness.report.terminal.baselines import difference_renderables
 
     suite, run = finished.suite, finished.run
     refuse_unanswered(suite, run, "nothing is compared with a run with errors")

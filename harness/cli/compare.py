@@ -31,13 +31,13 @@ def _json(report: ComparisonReport) -> str:
 
 
 def _html(report: ComparisonReport) -> str:
-    from harness.report.comparison_html import render
+    from harness.report.html.comparison import render
 
     return render(report)
 
 
 def _markdown(report: ComparisonReport) -> str:
-    from harness.report.comparison_markdown import render
+    from harness.report.markdown.comparison import render
 
     return render(report)
 
@@ -171,7 +171,7 @@ def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queri
             click.echo(_json(report), nl=False)
         else:
             from harness.cli.console import show
-            from harness.report.comparing_text import report_renderables
+            from harness.report.terminal.comparison import report_renderables
 
             show(report_renderables(report, most=queries, quiet=quiet))
         sys.stdout.flush()

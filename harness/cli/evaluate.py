@@ -54,6 +54,6 @@ def command(
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
     from harness.cli.console import show
     from harness.offline import gains_in_force
-    from harness.report.score_text import score_renderables
+    from harness.report.terminal.scores import score_renderables
 
     show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

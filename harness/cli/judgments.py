@@ -73,7 +73,7 @@ def pool(
     """
     from harness.cli.console import show
     from harness.judging import PoolOptions
-    from harness.report.pool_text import pool_renderables
+    from harness.report.terminal.pools import pool_renderables
 
     _check_files(suites, outputs)
     options, matrix = run_choices(**asked)
@@ -148,7 +148,7 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
 
 
 def _print_lint(found: Lint, *, as_json: bool) -> None:
-    from harness.report.finding_text import closing_line, finding_lines, findings_json
+    from harness.report.terminal.findings import closing_line, finding_lines, findings_json
 
     if as_json:
         click.echo(findings_json(found.findings))

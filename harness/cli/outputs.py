@@ -36,8 +36,8 @@ def _markdown(report: Report) -> str:
 
 
 def _codequality(report: Report) -> str:
-    from harness.report import codequality
-    from harness.report.places import gitlab_repository
+    from harness.report.ci import codequality
+    from harness.report.ci.places import gitlab_repository
 
     return codequality.render(report, gitlab_repository(os.environ))
 

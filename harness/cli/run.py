@@ -120,7 +120,7 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
 def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
     from harness.cli.console import show
     from harness.github_step import unheeded
-    from harness.report.terminal import report_renderables
+    from harness.report.terminal.report import report_renderables
 
     with nullcontext() if step is None else unheeded(click.echo):
         show(report_renderables(report, quiet=quiet))

@@ -53,7 +53,7 @@ def command(
         click.echo(comparisons_json(profile, comparisons))
         return
     from harness.cli.console import show
-    from harness.report.comparison_text import comparison_renderables
+    from harness.report.terminal.measures import comparison_renderables
 
     for comparison in comparisons:
         show(comparison_renderables(comparison, complete=complete))

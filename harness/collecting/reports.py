@@ -80,8 +80,8 @@ def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[P
 
 def _rendered(report: Report, name: str) -> str:
     if name.endswith(CODE_QUALITY):
-        from harness.report import codequality
-        from harness.report.places import gitlab_repository
+        from harness.report.ci import codequality
+        from harness.report.ci.places import gitlab_repository
 
         return codequality.render(report, gitlab_repository(os.environ))
     if name.endswith(".json"):

@@ -17,9 +17,10 @@ from harness.model import (
     Side,
     SideKind,
 )
-from harness.report import comparison_html, comparison_markdown
-from harness.report.comparing_text import report_renderables
-from harness.report.plain import plain
+from harness.report.html.comparison import render as page_of
+from harness.report.markdown.comparison import render as markdown_of
+from harness.report.terminal.comparison import report_renderables
+from harness.report.terminal.plain import plain
 
 MEASURES = ("nDCG@10", "P@5")
 floats = st.floats()
@@ -138,13 +139,13 @@ def test_any_comparison_is_plain_lines_of_the_width_asked_for(report, width, qui
 @thorough
 @given(reports)
 def test_any_comparison_is_a_page_with_one_script_and_one_style(report):
-    assert_page_is_ours(comparison_html.render(report))
+    assert_page_is_ours(page_of(report))
 
 
 @thorough
 @given(reports)
 def test_any_comparison_is_markdown_without_a_link_or_a_script(report):
-    text = comparison_markdown.render(report)
+    text = markdown_of(report)
     text.encode("utf-8")
     assert commands(text) == set()
     assert not {"a", "script", "img", "style", "pre", "blockquote", "ol"} & set(MarkdownPage(text).elements)

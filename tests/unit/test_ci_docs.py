@@ -11,10 +11,10 @@ import yaml
 from harness.cli.outputs import WRITERS
 from harness.cli.root import COMMANDS
 from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
-from harness.report.codequality import SEVERITIES
-from harness.report.markdown_notes import NOTES_SHOWN
-from harness.report.markdown_pieces import MOST_BYTES
-from harness.report.markdown_verdicts import THRESHOLDS_SHOWN
+from harness.report.ci.codequality import SEVERITIES
+from harness.report.markdown.notes import NOTES_SHOWN
+from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

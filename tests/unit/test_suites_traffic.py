@@ -9,8 +9,8 @@ import pytest
 from harness.model import Status
 from harness.options import RunOptions
 from harness.pipeline import run_suite
-from harness.report.plain import plain
-from harness.report.tags_text import tag_renderables
+from harness.report.terminal.plain import plain
+from harness.report.terminal.tags import tag_renderables
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from builders.reports import report_of
 from harness.errors import Problem
 from harness.model import Mark, Outcome, QueryReport, Status
-from harness.report import codequality, github
-from harness.report.annotations import Annotation, Severity, problem_annotations, report_annotations
+from harness.report.ci import codequality, github
+from harness.report.ci.annotations import Annotation, Severity, problem_annotations, report_annotations
 
 REPOSITORY = Path.cwd()
 LINE = re.compile(r"::(error|warning|notice) ((?:\w+=[^:,]*)(?:,\w+=[^:,]*)*)::(.*)", re.DOTALL)

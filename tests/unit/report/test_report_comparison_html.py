@@ -23,10 +23,10 @@ from builders.html import Page
 from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison, SideKind
-from harness.report.comparing_page import comparison_view
-from harness.report.comparing_rows import delta
-from harness.report.comparison_html import render
-from harness.report.page import Limits
+from harness.report.html.comparison import render
+from harness.report.html.comparison_page import comparison_view
+from harness.report.html.comparison_rows import delta
+from harness.report.html.page import Limits
 
 
 def rows_of(page):

@@ -18,8 +18,8 @@ from builders.comparisons import (
 from builders.markdown import Page
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison
-from harness.report.comparison_markdown import MOST, render
-from harness.report.markdown_notes import NOTES_SHOWN
+from harness.report.markdown.comparison import MOST, render
+from harness.report.markdown.notes import NOTES_SHOWN
 
 OURS = {
     *("h2", "h3", "p", "ul", "li", "code", "strong", "span", "details", "summary"),

@@ -6,9 +6,9 @@ import pytest
 
 from builders.comparisons import comparison_report
 from harness.report import comparison_json, json
-from harness.report.comparison_markdown import MOST
 from harness.report.comparison_words import Change
-from harness.report.markdown_pieces import MOST_BYTES
+from harness.report.markdown.comparison import MOST
+from harness.report.markdown.pieces import MOST_BYTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
 

@@ -5,8 +5,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.fitting import Fitting
-from harness.report.plain import plain
+from harness.report.terminal.fitting import Fitting
+from harness.report.terminal.plain import plain
 
 
 def table(cell):

@@ -18,9 +18,9 @@ from harness.model import (
     Waiver,
 )
 from harness.report.markdown import render, render_refusal
-from harness.report.markdown_notes import NOTES_SHOWN
-from harness.report.markdown_pieces import MOST_BYTES
-from harness.report.markdown_verdicts import THRESHOLDS_SHOWN
+from harness.report.markdown.notes import NOTES_SHOWN
+from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 
 
 def verdict_cells(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.markdown import Page
-from harness.report.markdown_escape import code, escape
+from harness.report.markdown.escape import code, escape
 from harness.report.printable import printable
 
 HOSTILE = [

@@ -9,13 +9,14 @@ import pytest
 
 from builders import comparisons, reports
 from builders.html import Page
-from harness.report import comparison_html, html
+from harness.report import html
+from harness.report.html import comparison
 
 PAGES = {
     "run": lambda: html.render(reports.report_of(reports.products())),
     "two suites": lambda: html.render(reports.report_of(reports.products(), reports.products())),
-    "comparison": lambda: comparison_html.render(comparisons.comparison_report()),
-    "no judgments": lambda: comparison_html.render(comparisons.unjudged_report()),
+    "comparison": lambda: comparison.render(comparisons.comparison_report()),
+    "no judgments": lambda: comparison.render(comparisons.unjudged_report()),
 }
 
 

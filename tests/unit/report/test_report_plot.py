@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from harness.report.histogram import histogram
-from harness.report.plot import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, plotted, whisker
+from harness.report.html.histogram import histogram
+from harness.report.html.plot import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, plotted, whisker
 
 
 def test_the_tallest_bar_fills_the_drawing_and_empty_ones_are_not_drawn():

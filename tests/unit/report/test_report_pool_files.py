@@ -11,9 +11,9 @@ from harness.errors import FormatError, UsageError
 from harness.formats.judgments import read_judgments
 from harness.measures import UnjudgedBounds
 from harness.pooling import Coverage, Pool, PooledDocument, QueryCoverage
-from harness.report.plain import plain
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
-from harness.report.pool_text import pool_renderables
+from harness.report.terminal.plain import plain
+from harness.report.terminal.pools import pool_renderables
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
 

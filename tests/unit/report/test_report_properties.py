@@ -17,7 +17,7 @@ from harness.model import (
     SuiteReport,
 )
 from harness.report.html import render
-from harness.report.terminal import failure_text, plain_report
+from harness.report.terminal.report import failure_text, plain_report
 
 numbers = st.none() | st.floats()
 grades = st.none() | st.floats(-5, 5)

@@ -7,10 +7,10 @@ import pytest
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
 from harness.report import markdown
 from harness.report.json import dumps, loads
-from harness.report.plain import plain
 from harness.report.tag_rows import TAGS, tag_table
-from harness.report.tags_text import tag_renderables
-from harness.report.terminal import plain_report
+from harness.report.terminal.plain import plain
+from harness.report.terminal.report import plain_report
+from harness.report.terminal.tags import tag_renderables
 
 
 def summary(measure, mean, counted, *, left_out=0, weighted=False):

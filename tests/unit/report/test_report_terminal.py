@@ -7,8 +7,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
-from harness.report.plain import plain
-from harness.report.terminal import failure_text, plain_report, query_block, report_renderables
+from harness.report.terminal.plain import plain
+from harness.report.terminal.report import failure_text, plain_report, query_block, report_renderables
 
 
 def row_of(text, word):

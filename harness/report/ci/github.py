@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.model import Mark
-from harness.report.annotations import Annotation, Severity
+from harness.report.ci.annotations import Annotation, Severity
+from harness.report.ci.places import path_in
 from harness.report.figures import counted_text
-from harness.report.places import path_in
 from harness.report.printable import printable
 
 __all__ = ["SHOWN", "commands"]

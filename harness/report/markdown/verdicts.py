@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from harness.model import Status, Verdict
 from harness.report.attention import LOOKED_AT
 from harness.report.figures import counted_text, observed_text, required_text, untold_waiver
-from harness.report.markdown_escape import code, escape
-from harness.report.markdown_notes import MOST_TEXT
-from harness.report.markdown_tables import table
+from harness.report.markdown.escape import code, escape
+from harness.report.markdown.notes import MOST_TEXT
+from harness.report.markdown.tables import table
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
 

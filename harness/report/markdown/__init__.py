@@ -12,14 +12,14 @@ from harness.model import Report, SuiteReport
 from harness.report.attention import Attention, attention_of, concerned_text, unanswered_queries
 from harness.report.figures import counted_text, mean_heading, score_text
 from harness.report.headlines import closing, headline
-from harness.report.markdown_escape import block, code, escape
-from harness.report.markdown_notes import notes_markdown
-from harness.report.markdown_overview import overview_markdown
-from harness.report.markdown_pieces import MOST_BYTES, Piece, fitted, sign
-from harness.report.markdown_queries import query_markdown
-from harness.report.markdown_tables import table
-from harness.report.markdown_tags import tags_markdown
-from harness.report.markdown_verdicts import verdicts_markdown
+from harness.report.markdown.escape import block, code, escape
+from harness.report.markdown.notes import notes_markdown
+from harness.report.markdown.overview import overview_markdown
+from harness.report.markdown.pieces import MOST_BYTES, Piece, fitted, sign
+from harness.report.markdown.queries import query_markdown
+from harness.report.markdown.tables import table
+from harness.report.markdown.tags import tags_markdown
+from harness.report.markdown.verdicts import verdicts_markdown
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview
 

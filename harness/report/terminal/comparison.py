@@ -14,14 +14,14 @@ from rich.text import Text
 
 from harness.model import Agreement, ComparisonReport, Verdict
 from harness.report.attention import LOOKED_AT, concerned_text
-from harness.report.beside_text import beside_renderables
-from harness.report.comparison_text import measures_renderables
 from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, unpaired_lines
 from harness.report.figures import counted_text
-from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
-from harness.report.ranking_text import indented
-from harness.report.verdict_text import quiet_lines, reason, verdict_list
+from harness.report.terminal.measures import measures_renderables
+from harness.report.terminal.plain import WIDTH, plain
+from harness.report.terminal.rankings import indented
+from harness.report.terminal.side_by_side import beside_renderables
+from harness.report.terminal.verdicts import quiet_lines, reason, verdict_list
 
 MOST = 5
 """Queries that are shown with their rankings, unless somebody asks for another number."""

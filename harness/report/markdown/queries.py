@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from harness.model import MissingDocument, QueryReport, RankedDocument
 from harness.report.figures import counted_text, plain_text
-from harness.report.markdown_escape import code, escape
-from harness.report.markdown_notes import MOST_TEXT
-from harness.report.markdown_tables import table
-from harness.report.ranking_text import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
+from harness.report.markdown.escape import code, escape
+from harness.report.markdown.notes import MOST_TEXT
+from harness.report.markdown.tables import table
+from harness.report.terminal.rankings import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
 
 __all__ = ["query_markdown"]
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import ComparisonReport, MeasureComparison, QueryComparison
-from harness.report.comparing_rows import QueryView, delta, query_views
 from harness.report.comparison_words import (
     Change,
     change_of,
@@ -22,9 +21,10 @@ from harness.report.comparison_words import (
     remarks,
 )
 from harness.report.figures import counted_text
-from harness.report.histogram import Bin, histogram, rounded_up
-from harness.report.page import Limits
-from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_left_out
+from harness.report.html.comparison_rows import QueryView, delta, query_views
+from harness.report.html.histogram import Bin, histogram, rounded_up
+from harness.report.html.page import Limits
+from harness.report.html.verdict_lines import VerdictViews, verdict_views, verdicts_left_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """
 A report as one HTML page.
 
-`harness.report.page` says what the page holds, `harness.report.templating` how it is put together and kept safe.
+`harness.report.html.page` says what the page holds, `harness.report.html.templating` how it is put together and kept
+safe.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from functools import cache
 from jinja2 import Environment
 
 from harness.model import Report
-from harness.report import templating
 from harness.report.figures import matching_text
 from harness.report.headlines import closing, headline
+from harness.report.html import templating
+from harness.report.html.page import Limits, suite_views
 from harness.report.overview import compared_text, overview, remarks
-from harness.report.page import Limits, suite_views
-from harness.report.ranking_text import missing_place
 from harness.report.tag_rows import figure_text
+from harness.report.terminal.rankings import missing_place
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:

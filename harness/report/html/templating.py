@@ -27,9 +27,9 @@ from harness.report.figures import (
     tally_text,
     untold_waiver,
 )
-from harness.report.plot import meter_marks, plotted
+from harness.report.html.plot import meter_marks, plotted
 from harness.report.printable import printable
-from harness.report.ranking_text import grade_text
+from harness.report.terminal.rankings import grade_text
 
 SCRIPT = "report.js"
 
@@ -72,7 +72,7 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
 
 @cache
 def _source(name: str) -> str:
-    return (resources.files("harness.report") / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files("harness.report.html") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _readable(value: Any) -> Any:

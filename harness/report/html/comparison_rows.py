@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.model import ComparisonReport, MovedDocument, QueryComparison, Side, Verdict
 from harness.report.attention import BAD
 from harness.report.comparison_words import Change, change_mark, change_of, left_mark
-from harness.report.page import Limits, shade_of
+from harness.report.html.page import Limits, shade_of
 from harness.thresholds import TOLERANCE
 
 __all__ = ["QueryView", "RankView", "delta", "query_views"]

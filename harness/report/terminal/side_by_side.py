@@ -11,9 +11,9 @@ from rich.text import Text
 from harness.model import MovedDocument, QueryComparison
 from harness.report.comparison_words import change_mark, known_texts, left_mark
 from harness.report.figures import counted_text
-from harness.report.fitting import Fitting
 from harness.report.printable import printable
-from harness.report.ranking_text import RANKS_SHOWN, columns, grade_cell, indented
+from harness.report.terminal.fitting import Fitting
+from harness.report.terminal.rankings import RANKS_SHOWN, columns, grade_cell, indented
 
 TITLE_CELLS = 28
 LEAST_WIDTH = 80

@@ -13,16 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import QueryReport, Report, SuiteReport, Verdict
-from harness.report.explanations import explanations, failure
 from harness.report.figures import counted_text, mean_heading, score_text, tally_text
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview, suites_text
-from harness.report.overview_text import overview_renderables
-from harness.report.plain import WIDTH, plain
 from harness.report.printable import printable
-from harness.report.ranking_text import columns, indented, query_renderables
-from harness.report.tags_text import tag_renderables
-from harness.report.verdict_text import quiet_lines, verdict_list
+from harness.report.terminal.explanations import explanations, failure
+from harness.report.terminal.overview import overview_renderables
+from harness.report.terminal.plain import WIDTH, plain
+from harness.report.terminal.rankings import columns, indented, query_renderables
+from harness.report.terminal.tags import tag_renderables
+from harness.report.terminal.verdicts import quiet_lines, verdict_list
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:

@@ -1,8 +1,8 @@
 """
 A comparison as one HTML page.
 
-`harness.report.comparing_page` says what the page holds, `harness.report.templating` how it is put together and kept
-safe.
+`harness.report.html.comparison_page` says what the page holds, `harness.report.html.templating` how it is put together
+and kept safe.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from functools import cache
 from jinja2 import Environment
 
 from harness.model import ComparisonReport
-from harness.report import templating
-from harness.report.comparing_page import MeasureView, SpreadView, comparison_view
 from harness.report.comparison_words import agreement_facts, changes_text, closing, headline, method_text, scores_texts
 from harness.report.figures import difference_text, p_text, plain_text
-from harness.report.page import Limits
-from harness.report.plot import Plot, Whisker, plotted, whisker
-from harness.report.verdict_page import worst_status
+from harness.report.html import templating
+from harness.report.html.comparison_page import MeasureView, SpreadView, comparison_view
+from harness.report.html.page import Limits
+from harness.report.html.plot import Plot, Whisker, plotted, whisker
+from harness.report.html.verdict_lines import worst_status
 
 
 def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.report.figures import score_text
-from harness.report.markdown_escape import code, escape
-from harness.report.markdown_tables import table
+from harness.report.markdown.escape import code, escape
+from harness.report.markdown.tables import table
 from harness.report.overview import BEST, Figure, Overview, Row, compared_text, remarks
 
 __all__ = ["overview_markdown"]

@@ -10,8 +10,8 @@ from rich.text import Text
 from harness.model import SuiteReport, Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, Attention, attention_of, concerned_text
 from harness.report.figures import counted_text
-from harness.report.ranking_text import indented, query_renderables
-from harness.report.verdict_text import reason
+from harness.report.terminal.rankings import indented, query_renderables
+from harness.report.terminal.verdicts import reason
 
 EXPLAINED = 50
 """Thresholds of a suite that are explained; the others have their line."""

@@ -26,13 +26,13 @@ from harness.report.comparison_words import (
     remarks,
 )
 from harness.report.figures import counted_text, difference_text, p_text, score_text
-from harness.report.markdown_escape import code, escape
-from harness.report.markdown_notes import MOST_TEXT, notes_markdown
-from harness.report.markdown_pieces import MOST_BYTES, Piece, fitted, sign
-from harness.report.markdown_queries import MOST_TITLE
-from harness.report.markdown_tables import table
-from harness.report.markdown_verdicts import verdicts_markdown
-from harness.report.ranking_text import RANKS_SHOWN, grade_text
+from harness.report.markdown.escape import code, escape
+from harness.report.markdown.notes import MOST_TEXT, notes_markdown
+from harness.report.markdown.pieces import MOST_BYTES, Piece, fitted, sign
+from harness.report.markdown.queries import MOST_TITLE
+from harness.report.markdown.tables import table
+from harness.report.markdown.verdicts import verdicts_markdown
+from harness.report.terminal.rankings import RANKS_SHOWN, grade_text
 
 MOST = 10
 """Queries that are shown with their rankings, unless somebody asks for another number."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from harness.model import SuiteReport
 from harness.report.attention import BAD
 from harness.report.figures import mean_heading, tally_text
-from harness.report.markdown_escape import code, escape
-from harness.report.markdown_tables import table
+from harness.report.markdown.escape import code, escape
+from harness.report.markdown.tables import table
 from harness.report.tag_rows import TagRow, TagTable, figure_text, tag_table
 
 __all__ = ["tags_markdown"]

@@ -26,11 +26,11 @@ from harness.model import (
 )
 from harness.report.attention import BAD
 from harness.report.figures import counted_text
-from harness.report.histogram import Bin, histogram
+from harness.report.html.histogram import Bin, histogram
+from harness.report.html.verdict_lines import VerdictViews, verdict_views, verdicts_left_out, worst_status
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names
 from harness.report.tag_rows import TagTable, tag_table
-from harness.report.verdict_page import VerdictViews, verdict_views, verdicts_left_out, worst_status
 
 GRADE_STEPS = 4
 

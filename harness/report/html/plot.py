@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.model import Verdict
 from harness.report.figures import plain_text
-from harness.report.histogram import Bin, share_of
+from harness.report.html.histogram import Bin, share_of
 
 METER_WIDTH = 120
 PLOT_WIDTH = 320

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.report.figures import counted_text
-from harness.report.markdown_escape import escape
+from harness.report.markdown.escape import escape
 
 __all__ = ["MOST_TEXT", "NOTES_SHOWN", "notes_markdown"]
 

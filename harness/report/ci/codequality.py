@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 
 from harness.model import Report
-from harness.report.annotations import Annotation, Severity, report_annotations
-from harness.report.places import path_in
+from harness.report.ci.annotations import Annotation, Severity, report_annotations
+from harness.report.ci.places import path_in
 from harness.report.printable import printable
 
 __all__ = ["render"]

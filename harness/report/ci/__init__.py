@@ -1,0 +1,1 @@
+"""What CI systems show beside the changed lines: annotations, in the form that each of them takes."""
