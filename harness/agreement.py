@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.agreement_grammar import OVERLAP, PERSISTENCE
 from harness.errors import UndefinedScore
 from harness.means import mean_of
 from harness.metrics.ranks import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure
+from harness.thresholds.agreements import OVERLAP, PERSISTENCE
 
 __all__ = ["RankPair", "agreement_value", "compare_rankings", "mean_agreement"]
 

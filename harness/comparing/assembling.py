@@ -8,7 +8,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness.agreement import mean_agreement
-from harness.agreement_grammar import PERSISTENCE
 from harness.comparing.basis import Basis
 from harness.comparing.held_to import check_thresholds, deepest_looks, with_defaults
 from harness.comparing.measuring import compare_measures
@@ -20,6 +19,7 @@ from harness.gate.scope import weights_of
 from harness.gate.sentences import count, listed
 from harness.model import ComparisonReport, Reference, Run, Side, Verdict
 from harness.scoring import common_measures
+from harness.thresholds.agreements import PERSISTENCE
 
 if TYPE_CHECKING:
     from harness.comparison import ComparisonOptions

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from harness.agreement_grammar import RBO
 from harness.errors import GrammarError, UsageError
 from harness.model import AgreementCondition, BaselineCondition, Condition, Measure, Suite, Threshold
-from harness.reach import check_reach
 from harness.spelling import did_you_mean
 from harness.thresholds import parse_threshold
+from harness.thresholds.agreements import RBO
+from harness.thresholds.reach import check_reach
 
 __all__ = ["check_thresholds", "deepest_looks", "read_thresholds", "with_defaults"]
 

@@ -9,12 +9,12 @@ from typing import TypeAlias
 from harness.errors import GrammarError
 from harness.measures import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
-from harness.reach import check_reach
 from harness.spelling import did_you_mean
 from harness.suites.nodes import Written
 from harness.suites.problems import Problems
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.thresholds import parse_expectation, parse_threshold
+from harness.thresholds.reach import check_reach
 
 _FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 

@@ -26,8 +26,8 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.reach import check_reach
 from harness.thresholds import parse_threshold
+from harness.thresholds.reach import check_reach
 
 TODAY = date(2026, 5, 1)
 

@@ -17,8 +17,8 @@ LAYERS = (
     ("spelling", "sources", "masking", "waivers", "fingerprints", "means", "options", "cells", "closing"),
     ("metrics", "statistics"),
     ("measures",),
-    ("cursor", "agreement_grammar", "baseline_grammar", "thresholds", "formats"),
-    ("reach", "selection", "scoring", "evaluation", "comparison", "pairing", "agreement"),
+    ("thresholds", "formats"),
+    ("selection", "scoring", "evaluation", "comparison", "pairing", "agreement"),
     ("pooling", "judgment_findings"),
     ("gate",),
     ("assembly", "ranking_changes", "redaction", "report", "summaries"),
@@ -36,8 +36,8 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "cursor", "agreement_grammar",
-        "baseline_grammar", "thresholds", "reach", "selection", "scoring", "evaluation", "comparison", "agreement",
+PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "thresholds",
+        "selection", "scoring", "evaluation", "comparison", "agreement",
         "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction",
         "summaries", "pairing")  # fmt: skip
 DOORS_TO_THE_WORLD = {

@@ -18,8 +18,8 @@ from harness.model import (
     StatisticKind,
     WorseCondition,
 )
-from harness.reach import check_reach
 from harness.thresholds import parse_expectation, parse_threshold
+from harness.thresholds.reach import check_reach
 
 NDCG = parse_measure("nDCG@10")
 

@@ -22,9 +22,6 @@ from __future__ import annotations
 
 import re
 
-from harness.agreement_grammar import begins_agreement, read_agreement
-from harness.baseline_grammar import read_drop, read_worse
-from harness.cursor import NUMBER, WORD, Cursor
 from harness.model import (
     AgreementCondition,
     Before,
@@ -36,6 +33,9 @@ from harness.model import (
     StatisticKind,
 )
 from harness.spelling import did_you_mean
+from harness.thresholds.agreements import begins_agreement, read_agreement
+from harness.thresholds.cursor import NUMBER, WORD, Cursor
+from harness.thresholds.drops import read_drop, read_worse
 
 TOLERANCE = 1e-9
 """Two numbers that differ by no more are equal wherever a threshold compares."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from harness.cursor import WORD, Cursor
 from harness.model import DropCondition, SignificanceCondition, WorseCondition
+from harness.thresholds.cursor import WORD, Cursor
 
 __all__ = ["read_drop", "read_worse"]
 
