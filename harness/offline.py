@@ -14,7 +14,7 @@ from harness.measures import definition_of, gain_in_force, parse_measure
 from harness.model import Comparison, Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.comparison import ComparisonOptions
+    from harness.comparison.scores import ComparisonOptions
 
 __all__ = [
     "FileOptions",
@@ -109,7 +109,7 @@ def compare_files(
         UsageError: the runs have no scored query in common, or a file needs a package that is not installed.
         StatisticError: there are too few queries for the test.
     """
-    from harness.comparison import compare
+    from harness.comparison.scores import compare
 
     scorer = _scorer(judgments, options)
     scores = _asked_scores(scorer.score(reference), options)
@@ -128,7 +128,7 @@ def _scorer(judgments: Path, options: FileOptions) -> FileScorer:
 
 def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tuple[Comparison, ...]:
     """With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only."""
-    from harness.comparison import CORRECTIONS
+    from harness.comparison.scores import CORRECTIONS
 
     p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
     adjusted = iter(CORRECTIONS[how.correction](p_values))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from harness.comparison import ComparisonOptions
+    from harness.comparison.scores import ComparisonOptions
 
 __all__ = ["CORRECTIONS", "SAMPLES", "SEED", "TESTS", "statistics_options", "tested_as"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# As `harness.comparison` and `harness.statistics` have them, which need numpy: the help has to come without it.
+# As `harness.comparison.scores` and `harness.statistics` have them, which need numpy: the help has to come without it.
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
 SAMPLES = 10_000
@@ -82,7 +82,7 @@ def tested_as(
     Raises:
         UsageError: The level is none.
     """
-    from harness.comparison import ComparisonOptions
+    from harness.comparison.scores import ComparisonOptions
 
     return ComparisonOptions(
         test=test, alternative=alternative, level=level, correction=correction, samples=samples, seed=seed

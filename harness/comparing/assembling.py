@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from harness.agreement import mean_agreement
 from harness.comparing.basis import Basis
 from harness.comparing.held_to import check_thresholds, deepest_looks, with_defaults
 from harness.comparing.measuring import compare_measures
 from harness.comparing.queries import SideBySide, most_moved_first
 from harness.comparing.sides import Contender
+from harness.comparison.rankings import mean_agreement
 from harness.errors import UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.scope import weights_of
@@ -22,7 +22,7 @@ from harness.scoring import common_measures
 from harness.thresholds.agreements import PERSISTENCE
 
 if TYPE_CHECKING:
-    from harness.comparison import ComparisonOptions
+    from harness.comparison.scores import ComparisonOptions
 
 __all__ = ["USUAL_DEPTH", "CompareOptions", "Made", "assemble_comparison"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from harness.agreement import RankPair, compare_rankings
 from harness.comparing.basis import Basis
+from harness.comparing.documents import DocumentNotes, ranking_changes
 from harness.comparing.measuring import score_tables
+from harness.comparison.rankings import RankPair, compare_rankings
 from harness.model import Query, QueryComparison, Ranking
-from harness.ranking_changes import DocumentNotes, ranking_changes
 from harness.thresholds import TOLERANCE
 
 __all__ = ["SideBySide", "most_moved_first"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.agreement import agreement_value
+from harness.comparison.rankings import agreement_value
 from harness.gate.answers import no_ranking
 from harness.gate.pairs import Compared, reference_problem
 from harness.gate.scope import Finding, Scope, weights_of

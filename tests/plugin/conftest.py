@@ -24,7 +24,7 @@ for _name in (
     "harness.api",
     "harness.api.comparing",
     "harness.comparing.preparing",
-    "harness.comparison",
+    "harness.comparison.scores",
     "harness.report.terminal.comparison",
     "harness.report.html",
     "harness.report.json",

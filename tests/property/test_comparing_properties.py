@@ -11,7 +11,7 @@ from harness.comparing.assembling import CompareOptions, Made, assemble_comparis
 from harness.comparing.basis import by_suite
 from harness.comparing.scored import contender_of_rankings
 from harness.comparing.stored import by_stored_scores
-from harness.comparison import ComparisonOptions
+from harness.comparison.scores import ComparisonOptions
 from harness.measures import parse_measure
 from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
 

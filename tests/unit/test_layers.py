@@ -18,10 +18,10 @@ LAYERS = (
     ("metrics", "statistics"),
     ("measures",),
     ("thresholds", "formats"),
-    ("selection", "scoring", "evaluation", "comparison", "pairing", "agreement"),
+    ("selection", "scoring", "evaluation", "comparison"),
     ("pooling", "judgment_findings"),
     ("gate",),
-    ("assembly", "ranking_changes", "redaction", "report", "summaries"),
+    ("assembly", "redaction", "report", "summaries"),
     ("addresses", "github_step", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
     ("suites",),
     ("lookup", "runner", "connections"),
@@ -37,9 +37,9 @@ LAYERS = (
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
 PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "thresholds",
-        "selection", "scoring", "evaluation", "comparison", "agreement",
-        "pooling", "judgment_findings", "gate", "assembly", "ranking_changes", "redaction",
-        "summaries", "pairing")  # fmt: skip
+        "selection", "scoring", "evaluation", "comparison",
+        "pooling", "judgment_findings", "gate", "assembly", "redaction",
+        "summaries")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

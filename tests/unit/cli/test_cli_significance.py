@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from harness import comparison
 from harness.cli import main
 from harness.cli.statistics_options import CORRECTIONS, SAMPLES, SEED, TESTS
+from harness.comparison import scores
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_wrong_options_end_with_2(files, capsys, more, said):
 
 
 def test_the_choices_and_defaults_of_the_help_are_those_in_force(capsys):
-    assert (comparison.TESTS, tuple(comparison.CORRECTIONS)) == (TESTS, CORRECTIONS)
-    usual = comparison.ComparisonOptions()
+    assert (scores.TESTS, tuple(scores.CORRECTIONS)) == (TESTS, CORRECTIONS)
+    usual = scores.ComparisonOptions()
     assert (TESTS[0], CORRECTIONS[0], SAMPLES, SEED) == (usual.test, usual.correction, usual.samples, usual.seed)
     assert main(["significance", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())

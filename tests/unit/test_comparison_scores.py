@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.comparison import ComparisonOptions, compare
+from harness.comparison.scores import ComparisonOptions, compare
 from harness.errors import StatisticError, UsageError
 from harness.statistics import bootstrap_interval, detectable_difference, sign_flip
 

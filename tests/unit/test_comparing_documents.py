@@ -2,8 +2,8 @@
 
 import pytest
 
+from harness.comparing.documents import DocumentNotes, ranking_changes
 from harness.model import Gain, GainKind, Hit, MovedDocument, Ranking
-from harness.ranking_changes import DocumentNotes, ranking_changes
 
 
 def ranking(*hits):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.agreement import agreement_value, compare_rankings, mean_agreement
+from harness.comparison.rankings import agreement_value, compare_rankings, mean_agreement
 from harness.errors import MeasureError
 from harness.thresholds.agreements import read_agreement
 

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from harness.comparison.pairing import Pair, pair_up
 from harness.errors import StatisticError, UsageError
 from harness.means import are_weighted, mean
 from harness.model import Comparison, MeasureComparison
-from harness.pairing import Pair, pair_up
 from harness.spelling import did_you_mean
 from harness.statistics import (
     Interval,

@@ -1,0 +1,1 @@
+"""Two runs compared, query by query: `scores` tests how they differ, `rankings` says how far they agree. Pure."""
