@@ -19,7 +19,7 @@ from harness.pipeline import FinishedSuite, Matrix, Progress, RunOptions, connec
 from harness.pooling import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
 
 if TYPE_CHECKING:
-    from harness.connections import Connections, Door
+    from harness.running.connections import Connections, Door
     from harness.search import Search
 
 __all__ = ["PoolOptions", "pool_suites"]

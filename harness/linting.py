@@ -24,11 +24,11 @@ from harness.judgment_findings import (
 )
 from harness.lookup import find_documents
 from harness.model import Suite
-from harness.options import RunOptions
 from harness.pipeline import collect_suites, connections_for
+from harness.running.options import RunOptions
 
 if TYPE_CHECKING:
-    from harness.connections import Connections, Door
+    from harness.running.connections import Connections, Door
     from harness.search import Search
     from harness.suites.fixtures import Brought
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.cells import Matrix
-from harness.connections import Connections, Door
 from harness.errors import InputError, Problem, SuiteError, UsageError
-from harness.execution import FinishedSuite, Progress, SuiteExecution
-from harness.fixture_builds import FixtureBuilds
 from harness.gate import exit_status
 from harness.model import Report, Suite, SuiteReport
-from harness.options import RunOptions
+from harness.running.cells import Matrix
+from harness.running.connections import Connections, Door
+from harness.running.execution import FinishedSuite, Progress, SuiteExecution
+from harness.running.fixture_builds import FixtureBuilds
+from harness.running.options import RunOptions
 from harness.selection import check_tags, queries_to_run, select_queries
 
 if TYPE_CHECKING:

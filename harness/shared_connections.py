@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.closing import Closing
-from harness.connections import Connections
-from harness.execution import FinishedSuite, Progress
-from harness.options import RunOptions
 from harness.pipeline import connections_for, run_with
+from harness.running.connections import Connections
+from harness.running.execution import FinishedSuite, Progress
+from harness.running.options import RunOptions
 
 __all__ = ["SharedConnections"]
 

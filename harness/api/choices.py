@@ -11,14 +11,14 @@ from typing import Any, Literal, TypedDict
 
 from harness.errors import UsageError
 from harness.model import Profile
-from harness.options import RunOptions
+from harness.running.options import RunOptions
 from harness.spelling import did_you_mean
 
 __all__ = ["OF_RUN", "OF_TEST", "CompareChoices", "Options", "merged", "refuse_unknown"]
 
 
 class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; see `harness.options.RunOptions`."""
+    """What one call of `Relevance.run` may ask for otherwise; see `harness.running.options.RunOptions`."""
 
     url: str | None
     embedded: bool

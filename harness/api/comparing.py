@@ -19,7 +19,7 @@ from harness.model import (
     QueryComparison,
     Suite,
 )
-from harness.options import RunOptions
+from harness.running.options import RunOptions
 from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from harness.api.evaluating import Evaluation, evaluate
 from harness.api.scores import Scores
 from harness.closing import Closing
 from harness.errors import UsageError
-from harness.execution import FinishedSuite, Progress
 from harness.gate import exit_status
 from harness.model import Gain, Outcome, Profile, QueryReport, SideKind, Status, SuiteReport, Verdict
-from harness.options import RunOptions
+from harness.running.execution import FinishedSuite, Progress
+from harness.running.options import RunOptions
 from harness.shared_connections import SharedConnections
 
 if TYPE_CHECKING:

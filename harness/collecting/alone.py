@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from harness.model import Status
 
 if TYPE_CHECKING:
-    from harness.execution import FinishedSuite
     from harness.model import Verdict
+    from harness.running.execution import FinishedSuite
 
 __all__ = ["LoneQueries"]
 

@@ -13,8 +13,8 @@ import pytest
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution import FinishedSuite
-    from harness.options import RunOptions
+    from harness.running.execution import FinishedSuite
+    from harness.running.options import RunOptions
 
 __all__ = ["FORCE", "save_baselines", "update_wanted", "update_word"]
 

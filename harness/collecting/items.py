@@ -192,7 +192,7 @@ def check_choices(session: RelevanceSession) -> None:
     Raises:
         pytest.UsageError: a choice cannot be met.
     """
-    from harness.cells import Matrix
+    from harness.running.cells import Matrix
     from harness.selection import check_tags
 
     suites, options = session.suites_collected, session.options

@@ -21,9 +21,9 @@ from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError, InputError, Problem
 
 if TYPE_CHECKING:
-    from harness.execution import FinishedSuite
     from harness.model import Run, SuiteReport
-    from harness.options import RunOptions
+    from harness.running.execution import FinishedSuite
+    from harness.running.options import RunOptions
 
 __all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from harness.collecting.alone import LoneQueries
     from harness.collecting.options import PluginOptions
     from harness.collecting.plan import PlannedItem
-    from harness.execution import FinishedSuite
     from harness.model import Report, Suite, SuiteReport
-    from harness.options import RunOptions
+    from harness.running.execution import FinishedSuite
+    from harness.running.options import RunOptions
 
 __all__ = ["RelevanceSession"]
 
@@ -102,7 +102,7 @@ class RelevanceSession:
             RunFailed: it could not be run.
             SuiteError: it has changed since it ran, and is wrong now.
         """
-        from harness.execution import FinishedSuite
+        from harness.running.execution import FinishedSuite
         from harness.scoring import score_run
         from harness.selection import select_queries
 
@@ -112,7 +112,7 @@ class RelevanceSession:
 
     def run_options(self, request: str | None = None) -> RunOptions:
         """The options as the pipeline takes them, with *request*, or with the first that was asked for where None."""
-        from harness.options import RunOptions
+        from harness.running.options import RunOptions
 
         options = self.options
         return RunOptions(

@@ -11,10 +11,10 @@ from harness.baseline.changes import request_fingerprint
 from harness.comparing.forms import Form, FormKind
 from harness.comparing.reported import contender_of
 from harness.comparing.sides import Contender
-from harness.execution import FinishedSuite
 from harness.gate.ties import leaves_ties
 from harness.model import SideKind, Suite, SuiteReport
-from harness.options import RunOptions
+from harness.running.execution import FinishedSuite
+from harness.running.options import RunOptions
 
 __all__ = ["Run", "live_side", "of_run", "options_of"]
 

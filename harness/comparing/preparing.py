@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
-from harness.cells import Matrix
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
 from harness.comparing.basis import Basis, Judgments, by_judgments, by_suite
 from harness.comparing.forms import Form, FormKind, read_form
@@ -27,8 +26,9 @@ from harness.errors import UsageError
 from harness.masking import Masker
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.offline import read_gain, read_measures
-from harness.options import RunOptions
 from harness.redaction import redact_comparison
+from harness.running.cells import Matrix
+from harness.running.options import RunOptions
 from harness.scoring import measure_named
 from harness.selection import check_tags, queries_to_run, select_queries
 

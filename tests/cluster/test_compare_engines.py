@@ -15,8 +15,8 @@ import yaml
 from harness.api import Relevance
 from harness.cli import main
 from harness.model import Cluster, ComparisonReport, SideKind
-from harness.options import RunOptions
 from harness.report.comparison_json import loads
+from harness.running.options import RunOptions
 from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]

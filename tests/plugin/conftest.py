@@ -29,7 +29,7 @@ for _name in (
     "harness.report.html",
     "harness.report.json",
     "harness.report.terminal.report",
-    "harness.runner",
+    "harness.running.searching",
     "harness.search.fixtures",
     "harness.search.opening",
     "harness.suites.loading",

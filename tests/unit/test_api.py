@@ -12,7 +12,6 @@ from harness.api import Relevance, SuiteRun, evaluate
 from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
-from harness.execution import FinishedSuite
 from harness.gate import decide
 from harness.measures import parse_measure
 from harness.model import (
@@ -32,7 +31,8 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.options import RunOptions
+from harness.running.execution import FinishedSuite
+from harness.running.options import RunOptions
 from harness.scoring import score_run
 from harness.search.testing import FakeSearch
 from harness.thresholds import parse_threshold

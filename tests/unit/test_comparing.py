@@ -38,7 +38,7 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.options import RunOptions
+from harness.running.options import RunOptions
 from harness.scoring import score_run
 
 OPTIONS = CompareOptions(date(2026, 5, 1))

@@ -193,12 +193,12 @@ def test_ids_are_the_same_with_and_without_an_environment(folder):
 
 
 def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
-    import harness.execution
+    import harness.running.execution
 
     def over(self, search):
         raise SuiteError.at(self.suite.path, 3, 1, f"wrong in {self.suite.name}")
 
-    monkeypatch.setattr(harness.execution.SuiteExecution, "over", over)
+    monkeypatch.setattr(harness.running.execution.SuiteExecution, "over", over)
     with pytest.raises(SuiteError) as caught:
         run(write(folder, "one"), write(folder, "two"))
     assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]

@@ -12,7 +12,6 @@ import pytest
 
 from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.errors import Problem, SuiteError
-from harness.execution import FinishedSuite
 from harness.model import (
     Engine,
     Failure,
@@ -25,7 +24,8 @@ from harness.model import (
     SuiteReport,
     Target,
 )
-from harness.options import RunOptions
+from harness.running.execution import FinishedSuite
+from harness.running.options import RunOptions
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -152,8 +152,8 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from harness.collecting.runs import SuiteRuns
-from harness.execution import FinishedSuite
-from harness.options import RunOptions
+from harness.running.execution import FinishedSuite
+from harness.running.options import RunOptions
 from harness.model import Engine, Profile, Run, Suite, SuiteReport, Target
 
 folder, task = Path(sys.argv[1]), sys.argv[2]

@@ -14,8 +14,8 @@ from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
 from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
-from harness.options import RunOptions
 from harness.redaction import redact
+from harness.running.options import RunOptions
 from harness.scoring import score_run
 from harness.selection import blamed_queries, gated_thresholds, select_queries
 
@@ -90,7 +90,7 @@ class Conclusion:
         self, selected: Suite, run: Run, search: Search | None, verdicts: Sequence[Verdict]
     ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
         """Where the missing documents of the worst queries rank; a report without that is still a report."""
-        from harness.runner import locate_missing
+        from harness.running.searching import locate_missing
 
         queries = [query for query in blamed_queries(verdicts) if isinstance(run.responses.get(query), Ranking)]
         if search is None or not queries or not self.options.locate:

@@ -8,9 +8,7 @@ import pytest
 import harness.search.fixtures
 from harness.baseline.files import write_baselines
 from harness.baseline.making import make_baseline
-from harness.conclusion import QUERIES_LOCATED
 from harness.errors import EngineUnreachable, FixtureError
-from harness.execution import SuiteExecution
 from harness.gate import exit_status
 from harness.masking import Masker
 from harness.measures import parse_measure
@@ -31,7 +29,9 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.options import RunOptions
+from harness.running.conclusion import QUERIES_LOCATED
+from harness.running.execution import SuiteExecution
+from harness.running.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.thresholds import parse_expectation, parse_threshold
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from harness.errors import UsageError
 from harness.model import RequestTemplate, Suite
-from harness.options import RunOptions
+from harness.running.options import RunOptions
 from harness.spelling import did_you_mean
 
 __all__ = ["Matrix"]

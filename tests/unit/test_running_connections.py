@@ -6,9 +6,9 @@ import pytest
 
 import harness.engines
 import harness.search
-from harness.connections import Connections, Door
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.model import Cluster, Suite, Target
+from harness.running.connections import Connections, Door
 from harness.search.testing import FakeSearch
 
 

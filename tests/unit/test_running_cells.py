@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.cells import Matrix
 from harness.errors import UsageError
 from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
-from harness.options import RunOptions
+from harness.running.cells import Matrix
+from harness.running.options import RunOptions
 
 
 def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):

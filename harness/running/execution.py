@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from harness.conclusion import Conclusion
 from harness.errors import SearchError
-from harness.fixture_builds import FixtureBuilds
 from harness.model import Engine, Failure, FailureKind, Run, Score, Suite, SuiteReport
-from harness.options import RunOptions
+from harness.running.conclusion import Conclusion
+from harness.running.fixture_builds import FixtureBuilds
+from harness.running.options import RunOptions
 from harness.selection import queries_to_run, select_queries
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class SuiteExecution:
         return _targeting(active, builds.index_of(self.suite, active.fixture, search))
 
     def _search(self, active: Suite, search: Search) -> Run:
-        from harness.runner import execute
+        from harness.running.searching import execute
 
         on_done = None if self.progress is None else self.progress.queries_done
         day = self.options.day()
