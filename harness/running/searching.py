@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from harness.lookup import ids_request, pinned_of
 from harness.metrics.gain import gain_of
 from harness.model import Json, MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
+from harness.search.lookup import ids_request, pinned_of
 from harness.selection import queries_to_run
 
 if TYPE_CHECKING:

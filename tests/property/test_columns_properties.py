@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness import file_scores
 from harness.errors import HarnessError
 from harness.formats import fields
 from harness.formats.columns import judged_columns, ranked_columns
@@ -20,7 +19,7 @@ from harness.formats.runs import read_run
 from harness.formats.trec import Irregular
 from harness.metrics.texts import texts_of
 from harness.model import Profile
-from harness.offline import FileOptions, evaluate_files, read_measures
+from harness.offline import FileOptions, evaluate_files, file_scores, read_measures
 
 QUERIES = ["q1", "q2", "q3", "long-query-" * 3, "ü"]
 DOCUMENTS = ["d1", "d2", "d10", "D", "a#b", "doc-of-more-than-eight-bytes", "doc-of-more-than-eight-bytez", "ü", "日本"]

@@ -21,12 +21,11 @@ LAYERS = (
     ("selection", "scoring", "evaluation", "comparison"),
     ("pooling", "judgment_findings"),
     ("gate",),
-    ("assembly", "redaction", "report", "summaries"),
-    ("addresses", "github_step", "toml_places", "config_shape", "config", "search", "engines", "baseline"),
+    ("assembly", "redaction", "report"),
+    ("addresses", "github_step", "config", "search", "engines", "baseline"),
     ("suites",),
-    ("lookup",),
     ("running",),
-    ("pipeline", "judging", "linting", "file_scores", "offline"),
+    ("pipeline", "judging", "offline"),
     ("comparing", "shared_connections"),
     ("api",),
     ("collecting", "scaffold"),
@@ -38,8 +37,7 @@ LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in laye
 
 PURE = ("errors", "model", "fingerprints", "means", "metrics", "statistics", "measures", "thresholds",
         "selection", "scoring", "evaluation", "comparison",
-        "pooling", "judgment_findings", "gate", "assembly", "redaction",
-        "summaries")  # fmt: skip
+        "pooling", "judgment_findings", "gate", "assembly", "redaction")  # fmt: skip
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

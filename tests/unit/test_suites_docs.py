@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.config import read_config
-from harness.config_shape import _ClusterShape
+from harness.config.shape import _ClusterShape
 from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.shape import QueryShape, SuiteShape

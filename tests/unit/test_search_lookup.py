@@ -3,9 +3,17 @@
 import pytest
 
 from harness.errors import SearchError
-from harness.lookup import HITS_AT_ONCE, IDS_AT_ONCE, TEXTS_AT_ONCE, find_documents, find_texts, ids_request, pinned_of
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking
 from harness.search.hits import unique_hits
+from harness.search.lookup import (
+    HITS_AT_ONCE,
+    IDS_AT_ONCE,
+    TEXTS_AT_ONCE,
+    find_documents,
+    find_texts,
+    ids_request,
+    pinned_of,
+)
 from harness.search.testing import FakeSearch
 
 

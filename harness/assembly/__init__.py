@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from harness.assembly.summaries import measure_summaries, tag_summaries
 from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
 from harness.metrics.gain import gain_of
@@ -29,7 +30,6 @@ from harness.model import (
     Verdict,
 )
 from harness.scoring import outcome_of
-from harness.summaries import measure_summaries, tag_summaries
 
 __all__ = ["assemble"]
 

@@ -22,10 +22,10 @@ from harness.judgment_findings import (
     other_spellings,
     scales_of,
 )
-from harness.lookup import find_documents
 from harness.model import Suite
 from harness.pipeline import collect_suites, connections_for
 from harness.running.options import RunOptions
+from harness.search.lookup import find_documents
 
 if TYPE_CHECKING:
     from harness.running.connections import Connections, Door

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
 from harness.evaluation import Evaluation
-from harness.file_scores import FileScorer
 from harness.measures import definition_of, gain_in_force, parse_measure
 from harness.model import Comparison, Gain, Measure, Profile
+from harness.offline.file_scores import FileScorer
 
 if TYPE_CHECKING:
     from harness.comparison.scores import ComparisonOptions

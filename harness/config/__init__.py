@@ -21,7 +21,7 @@ from harness.sources import Source, read_source
 from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from harness.toml_places import Places
+    from harness.config.places import Places
 
 __all__ = ["CONFIG_NAME", "Config", "config_path", "find_config", "read_config", "resolve_cluster"]
 
@@ -65,8 +65,8 @@ def read_config(path: Path) -> Config:
     Raises:
         ConfigError: With everything that is wrong in it.
     """
-    from harness.config_shape import check_clusters
-    from harness.toml_places import find_places
+    from harness.config.places import find_places
+    from harness.config.shape import check_clusters
 
     source = _read(path)
     try:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.lookup import find_texts, pinned_of
 from harness.model import ANY_TEXT, Hit, Suite
 from harness.pipeline import FinishedSuite, Matrix, Progress, RunOptions, connections_for, run_with
 from harness.pooling import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
+from harness.search.lookup import find_texts, pinned_of
 
 if TYPE_CHECKING:
     from harness.running.connections import Connections, Door
