@@ -165,6 +165,7 @@ def compare_runs(
         profile=given.get("profile"),
         gain=given.get("gain"),
         complete=given.get("complete", False),
+        depth=given.get("depth"),
         run=merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"}),
     )
     how = _how(given, asked.run)

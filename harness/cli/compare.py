@@ -135,7 +135,7 @@ def _asked(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
-    asked = Asked(suite=suite, profile=None if profile is None else Profile(profile), run=run, **others)
+    asked = Asked(suite=suite, profile=None if profile is None else Profile(profile), depth=depth, run=run, **others)
     _refuse_unused(asked)
     how = None if absent_packages() else tested_as(**tested)
     return asked, CompareOptions(run.day(), depth, p, how)
@@ -158,7 +158,7 @@ def _compare(asked: Asked, options: CompareOptions, *, quiet: bool) -> Compariso
     from harness.offline import read_measures
     from harness.shared_connections import SharedConnections
 
-    with run_progress(quiet=quiet) as progress, SharedConnections(os.environ, progress) as connections:
+    with run_progress(quiet=quiet, decides=False) as progress, SharedConnections(os.environ, progress) as connections:
         prepared = prepare(asked, connections.run, os.environ)
     measures = tuple(read_measures(asked.measures).values())
     return prepared.report(options, measures=measures, thresholds=read_thresholds(asked.thresholds))

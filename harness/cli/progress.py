@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from harness.model import Suite, SuiteReport
+from harness.model import Outcome, Suite, SuiteReport
 from harness.report.figures import counted_text, tally_text
 from harness.report.printable import printable
 
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from harness.pipeline import Progress
 
 
+NOT_ANSWERED = (Outcome.ERROR, Outcome.NOT_RUN, Outcome.SKIPPED)
+
+
 @contextmanager
-def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress | None]:
-    """What suits *stream*, which is standard error where it is not given."""
+def run_progress(*, quiet: bool, decides: bool = True, stream: TextIO | None = None) -> Iterator[Progress | None]:
+    """
+    What suits *stream*, which is standard error where it is not given.
+
+    *decides* says that the suites' own thresholds decide, so that how they came out is to be told.
+    """
     out = stream or sys.stderr
     if quiet:
         yield None
@@ -28,14 +35,15 @@ def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progr
         with _bars(out) as bars:
             yield BarProgress(bars)
     else:
-        yield LineProgress(out)
+        yield LineProgress(out, decides=decides)
 
 
 class LineProgress:
-    """A line when a suite begins and one when it is decided, for logs."""
+    """A line when a suite begins and one when it is through, for logs."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, decides: bool = True) -> None:
         self._stream = stream
+        self._decides = decides
         self._running = ""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
@@ -47,10 +55,9 @@ class LineProgress:
         """Nothing: a log has no use for it."""
 
     def suite_finished(self, report: SuiteReport) -> None:
-        """Say how long it took and how its thresholds came out."""
-        self._print(
-            f"{self._running}: {tally_text(verdict.status for verdict in report.verdicts)} in {report.seconds:.2f} s"
-        )
+        """Say how long it took, and how its thresholds came out where they decide."""
+        came_to = tally_text(verdict.status for verdict in report.verdicts) if self._decides else _answered(report)
+        self._print(f"{self._running}: {came_to} in {report.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
         print(printable(line), file=self._stream, flush=True)
@@ -79,6 +86,12 @@ class BarProgress:
         if self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None
+
+
+def _answered(report: SuiteReport) -> str:
+    sent = sum(query.outcome is not Outcome.SKIPPED for query in report.queries)
+    answered = sum(query.outcome not in NOT_ANSWERED for query in report.queries)
+    return f"{answered} of {counted_text(sent, 'query')} answered"
 
 
 def _running(suite: Suite, chosen: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from harness.comparing.basis import Basis
+from harness.comparing.depths import Depths
 from harness.comparing.held_to import check_thresholds, deepest_looks, with_defaults
 from harness.comparing.measuring import compare_measures
 from harness.comparing.queries import SideBySide, most_moved_first
@@ -70,7 +71,8 @@ def assemble_comparison(
             statistics are not installed.
         StatisticError: The t test was asked for and no query differs.
     """
-    depth = _depth(pair, basis, options)
+    Depths.of(pair, basis.suite).refuse_ranks(options.depth)
+    depth = options.depth or basis.depth or USUAL_DEPTH
     check_thresholds(basis.suite, judged=basis.is_judged, depth=basis.depth)
     by_side = SideBySide(basis, depth, options.p, ties=not any(one.orders_ties for one in pair))
     rankings = by_side.pairs()
@@ -99,15 +101,6 @@ def assemble_comparison(
         only_candidate=_only(basis, runs[1], runs[0]),
         exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
-
-
-def _depth(pair: Sequence[Contender], basis: Basis, options: CompareOptions) -> int:
-    if options.depth is None:
-        return basis.depth or USUAL_DEPTH
-    if basis.depth is not None and options.depth > basis.depth:
-        names = " and ".join(one.side.name for one in pair if one.depth == basis.depth) or basis.suite.path
-        raise UsageError(f"depth {options.depth} is deeper than the {basis.depth} hits a query that {names} asked for")
-    return options.depth
 
 
 def _verdicts(

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.comparing.depths import Depths
 from harness.comparing.sides import Contender, cut_at
-from harness.errors import UsageError
 from harness.gate.sentences import count, listed
 from harness.measures import profile_gain
 from harness.model import Gain, Measure, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
 from harness.scoring import common_measures, measure_named, score_run
 
-__all__ = ["Basis", "Judgments", "by_judgments", "by_suite", "common_depth", "deepest_ranking", "plain_suite"]
+__all__ = ["Basis", "Judgments", "by_judgments", "by_suite", "deepest_ranking", "plain_suite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +104,12 @@ def by_judgments(
 
 
 def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str]) -> Basis:
-    depth = common_depth(pair, suite)
-    _refuse_deeper(pair, suite, depth)
+    depths = Depths.of(pair, suite)
+    depths.refuse_measures({*suite.measures, *filter(None, map(measure_named, suite.thresholds))})
+    depth = depths.common
     first, second = (cut_at(one.run, depth) for one in pair)
     deep = replace(suite, depth=depth or deepest_ranking(first, second))
     return Basis(deep, (first, second), (score_run(deep, first), score_run(deep, second)), depth, tuple(notes))
-
-
-def common_depth(pair: Iterable[Contender], suite: Suite | None) -> int | None:
-    """How many hits both sides have; a side whose rankings are whole has them all."""
-    depths = [one.depth for one in pair if one.depth is not None]
-    if suite is not None and suite.requests:
-        depths.append(suite.depth)
-    return min(depths, default=None)
-
-
-def _refuse_deeper(pair: Sequence[Contender], suite: Suite, depth: int | None) -> None:
-    measures = {*suite.measures, *filter(None, map(measure_named, suite.thresholds))}
-    deeper = sorted(measure.text for measure in measures if depth is not None and (measure.cutoff or 0) > depth)
-    if deeper:
-        names = " and ".join(one.side.name for one in pair if one.depth == depth) or suite.path
-        raise UsageError(f"{', '.join(deeper)} looks at more hits than the {depth} a query that {names} asked for")
 
 
 def deepest_ranking(*runs: Run) -> int:

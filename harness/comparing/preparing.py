@@ -15,6 +15,7 @@ from typing import TypeAlias
 from harness import __version__
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
 from harness.comparing.basis import Basis, Judgments, by_judgments, by_suite
+from harness.comparing.depths import Depths
 from harness.comparing.forms import Form, FormKind, read_form
 from harness.comparing.held_to import check_thresholds, read_thresholds
 from harness.comparing.live import Run, live_side, options_of
@@ -44,8 +45,8 @@ class Asked:
     What is compared, and by what.
 
     *suite* is a file, or one that is loaded. *request* is that of index, cluster and embedded sides, and says which
-    entry of a baseline or a report is meant. *profile*, *gain* and *complete* go with *qrels*. *run* is what holds for
-    both sides where they are asked.
+    entry of a baseline or a report is meant. *profile*, *gain* and *complete* go with *qrels*. *depth* is how many
+    ranks are to be compared. *run* is what holds for both sides where they are asked.
     """
 
     reference: Wanted
@@ -58,6 +59,7 @@ class Asked:
     profile: Profile | None = None
     gain: str | None = None
     complete: bool = False
+    depth: int | None = None
     run: RunOptions = field(default_factory=RunOptions)
 
 
@@ -117,6 +119,9 @@ def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
     if suite is not None or judgments is not None:
         require_packages()
     read = [_read(form, asked, suite) for form in forms]  # a wrong file is told before anything is asked
+    if suite is not None:
+        sides = zip(map(_name, forms), read, strict=True)
+        _refuse_deeper(asked, [(name, side.depth if side else suite.depth) for name, side in sides], suite)
     first, second = (side or _ask(form, asked, suite, run) for side, form in zip(read, forms, strict=True))
     return Prepared((first, second), suite, judgments, asked.complete, asked.run.tags)
 
@@ -133,6 +138,10 @@ def _form(wanted: Wanted, suite: Suite | None) -> Form | Contender:
     return wanted if isinstance(wanted, Contender) else read_form(wanted, requests=suite.requests if suite else ())
 
 
+def _name(form: Form | Contender) -> str:
+    return form.side.name if isinstance(form, Contender) else str(form)
+
+
 def _refuse(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> None:
     """Refuse what cannot be, before anything is asked."""
     measures = read_measures(asked.measures)
@@ -145,15 +154,16 @@ def _refuse(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> None:
     if suite is not None:
         check_tags([suite], asked.run.tags)
         _cells_of(forms, asked.request).check([suite])
-        _refuse_deeper(suite, [*measures.values(), *filter(None, map(measure_named, thresholds))])
-        selected = select_queries(suite, asked.run.tags)
-        check_thresholds(replace(selected, thresholds=thresholds), judged=True, depth=None)
 
 
-def _refuse_deeper(suite: Suite, measures: Iterable[Measure]) -> None:
-    deeper = sorted({measure.text for measure in measures if (measure.cutoff or 0) > suite.depth})
-    if deeper and suite.requests:
-        raise UsageError(f"{', '.join(deeper)} looks at more hits than the {suite.depth} a query of {suite.path}")
+def _refuse_deeper(asked: Asked, sides: Sequence[tuple[str, int | None]], suite: Suite) -> None:
+    """Refuse what looks deeper than the sides, of which some are still to be asked."""
+    depths = Depths.named(sides, suite)
+    thresholds = read_thresholds(asked.thresholds)
+    depths.refuse_ranks(asked.depth)
+    depths.refuse_measures([*read_measures(asked.measures).values(), *filter(None, map(measure_named, thresholds))])
+    selected = select_queries(suite, asked.run.tags)
+    check_thresholds(replace(selected, thresholds=thresholds), judged=True, depth=depths.common)
 
 
 def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:

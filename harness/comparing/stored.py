@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.comparing.basis import Basis, common_depth, deepest_ranking, plain_suite
+from harness.comparing.basis import Basis, deepest_ranking, plain_suite
+from harness.comparing.depths import Depths
 from harness.comparing.sides import Contender, cut_at
 from harness.errors import UsageError
 from harness.gate.sentences import count, listed
@@ -33,7 +34,7 @@ def by_stored_scores(
     reference, candidate = pair
     profile, gain = reference.profile or candidate.profile, reference.gain or candidate.gain
     suite = plain_suite(pair, profile or Profile.STANDARD, gain or Gain())
-    depth = common_depth(pair, None)
+    depth = Depths.of(pair, None).common
     runs = (cut_at(reference.run, depth), cut_at(candidate.run, depth))
     suite = replace(suite, thresholds=tuple(thresholds), depth=depth or deepest_ranking(*runs))
     if not reference.scores or not candidate.scores:

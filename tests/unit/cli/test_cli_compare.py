@@ -384,7 +384,7 @@ FORMS = (
         ((*PAIR, "--request", "current"), "--request current is for index, cluster, embedded, baseline and report"),
         ((*PAIR, "--tag", "hed"), "no query has the tag 'hed', known are head, tail; did you mean 'head'?"),
         ((*PAIR, "--measure", "nDGC@3"), "measure 'nDGC@3'"),
-        ((*PAIR, "--measure", "RR@20"), "RR@20 looks at more hits than the 10 a query of shop.relevance.yaml"),
+        ((*PAIR, "--measure", "RR@20"), "RR@20 looks at more hits than the 10 a query that request:current and"),
         ((*PAIR, "--depth", "11"), "depth 11 is deeper than the 10 hits a query that request:current and request:cand"),
         ((*PAIR, "-p", "1"), "found p 1, expected a persistence above 0 and below 1"),
         ((*PAIR, "--level", "2"), "found level 2"),
@@ -417,6 +417,38 @@ def test_nothing_is_asked_for_a_command_that_is_wrong(shop, capsys):
     Path("bad.run").write_text("q Q0 a 1\n", encoding="utf-8")
     assert "bad.run:1" in refused(capsys, "request:current", "run:bad.run", *SUITE_WORDS)
     assert shop.asked == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--depth", "9"), "depth 9 is deeper than the 8 hits a query that baseline asked for"),
+        (("--threshold", "mean RBO@9 >= 0.1"), "RBO@9 looks at more hits than the 8 a query that both sides have"),
+        (("--threshold", "drop RR@9 <= 0.1"), "RR@9 looks at more hits than the 8 a query that baseline asked for"),
+        (("--measure", "RR@9"), "RR@9 looks at more hits than the 8 a query that baseline asked for"),
+    ],
+)
+def test_nothing_is_asked_for_what_looks_deeper_than_a_side(shop, capsys, words, said):
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(SUITE + "depth: 8\n", encoding="utf-8")
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    suite.write_text(SUITE, encoding="utf-8")
+    shop.asked.clear()
+    capsys.readouterr()
+    assert said in refused(capsys, "baseline", "request:current", *SUITE_WORDS, *words)
+    assert shop.asked == []
+
+
+def test_the_progress_does_not_count_thresholds_that_are_left_aside(shop, capsys):
+    shop.answers["match_phrase"] = {**CANDIDATE, "q": Failure(FailureKind.ERROR, "no")}
+    assert main(["compare", *PAIR, "--json"]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" in ")[0] for line in lines] == [
+        "shop, request current: 3 queries to run",
+        "shop, request current: 3 of 3 queries answered",
+        "shop, request candidate: 3 queries to run",
+        "shop, request candidate: 2 of 3 queries answered",
+    ]
 
 
 def test_all_that_is_wrong_is_told_at_once(shop, capsys):
