@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from harness.formats.pairs import first_lines, read_pairs
 from harness.formats.records import read_number, read_records
 from harness.formats.trec import Irregular, bulk_judgments
 from harness.spelling import did_you_mean
+
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
 def read_judgments(
@@ -96,13 +99,18 @@ def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -
     grade = read_number(record.value)
     if grade is None:
         expected = "a number or the name of a grade" if names else "a number"
-        guess = did_you_mean(str(record.value), names)
+        guess = _point_hint(str(record.value)) or did_you_mean(str(record.value), names)
         findings.add(record.line, f"found {record.value!r} as {what}, expected {expected}{guess}", column=record.column)
     elif not math.isfinite(grade):
         findings.add(record.line, f"{what} is {grade}, expected a finite number", column=record.column)
     else:
         return grade
     return None
+
+
+def _point_hint(value: str) -> str:
+    """Spreadsheets write the decimal mark of their language."""
+    return f"; did you mean {value.replace(',', '.')}?" if _DECIMAL_COMMA.fullmatch(value) else ""
 
 
 def no_grade_sentence(record: Record) -> str:

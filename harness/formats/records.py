@@ -10,10 +10,11 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from harness.formats.cells import without_mark
+from harness.formats.cells import separator_of, without_mark
 from harness.formats.findings import JUDGMENTS, RUNS, Findings, Layout, Record
 from harness.formats.opening import Form, form_of, open_bytes
 from harness.formats.yaml_records import yaml_records
@@ -21,6 +22,7 @@ from harness.formats.yaml_records import yaml_records
 COMMENT = "#"
 """What begins a line of a TREC file that is for people only, as trec_eval 10 has it."""
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = " \t\r\n\v\f"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
@@ -60,6 +62,9 @@ def check_ids(record: Record, findings: Findings) -> bool:
 def _text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers."""
     for number, content in enumerate(file, start=1):
+        if number == 1 and content.startswith(_UTF_16):
+            findings.have_one_cause(0, "the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8", "")
+            return
         try:
             text = content.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -103,7 +108,10 @@ def split_blanks(text: str) -> list[str]:
 
 def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
     numbered = _AllLines(file, findings)
-    reader = csv.reader(numbered, strict=True)
+    lines = iter(numbered)
+    begin = list(_up_to_text(lines))
+    separator = separator_of(begin[-1] if begin else "", "query")
+    reader = csv.reader(chain(begin, lines), strict=True, delimiter=separator)
     header: list[str] | None = None
     first = 1
     try:
@@ -115,7 +123,8 @@ def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record
                 header = _checked_header([cell.strip() for cell in row], line, layout, findings)
                 continue
             if len(row) != len(header):
-                findings.add(line, f"found {len(row)} columns, expected {len(header)} as in the header", ",".join(row))
+                shown = separator.join(row)
+                findings.add(line, f"found {len(row)} columns, expected {len(header)} as in the header", shown)
                 continue
             named = dict(zip(header, row, strict=True))
             query, document = without_mark(named["query"]), without_mark(named["document"])
@@ -124,6 +133,14 @@ def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record
         findings.add(reader.line_num, f"this is not CSV: {error}")
     except _HeaderError:
         return
+
+
+def _up_to_text(lines: Iterator[str]) -> Iterator[str]:
+    """The blank lines at the begin, and the first that says something."""
+    for line in lines:
+        yield line
+        if line.strip():
+            return
 
 
 class _HeaderError(Exception):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import InputError, Problem, SuiteError
+from harness.formats.cells import separator_of
 from harness.model import Mark, Query
 from harness.sources import Source, read_source
 from harness.spelling import did_you_mean
@@ -100,7 +101,9 @@ def _tsv(reader: _Reader) -> None:
 
 
 def _csv(reader: _Reader) -> None:
-    rows = csv.reader(io.StringIO(reader.source.text, newline=""), strict=True)
+    begin = next((line for line in reader.source.lines if line.strip()), "")
+    text = io.StringIO(reader.source.text, newline="")
+    rows = csv.reader(text, strict=True, delimiter=separator_of(begin, "id"))
     header: list[str] | None = None
     first = 1
     try:

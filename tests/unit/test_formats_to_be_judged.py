@@ -141,7 +141,35 @@ def test_a_run_is_not_read_from_yaml(write):
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-x", "@a", "\t=1", "007", "1e5", "3-4", "12:30", "1234567890123456", "1.10"]
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-x",
+        "@a",
+        "\t=1",
+        "007",
+        "1e5",
+        "3-4",
+        "12:30",
+        "1234567890123456",
+        "1.10",
+        "MAR1",
+        "sept2",
+        "Jan 5",
+        "5 Jan",
+        "1-Mar-24",
+        "3 october",
+        "TRUE",
+        "false",
+        "(5)",
+        "$5",
+        "5%",
+        "5 €",
+        ".5",
+        " 7",
+        "5 pm",
+    ],
 )
 def test_what_a_spreadsheet_changes_is_marked_as_text(text):
     assert mark_as_text(text) == f"'{text}"
@@ -149,7 +177,25 @@ def test_what_a_spreadsheet_changes_is_marked_as_text(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["sku-17", "42", "0", "'t hart", "'s", "red shoes", "", "ünï", "a=b", "123456789012345"]
+    "text",
+    [
+        "sku-17",
+        "42",
+        "0",
+        "'t hart",
+        "'s",
+        "red shoes",
+        "",
+        "ünï",
+        "a=b",
+        "123456789012345",
+        "mar",
+        "marble-5",
+        "e5",
+        "truest",
+        "50 shades",
+        "a%",
+    ],
 )
 def test_what_it_leaves_alone_is_written_as_it_is(text):
     assert mark_as_text(text) == without_mark(text) == text
@@ -166,6 +212,42 @@ def test_every_id_comes_back_from_a_cell(identifier):
     csv.writer(written).writerow([mark_as_text(identifier)])
     [[cell]] = csv.reader(io.StringIO(written.getvalue()), strict=True)
     assert without_mark(cell) == identifier
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("begin", ["", "\ufeff", "\n"])
+def test_the_header_tells_what_parts_the_columns(write, separator, end, begin):
+    rows = [["grade", '"query"', "document", "title"], ["1", "q", '"a;b,c"', '"two\nlines"'], ["", "q", "d", "x"]]
+    path = write("j.csv", begin + "".join(separator.join(row) + end for row in rows))
+    ungraded = []
+    assert read_judgments(path, ungraded=ungraded) == {"q": {"a;b,c": 1.0}}
+    blank = begin == "\n"
+    assert [(record.document, record.line) for record in ungraded] == [("d", 4 + blank)]
+    assert query_line(path, "q") == 2 + blank
+
+
+def test_a_wrong_line_between_semicolons_is_shown_as_it_stands(write):
+    refused = refusal(write("j.csv", "query;document;grade\nq;a;1;x\n"))
+    assert refused.startswith("j.csv:2:1: found 4 columns, expected 3 as in the header\n    2 | q;a;1;x\n")
+
+
+def test_a_decimal_comma_is_refused_with_the_number_that_was_meant(write):
+    path = write("j.csv", "query;document;grade\nq;a;0,5\nq;b;1,000,5\n")
+    first, second = (line for line in refusal(path).splitlines() if line.startswith("j.csv"))
+    assert first.endswith(
+        "found '0,5' as the grade of document 'a' for query 'q', expected a number; did you mean 0.5?"
+    )
+    assert second.endswith("expected a number")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_in_utf_16_is_told_once(tmp_path, encoding):
+    path = tmp_path / "j.csv"
+    path.write_bytes("\ufeffquery,document,grade\nq,a,1\nq,b,1\n".encode(encoding))
+    assert refusal(path, name="j.csv") == (
+        "j.csv: the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8"
+    )
 
 
 def test_a_judgment_file_is_read_with_the_marks_and_without_them(write):

@@ -145,6 +145,11 @@ def test_weights_come_from_a_file(load):
     assert weights_of(load(in_file("jsonl"), q_jsonl=content, a_qrels=QRELS)) == [120.0, 0.5]
 
 
+def test_a_file_of_queries_from_a_spreadsheet_may_have_semicolons(load):
+    content = csv_of("120", "0.5").replace(",", ";")
+    assert weights_of(load(in_file("csv"), q_csv=content, a_qrels=QRELS)) == [120.0, 0.5]
+
+
 def test_a_column_that_is_empty_throughout_weighs_nothing_otherwise(load):
     assert weights_of(load(in_file("csv"), q_csv=csv_of("", " "), a_qrels=QRELS)) == [1.0, 1.0]
 
