@@ -88,7 +88,7 @@ class _Pooling:
 
     def pool(self) -> Pool:
         """The pool of all cells, with titles and snippets as far as they can be read."""
-        runs = [PooledRun(label, cell.run) for label, cell in zip(self._labels(), self.cells, strict=True)]
+        runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
         pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
         [door] = self.connections.open_all([self.suite])
         found, notes = self._texts(pool, runs, door)
@@ -97,7 +97,7 @@ class _Pooling:
         pool = replace(pool, unanswered=unanswered, notes=(*self._shallow(pool), *map(mask, notes)))
         return with_texts(pool, found)
 
-    def _labels(self) -> list[str]:
+    def _names(self) -> list[str]:
         """The requests' names, with the indexes behind them where one request was sent to several."""
         names = [cell.run.request for cell in self.cells]
         if len(set(names)) == len(names):
@@ -123,8 +123,8 @@ class _Pooling:
             return {}, ["there are no snippets: an HTTP service is not asked for documents by their ids"]
         wanted: dict[tuple[str | None, str], list[PooledDocument]] = {}
         for document in pool.documents:
-            label = min(document.ranks, key=lambda label: document.ranks[label])
-            run = next(one.run for one in runs if one.label == label)
+            best = min(document.ranks, key=lambda name: document.ranks[name])
+            run = next(one.run for one in runs if one.name == best)
             wanted.setdefault((run.index, run.request), []).append(document)
         try:
             return self._read(wanted, door.search)

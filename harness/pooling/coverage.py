@@ -18,18 +18,18 @@ FALLBACK = "nDCG@{depth}"
 
 @dataclass(frozen=True, slots=True)
 class PooledRun:
-    """One system of the pool: its *label*, which is the request's name, and its *run*."""
+    """One *run* of the pool, and what it is called there: the *name* of its request."""
 
-    label: str
+    name: str
     run: Run
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCoverage:
-    """One query in one run: how many hits of the top k are *unjudged*, and what the measure cannot know for that."""
+    """One *query* in a *run*: how many hits of the top k are *unjudged*, and what the measure cannot know for that."""
 
     query: str
-    label: str
+    run: str
     unjudged: int
     bounds: UnjudgedBounds
 
@@ -46,13 +46,13 @@ class QueryCoverage:
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """
-    One run: how many *hits* of the top k there are, how many are *unjudged*, and in how many *queries*.
+    One *run*, by its name: how many *hits* of the top k there are, how many are *unjudged*, and in how many *queries*.
 
     *judged* is the mean of Judged@k. *if_worst*, *as_judged* and *if_best* are the means of the measure over the
     queries that have all three of them. All are None where no query was answered.
     """
 
-    label: str
+    run: str
     hits: int
     unjudged: int
     queries: int
@@ -86,7 +86,7 @@ def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) ->
             profile=suite.profile,
         )
         unjudged = sum(hit.id not in query.judgments for hit in response.hits[:depth])
-        coverages[query.id] = QueryCoverage(query.id, one.label, unjudged, bounds)
+        coverages[query.id] = QueryCoverage(query.id, one.name, unjudged, bounds)
     return coverages
 
 
@@ -107,7 +107,7 @@ def cover_run(suite: Suite, one: PooledRun, covered: Mapping[str, QueryCoverage]
 
     judged = _judged(suite, one.run, depth)
     return Coverage(
-        label=one.label,
+        run=one.name,
         hits=sum(len(top_hits(one.run, query, depth)) for query in suite.queries),
         unjudged=sum(coverage.unjudged for coverage in covered.values()),
         queries=sum(coverage.unjudged > 0 for coverage in covered.values()),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.measures import deepest_cutoff
-from harness.model import Failure, Hit, Suite
+from harness.model import Failure, Hit, Query, Suite
 from harness.pooling.coverage import (
     Coverage,
     PooledRun,
@@ -23,7 +23,7 @@ __all__ = ["Pool", "PooledDocument", "pool_runs", "pooling_depth", "with_texts"]
 
 @dataclass(frozen=True, slots=True)
 class PooledDocument:
-    """An unjudged document: *ranks* holds its rank, from 1, in each run that has it in the top k, by label."""
+    """An unjudged document: *ranks* holds its rank, from 1, by the name of each run that has it in the top k."""
 
     query: str
     text: str
@@ -45,7 +45,7 @@ class Pool:
 
     *documents* are sorted by query, then by best rank. *coverage* is that of each run, *queries* those with unjudged
     hits, the one first whose value of *measure* may change most. *unanswered* says why a query has no ranking, by query
-    and label. *notes* are sentences about the pool as a whole.
+    and run. *notes* are sentences about the pool as a whole.
     """
 
     suite: str
@@ -71,11 +71,11 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
 
     Args:
         suite: With the queries that were selected only, and their judgments.
-        runs: At least one, with labels of their own.
+        runs: At least one, with names of their own.
         depth: Ranks that are looked at, >= 1.
     """
     measure = bounded_measure(suite, depth)
-    covered = {one.label: cover_queries(suite, one, measure, depth) for one in runs}
+    covered = {one.name: cover_queries(suite, one, measure, depth) for one in runs}
     open_ones = [coverage for coverages in covered.values() for coverage in coverages.values() if coverage.unjudged]
     return Pool(
         suite=suite.name,
@@ -83,8 +83,8 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
         depth=depth,
         measure=measure.text,
         documents=tuple(_documents(suite, runs, depth)),
-        coverage=tuple(cover_run(suite, one, covered[one.label], depth) for one in runs),
-        queries=tuple(sorted(open_ones, key=lambda one: (-one.spread, -one.unjudged, one.query, one.label))),
+        coverage=tuple(cover_run(suite, one, covered[one.name], depth) for one in runs),
+        queries=tuple(sorted(open_ones, key=lambda one: (-one.spread, -one.unjudged, one.query, one.run))),
         unanswered=_unanswered(suite, runs),
     )
 
@@ -103,18 +103,24 @@ def _documents(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Iterator[
     for query in sorted(suite.queries, key=lambda query: query.id):
         ranks: dict[str, dict[str, int]] = {}
         titles: dict[str, str | None] = {}
-        for one in runs:
-            for rank, hit in enumerate(top_hits(one.run, query, depth), start=1):
-                if hit.id not in query.judgments:
-                    ranks.setdefault(hit.id, {})[one.label] = rank
-                    titles[hit.id] = titles.get(hit.id) or hit.title
+        for run, rank, hit in _unjudged(query, runs, depth):
+            ranks.setdefault(hit.id, {})[run] = rank
+            titles[hit.id] = titles.get(hit.id) or hit.title
         pooled = [PooledDocument(query.id, query.text, name, ranks[name], titles[name]) for name in ranks]
         yield from sorted(pooled, key=lambda document: (document.best, document.document))
 
 
+def _unjudged(query: Query, runs: Sequence[PooledRun], depth: int) -> Iterator[tuple[str, int, Hit]]:
+    """The unjudged hits of *query*, each with the name of its run and its rank there, from 1."""
+    for one in runs:
+        for rank, hit in enumerate(top_hits(one.run, query, depth), start=1):
+            if hit.id not in query.judgments:
+                yield one.name, rank, hit
+
+
 def _unanswered(suite: Suite, runs: Sequence[PooledRun]) -> dict[tuple[str, str], str]:
     return {
-        (query.id, one.label): failure_text(response)
+        (query.id, one.name): failure_text(response)
         for query in suite.queries
         for one in runs
         if isinstance(response := one.run.responses.get(query.id), Failure)

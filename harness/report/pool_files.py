@@ -35,16 +35,16 @@ def pool_csv(pool: Pool) -> str:
     Raises:
         UsageError: An id holds what no CSV file gives back: a carriage return, a NUL or half a character.
     """
-    labels = [coverage.label for coverage in pool.coverage]
+    runs = [coverage.run for coverage in pool.coverage]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    ranks = ["rank"] if len(labels) == 1 else [f"rank {printable(label)}" for label in labels]
+    ranks = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
     writer.writerow(["query", "document", "grade", "text", "title", "snippet", *ranks])
     for one in pool.documents:
         _require_writable(one)
         words = [mark_as_text(printable(text or "")) for text in (one.text, one.title, one.snippet)]
         ids = [mark_as_text(one.query), mark_as_text(one.document)]
-        writer.writerow([*ids, "", *words, *(one.ranks.get(label, "") for label in labels)])
+        writer.writerow([*ids, "", *words, *(one.ranks.get(run, "") for run in runs)])
     text = written.getvalue()
     return text if text.isascii() else _BYTE_ORDER_MARK + text
 
@@ -80,8 +80,8 @@ def _text_lines(one: PooledDocument) -> Iterator[str]:
 
 
 def _about(one: PooledDocument, pool: Pool) -> Iterator[str]:
-    labels = [coverage.label for coverage in pool.coverage]
-    ranks = [f"rank {rank}" if len(labels) == 1 else f"{label} {rank}" for label, rank in one.ranks.items()]
+    runs = [coverage.run for coverage in pool.coverage]
+    ranks = [f"rank {rank}" if len(runs) == 1 else f"{run} {rank}" for run, rank in one.ranks.items()]
     yield printable(" | ".join([", ".join(ranks), *([one.title] if one.title else [])]))
     if one.snippet:
         yield printable(one.snippet)

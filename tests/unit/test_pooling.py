@@ -20,14 +20,14 @@ def suite_of(*queries, measures=("P@2",), **fields):
     return Suite("shop", "shop.relevance.yaml", Target(), {}, parsed, queries or (SHOES, BOOTS), **fields)
 
 
-def run_of(label="current", **rankings):
+def run_of(name="current", **rankings):
     responses = {
         name: found
         if isinstance(found, Failure)
         else Ranking(tuple(Hit(one, title=f"title of {one}") for one in found))
         for name, found in rankings.items()
     }
-    return PooledRun(label, Run(responses, Engine("fake"), label))
+    return PooledRun(name, Run(responses, Engine("fake"), name))
 
 
 def test_unjudged_hits_of_the_top_are_pooled_by_query_and_best_rank():
@@ -62,7 +62,7 @@ def test_weights_count_in_the_means():
 def test_the_query_whose_score_may_change_most_comes_first():
     runs = [run_of(shoes=["a", "x"], boots=["e", "f"]), run_of("candidate", shoes=["a", "b"], boots=["d"])]
     pool = pool_runs(suite_of(), runs, 2)
-    assert [(one.query, one.label, one.unjudged, one.spread) for one in pool.queries] == [
+    assert [(one.query, one.run, one.unjudged, one.spread) for one in pool.queries] == [
         ("boots", "current", 2, 1.0),
         ("shoes", "current", 1, 0.5),
     ]

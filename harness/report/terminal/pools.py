@@ -56,7 +56,7 @@ def _coverage_table(pool: Pool) -> Table:
     for one in pool.coverage:
         bounds = map(score_text, (one.as_judged, one.if_worst, one.if_best))
         shown = f"{one.unjudged:,} of {one.hits:,}"
-        table.add_row(Text(printable(one.label)), score_text(one.judged), shown, *bounds)
+        table.add_row(Text(printable(one.run)), score_text(one.judged), shown, *bounds)
     return table
 
 
@@ -69,8 +69,8 @@ def _query_table(pool: Pool) -> Table:
     table.add_column("unjudged", justify="right", no_wrap=True)
     _bounded_columns(table, pool.measure)
     for one in pool.queries[:QUERIES_SHOWN]:
-        label = [Text(printable(one.label))] if several else []
-        table.add_row(Text(printable(one.query)), *label, f"{one.unjudged:,}", *_bounds(one))
+        run = [Text(printable(one.run))] if several else []
+        table.add_row(Text(printable(one.query)), *run, f"{one.unjudged:,}", *_bounds(one))
     return table
 
 
@@ -80,8 +80,8 @@ def _bounds(one: QueryCoverage) -> Iterator[str]:
 
 def _unanswered(pool: Pool) -> Iterator[RenderableType]:
     several = len(pool.coverage) > 1
-    for (query, label), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
-        where = f", request {label}" if several else ""
+    for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
+        where = f", request {run}" if several else ""
         yield indented(Text(printable(f"query {query}{where} has no answer: {reason}"), style="bold red"))
     if len(pool.unanswered) > UNANSWERED_SHOWN:
         left = counted_text(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
