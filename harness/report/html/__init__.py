@@ -17,8 +17,8 @@ from harness.report.headlines import closing, headline
 from harness.report.html import templating
 from harness.report.html.page import Limits, suite_views
 from harness.report.overview import compared_text, overview, remarks
+from harness.report.ranking_words import missing_place
 from harness.report.tag_rows import figure_text
-from harness.report.terminal.rankings import missing_place
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:

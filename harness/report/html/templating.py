@@ -29,7 +29,7 @@ from harness.report.figures import (
 )
 from harness.report.html.plot import meter_marks, plotted
 from harness.report.printable import printable
-from harness.report.terminal.rankings import grade_text
+from harness.report.ranking_words import grade_text
 
 SCRIPT = "report.js"
 

@@ -32,7 +32,7 @@ from harness.report.markdown.pieces import MOST_BYTES, Piece, fitted, sign
 from harness.report.markdown.queries import MOST_TITLE
 from harness.report.markdown.tables import table
 from harness.report.markdown.verdicts import verdicts_markdown
-from harness.report.terminal.rankings import RANKS_SHOWN, grade_text
+from harness.report.ranking_words import RANKS_SHOWN, grade_text
 
 MOST = 10
 """Queries that are shown with their rankings, unless somebody asks for another number."""

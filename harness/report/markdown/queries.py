@@ -9,7 +9,7 @@ from harness.report.figures import counted_text, plain_text
 from harness.report.markdown.escape import code, escape
 from harness.report.markdown.notes import MOST_TEXT
 from harness.report.markdown.tables import table
-from harness.report.terminal.rankings import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
+from harness.report.ranking_words import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
 
 __all__ = ["query_markdown"]
 

@@ -13,7 +13,7 @@ from harness.means import are_weighted, mean
 from harness.model import Baseline
 from harness.report.figures import counted_text, difference_text, mean_heading, score_text
 from harness.report.printable import printable
-from harness.report.terminal.rankings import columns
+from harness.report.terminal.layout import columns
 from harness.thresholds import TOLERANCE
 
 __all__ = ["difference_renderables", "entry_renderables", "is_weighted", "means_of"]

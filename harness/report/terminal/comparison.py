@@ -17,9 +17,9 @@ from harness.report.attention import LOOKED_AT, concerned_text
 from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, unpaired_lines
 from harness.report.figures import counted_text
 from harness.report.printable import printable
+from harness.report.terminal.layout import indented
 from harness.report.terminal.measures import measures_renderables
 from harness.report.terminal.plain import WIDTH, plain
-from harness.report.terminal.rankings import indented
 from harness.report.terminal.side_by_side import beside_renderables
 from harness.report.terminal.verdicts import quiet_lines, reason, verdict_list
 

@@ -10,7 +10,8 @@ from rich.text import Text
 from harness.model import SuiteReport, Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, Attention, attention_of, concerned_text
 from harness.report.figures import counted_text
-from harness.report.terminal.rankings import indented, query_renderables
+from harness.report.terminal.layout import indented
+from harness.report.terminal.rankings import query_renderables
 from harness.report.terminal.verdicts import reason
 
 EXPLAINED = 50

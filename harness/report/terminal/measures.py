@@ -11,8 +11,7 @@ from harness.model import Comparison, MeasureComparison
 from harness.report.comparison_words import detectable_text, measure_warnings, method_text
 from harness.report.figures import difference_text, p_text, score_text
 from harness.report.printable import printable
-from harness.report.terminal.fitting import Fitting
-from harness.report.terminal.rankings import columns
+from harness.report.terminal.layout import Fitting, columns
 
 MOVED_SHOWN = 3
 """Queries of a measure that are named, those that changed most first."""

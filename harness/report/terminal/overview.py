@@ -14,7 +14,7 @@ from rich.text import Text
 from harness.report.figures import score_text
 from harness.report.overview import BEST, Figure, Overview, Row, compared_text, remarks
 from harness.report.printable import printable
-from harness.report.terminal.rankings import columns
+from harness.report.terminal.layout import columns
 
 __all__ = ["overview_renderables"]
 

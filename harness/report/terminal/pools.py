@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.pooling import Pool, QueryCoverage
 from harness.report.figures import counted_text, score_text
 from harness.report.printable import printable
-from harness.report.terminal.rankings import columns, indented
+from harness.report.terminal.layout import columns, indented
 
 __all__ = ["pool_renderables"]
 

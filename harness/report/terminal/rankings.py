@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
-from harness.report.figures import counted_text, matching_text, plain_text, score_text
+from harness.report.figures import counted_text, plain_text
 from harness.report.printable import printable
+from harness.report.ranking_words import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
+from harness.report.terminal.layout import columns, indented
 
-RANKS_SHOWN = 10
-MISSING_SHOWN = 10
+__all__ = ["grade_cell", "query_renderables"]
+
 TITLE_CELLS = 48
-UNJUDGED = "unjudged"
 
 
 def query_renderables(
@@ -43,45 +43,10 @@ def query_renderables(
         yield indented(Text(f"and {left} more missing", style="dim"))
 
 
-def missing_place(missing: MissingDocument) -> str:
-    """Where a deeper search found the document, in words."""
-    if missing.rank is not None:
-        return f"at rank {missing.rank:,}"
-    if missing.searched:
-        return f"not in the first {missing.searched:,}"
-    return "not returned"
-
-
-def known_text(query: QueryReport, measure: str | None = None) -> str:
-    """The score of *measure*, or of all measures, what became of the query, and how many documents match it."""
-    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
-    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
-    known = [shown] if shown else []
-    known.append(str(query.outcome))
-    if query.total is not None:
-        known.append(f"{matching_text(query)} matching")
-    return "; ".join(known)
-
-
-def grade_text(document: RankedDocument | MovedDocument) -> str:
-    """The grade, or that there is none: unjudged is not grade 0."""
-    return UNJUDGED if document.grade is None else plain_text(document.grade)
-
-
 def grade_cell(document: RankedDocument | MovedDocument) -> Text:
     """The grade in the colour of its gain."""
     style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
     return Text(grade_text(document), style=style)
-
-
-def columns() -> Table:
-    """A table without lines: two blanks between its columns, dim headings."""
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-
-
-def indented(renderable: RenderableType) -> Padding:
-    """*renderable* two blanks to the right."""
-    return Padding(renderable, (0, 0, 0, 2))
 
 
 def _heading(query: QueryReport, measure: str | None) -> Text:

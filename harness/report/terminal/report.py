@@ -18,9 +18,10 @@ from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview, suites_text
 from harness.report.printable import printable
 from harness.report.terminal.explanations import explanations, failure
+from harness.report.terminal.layout import columns, indented
 from harness.report.terminal.overview import overview_renderables
 from harness.report.terminal.plain import WIDTH, plain
-from harness.report.terminal.rankings import columns, indented, query_renderables
+from harness.report.terminal.rankings import query_renderables
 from harness.report.terminal.tags import tag_renderables
 from harness.report.terminal.verdicts import quiet_lines, verdict_list
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.model import Measure
 from harness.report.figures import plain_text, score_text
 from harness.report.printable import printable
-from harness.report.terminal.rankings import columns
+from harness.report.terminal.layout import columns
 
 if TYPE_CHECKING:
     from harness.evaluation import Evaluation

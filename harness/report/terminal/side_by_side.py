@@ -12,8 +12,9 @@ from harness.model import MovedDocument, QueryComparison
 from harness.report.comparison_words import change_mark, known_texts, left_mark
 from harness.report.figures import counted_text
 from harness.report.printable import printable
-from harness.report.terminal.fitting import Fitting
-from harness.report.terminal.rankings import RANKS_SHOWN, columns, grade_cell, indented
+from harness.report.ranking_words import RANKS_SHOWN
+from harness.report.terminal.layout import Fitting, columns, indented
+from harness.report.terminal.rankings import grade_cell
 
 TITLE_CELLS = 28
 LEAST_WIDTH = 80

@@ -12,7 +12,7 @@ from harness.report.attention import BAD
 from harness.report.figures import mean_heading, tally_text
 from harness.report.printable import printable
 from harness.report.tag_rows import TagRow, TagTable, figure_text, tag_table
-from harness.report.terminal.rankings import columns, indented
+from harness.report.terminal.layout import columns, indented
 from harness.report.terminal.verdicts import STYLES
 
 __all__ = ["tag_renderables"]

@@ -12,7 +12,7 @@ from harness.model import Status, Verdict
 from harness.report.attention import LOOKED_AT
 from harness.report.figures import counted_text, observed_text, untold_waiver
 from harness.report.printable import printable
-from harness.report.terminal.rankings import columns, indented
+from harness.report.terminal.layout import columns, indented
 
 STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",

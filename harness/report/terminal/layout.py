@@ -1,4 +1,4 @@
-"""Layouts for wide and for narrow terminals."""
+"""How text is laid out: tables without lines, indents, and layouts for wide and for narrow terminals."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+
+__all__ = ["Fitting", "columns", "indented"]
 
 UNBOUNDED = 10_000
 """Columns that no table needs."""
@@ -25,3 +29,13 @@ class Fitting:
         if least is None:
             least = Measurement.get(console, options.update(width=UNBOUNDED), self.wide).maximum
         yield self.wide if least <= options.max_width else self.narrow
+
+
+def columns() -> Table:
+    """A table without lines: two blanks between its columns, dim headings."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def indented(renderable: RenderableType) -> Padding:
+    """*renderable* two blanks to the right."""
+    return Padding(renderable, (0, 0, 0, 2))
