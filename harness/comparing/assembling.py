@@ -67,10 +67,12 @@ def assemble_comparison(
     Compare the second of *pair* with the first, and decide the thresholds of *basis*.
 
     Raises:
-        UsageError: More ranks are asked for than there are, a threshold cannot be decided, or the packages for
-            statistics are not installed.
+        UsageError: There is no query to compare, more ranks are asked for than there are, a threshold cannot be
+            decided, or the packages for statistics are not installed.
         StatisticError: The t test was asked for and no query differs.
     """
+    if not basis.suite.queries:
+        raise UsageError(f"there is no query to compare {pair[1].side.name} with {pair[0].side.name} on")
     Depths.of(pair, basis.suite).refuse_ranks(options.depth)
     depth = options.depth or basis.depth or USUAL_DEPTH
     check_thresholds(basis.suite, judged=basis.is_judged, depth=basis.depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -61,8 +62,12 @@ def compare_measures(
 
 
 def score_tables(basis: Basis, scores: Sequence[Score]) -> dict[str, Table]:
-    """By measure, then by query of *basis*, the values of *scores*; a query that is not there has None."""
-    values = {(score.query, score.measure): score.value for score in scores}
+    """By measure, then by query of *basis*, the values of *scores*; None where there is no finite one."""
+    values = {
+        (score.query, score.measure): score.value
+        for score in scores
+        if score.value is not None and math.isfinite(score.value)
+    }
     return {
         measure.text: {query.id: values.get((query.id, measure.text)) for query in basis.suite.queries}
         for measure in common_measures(basis.suite)

@@ -11,7 +11,7 @@ from harness.comparing.sides import Contender, cut_at
 from harness.errors import UsageError
 from harness.gate.sentences import count, listed
 from harness.measures import parse_measure
-from harness.model import Gain, Measure, Profile, Threshold
+from harness.model import Gain, Measure, Outcome, Profile, Score, Threshold
 from harness.scoring import measure_named
 
 __all__ = ["by_stored_scores"]
@@ -44,7 +44,25 @@ def by_stored_scores(
     shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
-    return Basis(suite, runs, (reference.scores, candidate.scores), depth, tuple(notes))
+    scores = (_judged_by_both(reference, candidate), _judged_by_both(candidate, reference))
+    return Basis(suite, runs, scores, depth, tuple(notes))
+
+
+def _judged_by_both(one: Contender, other: Contender) -> tuple[Score, ...]:
+    """
+    The scores of *one*, an error for what is undefined there and scored in *other*.
+
+    Whether a score is defined, the judgments alone say. So those of *one* have gone missing, and such a query must not
+    be left out as one that nobody ever judged.
+    """
+    there = {(score.query, score.measure) for score in other.scores if score.value is not None}
+    gone = f"undefined, where {other.side.name} has a score: its judgments are gone"
+    return tuple(
+        replace(score, outcome=Outcome.ERROR, reason=gone)
+        if score.outcome is Outcome.UNDEFINED and (score.query, score.measure) in there
+        else score
+        for score in one.scores
+    )
 
 
 def _unscored(pair: Iterable[Contender]) -> str:

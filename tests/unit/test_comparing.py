@@ -217,6 +217,36 @@ def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
     assert report.agreement.queries == 4
 
 
+def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
+    judged, bare = suite_of(*QUERIES), suite_of(QUERIES[0], QUERIES[1], Query("s", "three"), skip_undefined=True)
+    sides = (reported(FIRST, judged, "A"), reported(SECOND, bare, "B"))
+    for pair, reason in (
+        (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are gone)"),
+        (sides[::-1], "B has no score for 1 query: s"),
+    ):
+        basis = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+        report = assemble_comparison(pair, basis, OPTIONS, MADE)
+        assert (report.verdicts[0].status, report.exit_status) == (Status.ERROR, 3)
+        assert reason in report.verdicts[0].reason
+
+
+def test_a_stored_score_that_is_no_number_is_an_error():
+    pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
+    first, *others = pair[1].scores
+    broken = replace(pair[1], scores=(replace(first, value=float("nan")), *others))
+    basis = by_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
+    report = assemble_comparison((pair[0], broken), basis, OPTIONS, MADE)
+    assert report.verdicts[0].status is Status.ERROR
+    assert "the score is nan, which is no finite number" in report.verdicts[0].reason
+    assert {row.measure: row.queries for row in report.measures.measures} == {"RR": 2, "nDCG@3": 3}
+
+
+def test_two_runs_without_a_query_are_not_compared():
+    pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
+    with pytest.raises(UsageError, match="there is no query to compare B with A on"):
+        assemble_comparison(pair, by_judgments(pair, Judgments("j", {"q": {"a": 1}}), (), ()), OPTIONS, MADE)
+
+
 def test_judgments_without_a_suite_give_scores_to_what_they_judge():
     suite = suite_of(*QUERIES)
     pair = (contender_of_rankings(suite, FIRST, "A"), contender_of_rankings(suite, SECOND, "B"))
