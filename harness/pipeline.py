@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 __all__ = [
-    "FinishedSuite",
-    "Matrix",
-    "Progress",
-    "RunOptions",
     "collect_suites",
     "connections_for",
     "make_report",

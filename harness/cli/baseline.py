@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from harness.baseline.saving import Kept
-    from harness.pipeline import FinishedSuite, Matrix, RunOptions
+    from harness.running.cells import Matrix
+    from harness.running.execution import FinishedSuite
+    from harness.running.options import RunOptions
 
 file_option = click.option(
     "--baseline",

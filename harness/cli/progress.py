@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from harness.pipeline import Progress
+    from harness.running.execution import Progress
 
 
 NOT_ANSWERED = (Outcome.ERROR, Outcome.NOT_RUN, Outcome.SKIPPED)

@@ -21,7 +21,8 @@ from harness.cli.suite_paths import suites_argument
 if TYPE_CHECKING:
     from harness.github_step import GitHubStep
     from harness.model import Report
-    from harness.pipeline import Matrix, RunOptions
+    from harness.running.cells import Matrix
+    from harness.running.options import RunOptions
 
 
 @click.command("run")

@@ -1,6 +1,7 @@
 """Imports point one way, wherever in a module they stand: never to a layer above, never in a circle."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -120,7 +121,13 @@ def _refuse_circles(graph: dict[str, set[str]]) -> None:
         pytest.fail("imports run in a circle: " + " -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if unit_of(module) in PURE])
+def says_it_is_pure(module: str) -> bool:
+    """Whether the docstring of *module* ends with the word, as in parts that read files in other modules."""
+    said = ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8"))) or ""
+    return re.search(r"\bpure(: [^.]+)?\.$", said, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize("module", [one for one in MODULES if unit_of(one) in PURE or says_it_is_pure(one)])
 def test_the_core_reaches_for_no_file_no_clock_and_no_network(module):
     reached = {name.split(".")[0] for name in imported(MODULES[module])} & DOORS_TO_THE_WORLD
     if unit_of(module) == "errors":
@@ -131,6 +138,17 @@ def test_the_core_reaches_for_no_file_no_clock_and_no_network(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_nobody_imports_pytest_s_private_parts(module):
     assert not any(name.split(".")[0] == "_pytest" for name in imported(MODULES[module]))
+
+
+FORMS_OF_REPORTS = [path.name for path in (ROOT / "report").iterdir() if (path / "__init__.py").exists()]
+
+
+@pytest.mark.parametrize("form", FORMS_OF_REPORTS)
+def test_a_form_of_the_reports_takes_nothing_from_another(form):
+    others = tuple(f"harness.report.{other}" for other in FORMS_OF_REPORTS if other != form)
+    for module, path in MODULES.items():
+        if f"{module}.".startswith(f"harness.report.{form}."):
+            assert not [name for name in imported(path) if name.startswith(others)], module
 
 
 def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):

@@ -9,7 +9,9 @@ import harness.search
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
-from harness.pipeline import Matrix, RunOptions, collect_suites, run_suite, run_suites
+from harness.pipeline import collect_suites, run_suite, run_suites
+from harness.running.cells import Matrix
+from harness.running.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

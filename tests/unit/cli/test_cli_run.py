@@ -10,8 +10,8 @@ import harness.pipeline
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
-from harness.pipeline import Matrix
 from harness.report import json
+from harness.running.cells import Matrix
 
 
 def report(status=Status.PASSED, exit_status=0):
