@@ -113,8 +113,8 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
         texts = [WRITERS[output.kind](one) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
             write_output(output, text, "what is to be judged")
-            if not quiet:
-                click.echo(f"wrote {output.path}", err=True)
+    for output in outputs if pools and not quiet else ():
+        click.echo(f"wrote {output.path}", err=True)
 
 
 @command.command("lint")

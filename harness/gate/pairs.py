@@ -189,10 +189,10 @@ def _ties(
         if query.id not in before or abs(before[query.id] - after[query.id]) <= TOLERANCE:
             continue
         first, second = reference.run.responses[query.id], run.responses.get(query.id)
-        if isinstance(first, Ranking) and isinstance(second, Ranking):
-            value = after[query.id]
-            if differs_by_ties(suite, query, measure, first, second, depth=depth, value=value):
-                found.append(query.id)
+        if not isinstance(first, Ranking) or not isinstance(second, Ranking):
+            continue
+        if differs_by_ties(suite, query, measure, first, second, depth=depth, value=after[query.id]):
+            found.append(query.id)
     return tuple(found)
 
 

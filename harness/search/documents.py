@@ -77,10 +77,8 @@ def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
 def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                stripped = line.strip()
-                if stripped:
-                    yield number, stripped
+            stripped = map(bytes.strip, file)
+            yield from ((number, line) for number, line in enumerate(stripped, start=1) if line)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SuiteError([Problem(shown, 0, 0, f"the file of documents cannot be read: {reason}")]) from error
