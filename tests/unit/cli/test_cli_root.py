@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -129,6 +130,16 @@ def test_a_reader_that_leaves_early_is_no_error_to_look_at():
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_output_that_does_not_fit_on_a_disk_is_told_and_no_fault_of_ours():
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    said = "harness: standard output could not be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_a_terminal_that_lacks_a_character_gets_its_escape():
