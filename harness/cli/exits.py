@@ -13,6 +13,7 @@ The one place where an error becomes text on standard error and an exit status.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -30,6 +31,8 @@ NO_ANSWER = 3
 INTERRUPTED = 130
 READER_LEFT = 141
 DEBUG = "HARNESS_DEBUG"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a full disk answers to whoever prints into a file on it."""
 
 _OUR_FOLDER = Path(__file__).parents[1]
 
@@ -58,9 +61,18 @@ def guarded(action: Callable[[], object]) -> int:
         click.echo(f"harness: {error}", err=True)
         return error.exit_status
     except Exception as error:
-        _say_fault(error)
-        return NO_ANSWER
+        return _unforeseen(error)
     return status if isinstance(status, int) else 0
+
+
+def _unforeseen(error: Exception) -> int:
+    """Say what nobody caught: standard output that is a file on a full disk, or a fault of ours."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+        silence_stdout()
+        click.echo(f"harness: standard output could not be written: {error.strerror}", err=True)
+        return WRONG_USE
+    _say_fault(error)
+    return NO_ANSWER
 
 
 def silence_stdout() -> None:
