@@ -70,7 +70,7 @@ def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge 
         *off_scale(ours, scales),
         *_repeats(ours),
         *(_unknown_queries(judged, own) if judged.strict else ()),
-        *_without_positive(judged.suite),
+        *_without_positive(judged),
         *(() if known is None else _not_in_index(judged.suite, ours, known)),
         *(() if known is None else _in_several(judged.suite, ours, known)),
         *alias_findings(ours, None if known is None else known.found),
@@ -117,10 +117,16 @@ def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFin
         yield JudgmentFinding(one.mark, FindingKind.UNKNOWN_QUERY, sentence)
 
 
-def _without_positive(suite: Suite) -> Iterator[JudgmentFinding]:
+def _without_positive(judged: JudgedSuite) -> Iterator[JudgmentFinding]:
+    """A judgment counts where it was read, also from a file that the loader refuses for something else in it."""
+    suite = judged.suite
+    read: dict[str, list[float]] = {query.id: list(query.judgments.values()) for query in suite.queries}
+    for one in judged.judged:
+        if one.grade is not None and one.query in read:
+            read[one.query].append(one.grade)
     for query in suite.queries:
-        if measures_of(suite, query) and not any(_is_positive(suite, grade) for grade in query.judgments.values()):
-            found = "only judgments without gain" if query.judgments else "no judgment"
+        if measures_of(suite, query) and not any(_is_positive(suite, grade) for grade in read[query.id]):
+            found = "only judgments without gain" if read[query.id] else "no judgment"
             sentence = (
                 f"query {query.id!r} has {found}, so that measures such as nDCG are undefined for it; judge a relevant "
                 "document"

@@ -146,6 +146,13 @@ def test_a_query_needs_a_positive_judgment(judgments, said):
     assert all(f"query 'q' has {said}, " in message for _, _, message in told)
 
 
+@pytest.mark.parametrize(("grade", "said"), [(2, []), (0, ["only judgments without gain"]), (None, ["no judgment"])])
+def test_a_judgment_counts_though_its_file_is_refused(grade, said):
+    """Another line of the file is wrong, so that the suite's queries were given none of it."""
+    judged = judged_suite(judgment("a", grade), queries=(Query("q", "q"),), skip_ungraded=True)
+    assert [message.split(" has ")[1].split(",")[0] for _, _, message in found(judged)] == said
+
+
 def test_it_is_the_gain_map_that_says_what_is_positive():
     gain = Gain(GainKind.MAP, ((0.0, 1.0), (1.0, 0.0), (2.0, -1.0)))
     for grades, expected in (({"a": 1, "b": 2}, ["no-positive"]), ({"a": 0}, []), ({"a": 7}, ["no-positive"])):
