@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.collecting.arguments import add_options
 from harness.collecting.items import (
     SuiteFile,
     SuiteItem,
@@ -22,7 +23,7 @@ from harness.collecting.items import (
     is_suite_file,
     looks_like_suite,
 )
-from harness.collecting.options import add_options, read_options
+from harness.collecting.options import read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
 from harness.errors import Problem

@@ -23,6 +23,7 @@ __all__ = [
     "blamed_queries",
     "check_tags",
     "gated_thresholds",
+    "index_ids",
     "is_selected",
     "queries_to_run",
     "query_ids",
@@ -69,8 +70,17 @@ def query_ids(suite: Suite) -> dict[str, str]:
 
 def request_ids(suite: Suite) -> dict[str, str]:
     """An id for each request of *suite*, by its name; the same whichever of them are sent."""
+    return _ids_of(suite.requests)
+
+
+def index_ids(indexes: Iterable[str]) -> dict[str, str]:
+    """An id for each of *indexes*, by its name."""
+    return _ids_of(indexes)
+
+
+def _ids_of(names: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
-    return {name: _unused(_slug(name), taken) for name in suite.requests}
+    return {name: _unused(_slug(name), taken) for name in names}
 
 
 def is_selected(gated: Gated, tags: Collection[str]) -> bool:

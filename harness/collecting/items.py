@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,21 +59,22 @@ class SuiteFile(pytest.File):
     def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
         super().__init__(**others)
         self.relevance = relevance
-        self._indexed: dict[str | None, IndexedReport] = {}
+        self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
 
-    def report(self, request: str | None) -> IndexedReport:
+    def report(self, request: str | None, index: str | None = None) -> IndexedReport:
         """
-        The report on the suite with *request*, or with the session's where None; it runs if it has not.
+        The report on the suite with *request* on *index*, or with the session's where None; it runs if it has not.
 
         Raises:
             RunFailed: it could not be run.
         """
-        if request not in self._indexed:
+        cell = (request, index)
+        if cell not in self._indexed:
             from harness.collecting.outcomes import IndexedReport
 
-            report, lone = self.relevance.report_on(self.path, request), self.relevance.lone_queries(self.path, request)
-            self._indexed[request] = IndexedReport(report, lone)
-        return self._indexed[request]
+            report = self.relevance.report_on(self.path, *cell)
+            self._indexed[cell] = IndexedReport(report, self.relevance.lone_queries(self.path, *cell))
+        return self._indexed[cell]
 
     def collect(self) -> Iterator[SuiteItem]:
         """
@@ -176,7 +177,7 @@ class SuiteItem(pytest.Item):
 
         assert isinstance(self.parent, SuiteFile)
         try:
-            return settle(self.planned, self.parent.report(self.planned.request))
+            return settle(self.planned, self.parent.report(self.planned.request, self.planned.index))
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.
@@ -185,7 +186,7 @@ class SuiteItem(pytest.Item):
 
 def check_choices(session: RelevanceSession) -> None:
     """
-    Refuse a tag that no suite has, and a request that one lacks, all in one error.
+    Refuse a tag that no suite has, and a request that one lacks or an index that it cannot search, all in one error.
 
     A worker of pytest-xdist cannot say so: the controller does, once all have told it.
 
@@ -196,15 +197,18 @@ def check_choices(session: RelevanceSession) -> None:
     from harness.selection import check_tags
 
     suites, options = session.suites_collected, session.options
+    known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))
+    checks: dict[str, Callable[[], None]] = {
+        "tag": lambda: check_tags(suites, options.tags),
+        "request": lambda: Matrix(options.requests).check(suites),
+        "index": lambda: Matrix(known, options.indexes).check(suites),
+    }
     problems = []
-    try:
-        check_tags(suites, options.tags)
-    except HarnessError as error:
-        problems.append(f"--relevance-tag: {error}")
-    try:
-        Matrix(options.requests).check(suites)
-    except HarnessError as error:
-        problems.append(f"--relevance-request: {error}")
+    for name, check in checks.items():
+        try:
+            check()
+        except HarnessError as error:
+            problems.append(f"--relevance-{name}: {error}")
     if problems and not session.is_worker:
         raise pytest.UsageError("\n".join(problems))
     session.problems.extend(problems)

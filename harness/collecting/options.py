@@ -1,8 +1,7 @@
-"""The plugin's options: on the command line, and as lines of the ini file. The command line wins."""
+"""What the user asked for, on the command line or in lines of the ini file. The command line wins."""
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 from collections.abc import Iterable
@@ -11,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.collecting.baselines import update_wanted, update_word
+from harness.collecting.baselines import update_wanted
 from harness.collecting.reports import REPORT_SUFFIXES
 from harness.errors import UsageError
 from harness.github_step import GitHubStep, github_step, in_github_actions
 
-__all__ = ["PluginOptions", "add_options", "read_options"]
+__all__ = ["PluginOptions", "read_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class PluginOptions:
     embedded: bool = False
     engine_version: str | None = None
     requests: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     allow_write: bool = False
     each_query: bool = False
@@ -40,109 +40,13 @@ class PluginOptions:
     github: GitHubStep | None = None
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Register the options and their ini lines."""
-    group = parser.getgroup("relevance", "search relevance suites (*.relevance.yaml)")
-    group.addoption(
-        "--relevance-url", metavar="URL", help="run every suite on this server, instead of its target's cluster"
-    )
-    group.addoption(
-        "--relevance-embedded",
-        action="store_true",
-        default=None,
-        help="run every suite on an OpenSearch node that is started for this session",
-    )
-    group.addoption(
-        "--relevance-engine-version", metavar="VERSION", help="which embedded node: 3.8 (the default) or 2.19"
-    )
-    group.addoption(
-        "--relevance-request",
-        metavar="NAME",
-        action="append",
-        help="the named request that suites send, where they have several; may be given several times",
-    )
-    group.addoption(
-        "--relevance-tag",
-        metavar="TAG",
-        action="append",
-        help="only the queries with this tag; may be given several times",
-    )
-    group.addoption(
-        "--relevance-allow-write",
-        action="store_true",
-        default=None,
-        help="let suites with a fixture build their own index on the server",
-    )
-    group.addoption(
-        "--relevance-budget",
-        metavar="SECONDS",
-        help="send nothing more of a suite after so many seconds; its other queries did not run",
-    )
-    group.addoption(
-        "--relevance-each-query",
-        action=argparse.BooleanOptionalAction,
-        help="make an item of every query, not only of those with thresholds of their own",
-    )
-    group.addoption(
-        "--relevance-report",
-        metavar="FILE",
-        action="append",
-        help="write a report, .html, .json or .md by its name; may be given several times",
-    )
-    group.addoption(
-        "--relevance-github",
-        action=argparse.BooleanOptionalAction,
-        help="in a step of GitHub Actions: annotate the lines of suites, and add to the job's summary",
-    )
-    group.addoption(
-        "--relevance-baseline",
-        metavar="FILE",
-        help="compare with this file of baselines, instead of the one beside the suite",
-    )
-    group.addoption(
-        "--relevance-update-baseline",
-        nargs="?",
-        const="yes",
-        type=update_word,
-        metavar="force",
-        help="keep what suites return as their baseline; in CI only with =force",
-    )
-    _add_ini_lines(parser)
-
-
-def _add_ini_lines(parser: pytest.Parser) -> None:
-    parser.addini("relevance_url", "server that every suite runs on (--relevance-url)")
-    parser.addini(
-        "relevance_embedded", "run suites on the embedded node (--relevance-embedded)", type="bool", default=False
-    )
-    parser.addini("relevance_engine_version", "version of the embedded node (--relevance-engine-version)")
-    parser.addini("relevance_request", "named requests that suites send (--relevance-request)", type="args")
-    parser.addini(
-        "relevance_allow_write", "let fixtures build their index (--relevance-allow-write)", type="bool", default=False
-    )
-    parser.addini("relevance_budget", "seconds that the searches of a suite may take (--relevance-budget)")
-    parser.addini(
-        "relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool", default=False
-    )
-    parser.addini(
-        "relevance_report", "report files, one a line, relative to the rootdir (--relevance-report)", type="linelist"
-    )
-
-    parser.addini(
-        "relevance_github",
-        "wherever GitHub Actions runs the session, annotate and summarise (--relevance-github)",
-        type="bool",
-        default=False,
-    )
-
-
 def read_options(config: pytest.Config) -> PluginOptions:
     """
     The options in force.
 
     Raises:
         pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it, a
-            baseline that is to be updated in CI, a budget that is no number of seconds.
+            baseline that is to be updated in CI or from several indexes, a budget that is no number of seconds.
     """
     url, embedded = _server(config)
     version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
@@ -150,18 +54,25 @@ def read_options(config: pytest.Config) -> PluginOptions:
         raise pytest.UsageError(
             "--relevance-engine-version is the version of the embedded node: add --relevance-embedded"
         )
+    indexes = _unique(config.getoption("relevance_index") or config.getini("relevance_index"))
+    update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
+    if update_baseline and len(indexes) > 1:
+        raise pytest.UsageError(
+            "--relevance-update-baseline: a baseline keeps one run of each request; give one --relevance-index"
+        )
     return PluginOptions(
         url=url,
         embedded=embedded,
         engine_version=version if embedded else None,
         requests=_unique(config.getoption("relevance_request") or config.getini("relevance_request")),
+        indexes=indexes,
         tags=_unique(config.getoption("relevance_tag") or ()),
         allow_write=_switch(config, "relevance_allow_write"),
         each_query=_switch(config, "relevance_each_query"),
         reports=_reports(config),
         budget=_budget(config),
         baseline=_baseline(config),
-        update_baseline=update_wanted(config.getoption("relevance_update_baseline")),
+        update_baseline=update_baseline,
         github=_github(config),
     )
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
-from harness.selection import Gated, gated_thresholds, is_selected, query_ids, request_ids
+from harness.selection import Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
 from harness.waivers import first_in_force
 
-__all__ = ["PlannedItem", "for_requests", "plan_items"]
+__all__ = ["PlannedItem", "for_cells", "plan_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class PlannedItem:
     *name* is the last part of its node id, *headline* says the same to people. *verdicts* are the ids of the
     verdicts that decide it; of the verdicts in *shared*, which are about many queries, only what they say of
     *query* counts, and nothing more than that of those in *waived*. *skip* and *xfail* are waivers of the whole item
-    that hold today. *request* is the one that it is about, None where a session sends one of each suite.
+    that hold today. *request* and *index* are those that it is about, None where a session has one for each suite.
     """
 
     name: str
@@ -39,6 +39,7 @@ class PlannedItem:
     skip_undefined: bool = False
     selected: bool = True
     request: str | None = None
+    index: str | None = None
 
 
 def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: date) -> tuple[PlannedItem, ...]:
@@ -67,25 +68,43 @@ def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: 
     return tuple(items)
 
 
-def for_requests(items: Sequence[PlannedItem], suite: Suite, requests: Sequence[str]) -> tuple[PlannedItem, ...]:
+def for_cells(
+    items: Sequence[PlannedItem], suite: Suite, requests: Sequence[str], indexes: Sequence[str] = ()
+) -> tuple[PlannedItem, ...]:
     """
-    *items* once for each of *requests*, those of the first before those of the next.
+    *items* once for each of *requests* on each of *indexes*, all of the first request before those of the next.
 
-    Their names end with the request's id in brackets, as a parameter does. A request that *suite* lacks, which is
-    refused once everything is collected, has none.
+    Where there are several requests, or indexes, names end with their ids in brackets, as with a parameter:
+    ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
+    collected, has no items.
     """
-    ids = request_ids(suite)
-    return tuple(_for_request(item, request, ids[request]) for request in requests if request in ids for item in items)
+    sent, searched = _told_apart(request_ids(suite), requests), _told_apart(index_ids(indexes), indexes)
+    cells = [(request, index) for request in sent for index in searched]
+    return tuple(_for_cell(item, request, index, sent, searched) for request, index in cells for item in items)
 
 
-def _for_request(item: PlannedItem, request: str, id_: str) -> PlannedItem:
+def _told_apart(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
+    """The ids of *names*, as far as there are any; one name need not be told apart from others, and is None."""
+    return {None: ""} if len(names) < 2 else {name: ids[name] for name in names if name in ids}
+
+
+def _for_cell(
+    item: PlannedItem,
+    request: str | None,
+    index: str | None,
+    sent: Mapping[str | None, str],
+    searched: Mapping[str | None, str],
+) -> PlannedItem:
+    named = [(what, name) for what, name in (("request", request), ("index", index)) if name is not None]
+    label = "@".join(part for part in (sent[request], searched[index]) if part)
     return replace(
         item,
-        name=f"{item.name}[{id_}]",
-        headline=f"{item.headline}, request {request}",
-        keywords=(*item.keywords, request),
-        properties=(*item.properties, ("relevance.request", request)),
+        name=f"{item.name}[{label}]" if label else item.name,
+        headline=", ".join([item.headline, *(f"{what} {name}" for what, name in named)]),
+        keywords=(*item.keywords, *(name for _, name in named)),
+        properties=(*item.properties, *((f"relevance.{what}", name) for what, name in named)),
         request=request,
+        index=index,
     )
 
 

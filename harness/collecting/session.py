@@ -57,13 +57,13 @@ class RelevanceSession:
         self._runs = SuiteRuns(self._run, folder)
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
-        """The items of *suite* under the options of this session, one of each for each of several requests."""
-        from harness.collecting.plan import for_requests, plan_items
+        """The items of *suite* under the options of this session, one of each for each of several cells."""
+        from harness.collecting.plan import for_cells, plan_items
 
         self.suites_collected.append(suite)
         options = self.options
         items = plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
-        return items if len(options.requests) < 2 else for_requests(items, suite, options.requests)
+        return for_cells(items, suite, options.requests, options.indexes)
 
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
         """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
@@ -79,20 +79,20 @@ class RelevanceSession:
         """Keep what is wrong in suites, each problem once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
-    def report_on(self, path: Path, request: str | None = None) -> SuiteReport:
+    def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
         """
         The report on the suite at *path* under `run_options`; it runs if it has not.
 
         Raises:
             RunFailed: it could not be run.
         """
-        return self._runs.finished(path, self._shared(path, self.run_options(request))).report
+        return self._runs.finished(path, self._shared(path, self.run_options(request, index))).report
 
-    def lone_queries(self, path: Path, request: str | None = None) -> LoneQueries:
+    def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
         from harness.collecting.alone import LoneQueries
 
-        return LoneQueries(lambda: self.finished(path, self.run_options(request), os.environ), self._today)
+        return LoneQueries(lambda: self.finished(path, self.run_options(request, index), os.environ), self._today)
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """
@@ -110,8 +110,11 @@ class RelevanceSession:
         suite, run = select_queries(self.load(path, environ), options.tags), done.run()
         return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
-    def run_options(self, request: str | None = None) -> RunOptions:
-        """The options as the pipeline takes them, with *request*, or with the first that was asked for where None."""
+    def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
+        """
+        The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
+        one is None.
+        """
         from harness.running.options import RunOptions
 
         options = self.options
@@ -120,6 +123,7 @@ class RelevanceSession:
             embedded=options.embedded,
             engine_version=options.engine_version,
             request=request or next(iter(options.requests), None),
+            index=index or next(iter(options.indexes), None),
             tags=options.tags,
             allow_write=options.allow_write,
             budget=options.budget,
@@ -178,15 +182,20 @@ class RelevanceSession:
             self.problems.extend(summarise(self.options.github, report, self.failures(), self.refusals))
 
     def report(self) -> Report | None:
-        """All suites that ran, by their paths, and then in the order of the requests; None where none did."""
+        """All suites that ran, by their paths, then in the order of requests and indexes; None where none did."""
         done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
         if not done:
             return None
         from harness.pipeline import make_report
 
-        places = {request: place for place, request in enumerate(self.options.requests)}
-        last = len(places)
-        return make_report(sorted(done, key=lambda one: (one.path, places.get(one.request, last), one.request)))
+        return make_report(sorted(done, key=self._place))
+
+    def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
+        """Where *report* stands among others; what a fixture ran with names of its own comes behind."""
+        requests, indexes, index = self.options.requests, self.options.indexes, report.index or ""
+        sent = requests.index(report.request) if report.request in requests else len(requests)
+        searched = indexes.index(index) if index in indexes else len(indexes)
+        return report.path, sent, report.request, searched, index
 
     def failures(self) -> list[Failed]:
         """The suites that did not run, each once."""

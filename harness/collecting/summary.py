@@ -33,10 +33,7 @@ def _asked(options: PluginOptions) -> Iterator[str]:
         yield options.url
     if options.embedded:
         yield f"embedded node {options.engine_version}" if options.engine_version else "embedded node"
-    if options.requests:
-        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
-    if options.tags:
-        yield f"tags {', '.join(options.tags)}"
+    yield from _named(options)
     if options.budget is not None:
         yield f"at most {options.budget:g} s a suite"
     if options.each_query:
@@ -47,6 +44,16 @@ def _asked(options: PluginOptions) -> Iterator[str]:
         yield f"baseline {options.baseline.name}"
     if options.update_baseline:
         yield "baselines are updated"
+
+
+def _named(options: PluginOptions) -> Iterator[str]:
+    """The requests, the indexes and the tags, each by its names."""
+    if options.requests:
+        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
+    if options.indexes:
+        yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
+    if options.tags:
+        yield f"tags {', '.join(options.tags)}"
 
 
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
@@ -64,7 +71,7 @@ def _print_suites(
 ) -> None:
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
-        terminal.write_line(suite_line(suite))
+        terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
     for path in session.updated:
@@ -77,8 +84,11 @@ def _print_suites(
         terminal.write_line(problem, red=True)
 
 
-def suite_line(suite: SuiteReport) -> str:
-    """One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine."""
+def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
+    """
+    One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine, and
+    *with_index* the index.
+    """
     from harness.report.figures import score_text
     from harness.report.printable import printable
 
@@ -94,6 +104,7 @@ def suite_line(suite: SuiteReport) -> str:
     facts = ["means are weighted"] if any(summary.weighted for summary in shown) else []
     facts += [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
     where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
+    where += f", index {suite.index}" if with_index else ""
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
     return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))
 

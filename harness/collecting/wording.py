@@ -9,7 +9,7 @@ from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
 
 __all__ = ["in_pytest", "reworded"]
 
-OPTIONS = ("url", "embedded", "engine-version", "request", "tag", "allow-write", "baseline", "budget")
+OPTIONS = ("url", "embedded", "engine-version", "request", "index", "tag", "allow-write", "baseline", "budget")
 """Those that the plugin has too, as ``--relevance-…``."""
 
 _HERE_TOO = re.compile(rf" \(--relevance-(?:{'|'.join(OPTIONS)}) in pytest\)")

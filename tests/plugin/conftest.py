@@ -44,12 +44,13 @@ ROOT = {"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "Y
 
 class EngineServer:
     """
-    *rankings* maps a query's text to its documents, best first; *broken* to the status of an error, *answers* to an
-    answer as it is.
+    *rankings* maps a query's text to its documents, best first, *on_index* an index and a text to others; *broken* maps
+    a text to the status of an error, *answers* to an answer as it is.
     """
 
     def __init__(self) -> None:
         self.rankings: dict[str, Sequence[str]] = {"red shoes": ["a", "b", "c"], "rubber boots": ["e", "d"]}
+        self.on_index: dict[tuple[str, str], Sequence[str]] = {}
         self.broken: dict[str, int] = {}
         self.answers: dict[str, object] = {}
         self.before_search: Callable[[], None] = lambda: None
@@ -66,14 +67,15 @@ class EngineServer:
 
     def search_all(self, lines: Sequence[bytes]) -> dict[str, object]:
         self.before_search()
-        return {"took": 1, "responses": [self._search(json.loads(body)) for body in lines[1::2]]}
+        searches = zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True)
+        return {"took": 1, "responses": [self._search(body, head.get("index")) for head, body in searches]}
 
     def close(self) -> None:
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
 
-    def _search(self, body: dict[str, object]) -> object:
+    def _search(self, body: dict[str, object], index: str) -> object:
         text = body["query"]["match"]["title"]  # type: ignore[index]
         size = body.get("size", 10)
         if size == 10:
@@ -84,7 +86,7 @@ class EngineServer:
         if text in self.broken:
             status = self.broken[text]
             return {"status": status, "error": {"type": "parsing_exception", "reason": "no such thing"}}
-        found = self.rankings[text]
+        found = self.on_index.get((index, text)) or self.rankings[text]
         hits = [{"_index": "i", "_id": name, "_score": 9.0 - rank} for rank, name in enumerate(found)][:size]
         shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
         total = {"value": len(found), "relation": "eq"}

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from harness.collecting.plan import PlannedItem, for_requests, plan_items
+from harness.collecting.plan import PlannedItem, for_cells, plan_items
 from harness.measures import parse_measure
 from harness.model import (
     InTop,
@@ -175,7 +175,7 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, tags=(), today=TODAY)
 
-    found = for_requests(items, of, ["candidate", "current"])
+    found = for_cells(items, of, ["candidate", "current"])
 
     assert [item.name for item in found] == [
         "mean-nDCG-10-ge-0.5[candidate]",
@@ -193,15 +193,48 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
 def test_a_request_that_the_suite_lacks_has_no_items() -> None:
     of = with_requests("current")
     items = plan_items(of, each_query=False, tags=(), today=TODAY)
-    assert {item.request for item in for_requests(items, of, ["current", "candidate"])} == {"current"}
+    assert {item.request for item in for_cells(items, of, ["current", "candidate"])} == {"current"}
 
 
 def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> None:
     of = with_requests("a b", "a-b", "a@b")
     items = plan_items(of, each_query=False, tags=(), today=TODAY)
 
-    names = [item.name for item in for_requests(items, of, ["a@b", "a-b", "a b"])]
+    names = [item.name for item in for_cells(items, of, ["a@b", "a-b", "a b"])]
 
     assert len(set(names)) == len(names)
     assert names[0] == "mean-nDCG-10-ge-0.5[a-b-3]"
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+\[[A-Za-z0-9_.-]+\]", name) for name in names)
+
+
+def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
+    of = with_requests("current", "candidate")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)[:1]
+
+    found = for_cells(items, of, ["current"], ["products-*", "products"])
+    both = for_cells(items, of, ["current", "candidate"], ["v1", "v2"])
+
+    assert [item.name for item in found] == ["mean-nDCG-10-ge-0.5[products]", "mean-nDCG-10-ge-0.5[products-2]"]
+    assert [(item.request, item.index) for item in found] == [(None, "products-*"), (None, "products")]
+    assert found[0].headline == "shop: mean nDCG@10 >= 0.5, index products-*"
+    assert [item.name.partition("[")[2] for item in both] == [
+        "current@v1]",
+        "current@v2]",
+        "candidate@v1]",
+        "candidate@v2]",
+    ]
+    assert both[1].keywords[-2:] == ("current", "v2")
+    assert both[1].properties[-2:] == (("relevance.request", "current"), ("relevance.index", "v2"))
+
+
+def test_ids_of_cells_are_unique_where_a_name_could_be_cut_in_two_places() -> None:
+    of = with_requests("a", "a-b")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)
+    names = [item.name for item in for_cells(items, of, ["a", "a-b"], ["c", "b-c"])]
+    assert len(set(names)) == len(names) == 8
+
+
+def test_one_request_on_one_index_leaves_items_as_they_are() -> None:
+    of = with_requests("current", "candidate")
+    items = plan_items(of, each_query=False, tags=(), today=TODAY)
+    assert for_cells(items, of, ["candidate"], ["v1"]) == for_cells(items, of, (), ()) == items
