@@ -57,6 +57,14 @@ def test_numbers_that_json_lacks_survive(report, value):
     assert read == value or (math.isnan(read) and math.isnan(value))
 
 
+def test_text_is_ascii_two_blanks_a_level_and_nothing_is_lost(report):
+    odd = replace(report, harness='é\u2028😀 "quoted" \\ \x7f\x01')
+    text = json.dumps(odd)
+    assert text.isascii()
+    assert text == stdlib_json.dumps(stdlib_json.loads(text), indent=2) + "\n"
+    assert json.loads(text).harness == odd.harness
+
+
 def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
     odd = replace(report, harness="a\ud800b")
     text = json.dumps(odd)
