@@ -38,13 +38,12 @@ class Matches:
     """
     The judged hits: row *hit* of the hits is row *judged* of the judgments, in the order of the hits.
 
-    *returned_twice* and *judged_twice* are rows that repeat an earlier one; where there are any, they come in between.
+    *returned_twice* are rows of the hits that repeat an earlier one; where there are any, they come in between.
     """
 
     hit: Numbers
     judged: Numbers
     returned_twice: Numbers
-    judged_twice: Numbers
 
 
 def match(hits: Documents, judged: Documents) -> Matches:
@@ -78,4 +77,4 @@ def match(hits: Documents, judged: Documents) -> Matches:
             raise Unfit
     hit, judgment = pairs[0][1], pairs[0][3]
     order = np.argsort(hit)
-    return Matches(hit[order], judgment[order], np.sort(pairs[1][3]), np.sort(pairs[2][3]))
+    return Matches(hit[order], judgment[order], np.sort(pairs[1][3]))

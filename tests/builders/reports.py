@@ -17,6 +17,8 @@ from harness.model import (
     Verdict,
     Waiver,
 )
+from harness.report.terminal.plain import WIDTH, plain
+from harness.report.terminal.report import report_renderables
 
 NDCG = "nDCG@10"
 HOSTILE = (
@@ -145,3 +147,8 @@ def measured(report: Report, measures) -> Report:
     summaries = tuple(replace(suite.summaries[0], measure=name) for name in measures)
     queries = tuple(replace(one, scores=dict.fromkeys(measures, 0.5)) for one in suite.queries)
     return replace(report, suites=(replace(suite, summaries=summaries, queries=queries),))
+
+
+def plain_report(report: Report, *, width: int = WIDTH) -> str:
+    """*report* as a terminal of *width* columns shows it, without colours."""
+    return plain(report_renderables(report), width)

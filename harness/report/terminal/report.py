@@ -37,11 +37,6 @@ def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[Rende
     yield _closing(report)
 
 
-def plain_report(report: Report, *, width: int = WIDTH) -> str:
-    """*report* as text without colours."""
-    return plain(report_renderables(report), width)
-
-
 def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
     """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
     return plain(failure(suite, verdict), width)

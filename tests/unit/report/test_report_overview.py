@@ -10,12 +10,12 @@ from rich.console import Console
 
 from builders.cells import PRECISION, cell, two_requests
 from builders.markdown import Page
-from builders.reports import NDCG, report_of
+from builders.reports import NDCG, plain_report, report_of
 from harness.model import Status
 from harness.report import markdown
 from harness.report.html import render
 from harness.report.overview import Figure, cell_names, compared_text, overview, suites_text
-from harness.report.terminal.report import plain_report, report_renderables
+from harness.report.terminal.report import report_renderables
 
 
 def figures(*cells, measure=NDCG):

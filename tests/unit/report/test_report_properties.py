@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from builders.odd_texts import assert_page_is_ours, commands, texts, thorough, verdicts
+from builders.reports import plain_report
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -17,7 +18,7 @@ from harness.model import (
     SuiteReport,
 )
 from harness.report.html import render
-from harness.report.terminal.report import failure_text, plain_report
+from harness.report.terminal.report import failure_text
 
 numbers = st.none() | st.floats()
 grades = st.none() | st.floats(-5, 5)

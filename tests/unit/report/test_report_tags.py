@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from builders.reports import plain_report
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
 from harness.report import markdown
 from harness.report.json import dumps, loads
 from harness.report.tag_rows import TAGS, tag_table
 from harness.report.terminal.plain import plain
-from harness.report.terminal.report import plain_report
 from harness.report.terminal.tags import tag_renderables
 
 
