@@ -23,7 +23,7 @@ from harness.model import Json
 
 T = TypeVar("T")
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_PLAIN = re.compile(r"[^\x00-\x7e]+")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _whole(value: Json) -> Json:
 
 
 def _ascii(text: str) -> str:
-    """JSON text with an escape for all that is not ASCII, which stands nowhere but in strings."""
-    if text.isascii():
+    """JSON text with an escape for DEL and all that is not ASCII, which stand nowhere but in strings."""
+    if text.isascii() and "\x7f" not in text:
         return text
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
