@@ -51,7 +51,7 @@ class Scores:
 
     def contender(self, name: str) -> Contender:
         """The rankings as one of the two that are compared, called *name* where they have no name."""
-        from harness.comparing.scored import contender_of_rankings
+        from harness.comparing.sides import contender_of_rankings
 
         return contender_of_rankings(self._suite, self._run, name)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from harness.comparing.sides import Contender
 from harness.model import (
-    Failure,
-    FailureKind,
     Hit,
     Outcome,
     Query,
@@ -24,10 +21,10 @@ from harness.model import (
     SuiteReport,
 )
 from harness.offline import read_gain
+from harness.scoring import read_failure
 
 __all__ = ["contender_of"]
 
-_FAILURE = re.compile(rf"(?P<kind>{'|'.join(FailureKind)})(?: \((?P<status>[0-9]+)\))?: (?P<reason>.*)", re.DOTALL)
 UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
 
 
@@ -72,16 +69,7 @@ def _response(query: QueryReport) -> Response:
     if query.outcome not in UNANSWERED:
         hits = (Hit(document.id, document.score, document.title) for document in query.ranking)
         return Ranking(tuple(hits), query.total, query.took, query.total_is_lower_bound, query.duplicates)
-    return _failure(query.reason)
-
-
-def _failure(told: str) -> Failure:
-    """What `harness.scoring.failure_text` told: a kind, the HTTP status where there was one, and the reason."""
-    told_as = _FAILURE.fullmatch(told)
-    if told_as is None:
-        return Failure(FailureKind.ERROR, told)
-    status = None if told_as["status"] is None else int(told_as["status"])
-    return Failure(FailureKind(told_as["kind"]), told_as["reason"], status)
+    return read_failure(query.reason)
 
 
 def _grades(query: QueryReport) -> dict[str, float]:

@@ -1,13 +1,14 @@
-"""One of the two that are compared, whatever it was read from or run on."""
+"""One of the two that are compared, whatever it was read from or run on. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from harness.model import Gain, Profile, Query, Ranking, Response, Run, Score, Side, SideKind
+from harness.model import Failure, Gain, Profile, Query, Ranking, Response, Run, Score, Side, SideKind, Suite
+from harness.scoring import failure_text, score_run
 
-__all__ = ["Contender", "cut_at", "with_empty"]
+__all__ = ["Contender", "contender_of_rankings", "cut_at", "with_empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,13 @@ class Contender:
     template: str | None = None
     orders_ties: bool = False
     fingerprints: Mapping[str, str] = field(default_factory=dict)
+
+
+def contender_of_rankings(suite: Suite, run: Run, name: str) -> Contender:
+    """The rankings of *run*, scored in Python and whole, with the judgments of *suite*, called *name*."""
+    unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
+    side = Side(name, SideKind.PYTHON, unanswered=unanswered)
+    return Contender(side, run, None, suite.queries, score_run(suite, run), suite.gain, suite.profile)
 
 
 def cut_at(run: Run, depth: int | None) -> Run:

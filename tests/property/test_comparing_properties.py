@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
 from harness.comparing.basis import by_suite
-from harness.comparing.scored import contender_of_rankings
+from harness.comparing.sides import contender_of_rankings
 from harness.comparing.stored import by_stored_scores
 from harness.comparison.scores import ComparisonOptions
 from harness.measures import parse_measure

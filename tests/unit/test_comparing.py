@@ -13,8 +13,7 @@ from harness.comparing.held_to import read_thresholds
 from harness.comparing.live import options_of
 from harness.comparing.queries import most_moved_first
 from harness.comparing.reported import contender_of
-from harness.comparing.scored import contender_of_rankings
-from harness.comparing.sides import with_empty
+from harness.comparing.sides import contender_of_rankings, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.measures import parse_measure
