@@ -122,6 +122,19 @@ def test_a_narrow_window_names_each_figure_of_a_measure(show):
     assert len(labels) == 8
 
 
+@pytest.mark.parametrize("width", [1000, 1150, 1280, 1440])
+@pytest.mark.parametrize("measures", [1, 2, 3, 4])
+def test_few_measures_stay_on_their_card(show, measures, width):
+    report = comparison_report()
+    names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
+    queries = tuple(replace(query, scores=dict.fromkeys(names, (0.5, 0.6))) for query in report.queries)
+    tested: Comparison = replace(report.measures, measures=tuple(map(row, names)))
+    page = show(replace(report, measures=tested, queries=queries), "#q1", viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator("tr.open .detail").bounding_box()
+    assert box["x"] + box["width"] <= width
+
+
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
     report = comparison_report()
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]

@@ -126,6 +126,16 @@ def test_a_threshold_leads_to_its_queries_even_when_they_are_filtered_out(show, 
     assert "q2" in shown(page)
 
 
+@pytest.mark.parametrize("width", [1000, 1150, 1280, 1440])
+@pytest.mark.parametrize("measures", [1, 2, 3, 4])
+def test_few_measures_stay_on_their_card(show, report, measures, width):
+    names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
+    page = show(measured(report, names), "#s1q2", viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator("tr.open .detail").bounding_box()
+    assert box["x"] + box["width"] <= width
+
+
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show, report):
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
     page = show(measured(report, names), "#s1q2")
