@@ -97,11 +97,16 @@ def left_mark(document: MovedDocument) -> str:
 
 def origin_text(side: Side) -> str:
     """What a side came from: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
-    parts = [f"{side.kind} of {side.created}" if side.created else str(side.kind)]
+    parts = [f"{side.kind} of {side.created}"] if side.created else []
+    parts += [str(side.kind)] if not (parts or _is_named_by_kind(side)) else []
     parts += [side.engine] if side.engine else []
     parts += [f"index {side.index}"] if side.index is not None else []
     parts += [f"request {side.request}"] if side.request is not None else []
-    return ", ".join(parts)
+    return ", ".join(parts) or str(side.kind)
+
+
+def _is_named_by_kind(side: Side) -> bool:
+    return side.name.startswith(f"{side.kind}:")
 
 
 def measure_names(report: ComparisonReport) -> tuple[str, ...]:
@@ -154,10 +159,10 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
 
 
 def detectable_text(row: MeasureComparison) -> str | None:
-    """The smallest difference that would have shown; None where there is no spread to tell it from."""
+    """Below which difference it is likely missed; None where there is no spread to tell it from."""
     if row.detectable is None:
         return None
-    return f"{row.measure}: these queries would show a true difference of {row.detectable:.4f} four times in five"
+    return f"{row.measure}: a true difference below {row.detectable:.4f} is found less than four times in five"
 
 
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:

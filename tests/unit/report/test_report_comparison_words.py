@@ -76,6 +76,9 @@ def test_a_side_is_told_with_all_that_is_known_of_it():
         "baseline of 2026-11-01, opensearch 3.7.0, index products, request current"
     )
     assert origin_text(Side("a.run", SideKind.RUN)) == "run"
+    sent = Side("index:v2", SideKind.INDEX, engine="elasticsearch 9.4.3", index="v2", request="current")
+    assert origin_text(sent) == "elasticsearch 9.4.3, index v2, request current"
+    assert origin_text(Side("index:v2", SideKind.INDEX)) == "index"
 
 
 def test_scores_that_did_not_change_are_told_once():
@@ -95,6 +98,9 @@ def test_what_makes_a_figure_worth_less_is_told():
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
     assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
     assert detectable_text(row(detectable=None)) is None
+    assert detectable_text(row(detectable=0.21)) == (
+        "nDCG@10: a true difference below 0.2100 is found less than four times in five"
+    )
 
 
 def test_weights_that_count_are_told():
