@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.collection import collection_paused
 from harness.cli.engine_options import engine_options, run_options
 from harness.cli.exits import silence_stdout
 from harness.cli.file_options import existing_file
@@ -104,12 +105,13 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: in
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
     asked, options = _asked(**given)
-    report = _compare(asked, options, quiet=quiet)
-    _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
-    for output in outputs:
-        write_output(output, WRITERS[output.kind](report), "comparison")
-        if not quiet:
-            click.echo(f"wrote {output.path}", err=True)
+    with collection_paused():
+        report = _compare(asked, options, quiet=quiet)
+        _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
+        for output in outputs:
+            write_output(output, WRITERS[output.kind](report), "comparison")
+            if not quiet:
+                click.echo(f"wrote {output.path}", err=True)
     return report.exit_status
 
 

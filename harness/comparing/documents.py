@@ -90,6 +90,8 @@ def _tied(first: Sequence[Hit], second: Sequence[Hit], depth: int) -> frozenset[
         return frozenset()
     found: set[str] = set()
     for start, stop in set(tie_groups(first)) & set(tie_groups(second)):
+        if stop - start == 1 and stop < depth:
+            continue  # one document is no tie, unless others of its score may stand below
         ours, theirs = first[start:stop], second[start:stop]
         members = {hit.id for hit in ours}
         if members == {hit.id for hit in theirs} or (stop == depth and same_scores(ours, theirs)):

@@ -148,6 +148,6 @@ def run_side(name: str, path: Path, profile: Profile) -> Contender:
         scores = dict(zip(stored.documents, stored.scores, strict=True))
         trec = profile is Profile.TREC
         documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else stored.in_order()
-        rankings[query] = Ranking(tuple(Hit(document, scores[document]) for document in documents))
+        rankings[query] = Ranking(tuple(map(Hit, documents, map(scores.__getitem__, documents))))
     run = Run(rankings, Engine("run"), "run")
     return Contender(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))

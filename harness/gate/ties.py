@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 from harness.errors import UndefinedScore
 from harness.measures.ties import TieBand, tie_band
@@ -107,12 +106,9 @@ def _complete_groups(hits: Sequence[Hit], *, is_open: bool) -> list[tuple[int, i
 
 def tie_groups(hits: Sequence[Hit]) -> list[tuple[int, int]]:
     """Where each group of equal scores begins and ends, counting from 0, the end not in it."""
-    groups, start = [], 0
-    for _, members in groupby(hits, key=lambda hit: hit.score):
-        stop = start + len(list(members))
-        groups.append((start, stop))
-        start = stop
-    return groups
+    scores = [hit.score for hit in hits]
+    starts = [at for at, score in enumerate(scores) if not at or score != scores[at - 1]]
+    return list(zip(starts, [*starts[1:], len(scores)], strict=True)) if scores else []
 
 
 def _changed(first: Sequence[Hit], second: Sequence[Hit]) -> set[str]:
