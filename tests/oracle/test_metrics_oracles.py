@@ -357,8 +357,52 @@ def test_kendalls_tau_is_scipys():
     from harness.metrics.ranks import kendall_tau
 
     draw = random.Random(3)
-    for size in (2, 3, 10, 101):
+    for size in (2, 3, 10, 101, 256, 257, 1500):
         first = [f"d{number}" for number in range(size)]
         second = draw.sample(first, size)
         theirs = kendalltau(range(size), [second.index(each) for each in first]).statistic
         assert kendall_tau(first, second) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_rank_biased_overlap_is_the_mean_agreement_over_where_readers_stop():
+    """The definition itself, summed so deep that nothing is left, and not the closed form that is in use."""
+    from harness.metrics.ranks import rbo
+
+    def agreement(short, long, depth):
+        """As the source extrapolates it: below the shorter list its share goes on, below both the last of all."""
+        depth = min(depth, len(long))
+        common = len(set(short[:depth]) & set(long[:depth]))
+        if depth > len(short):
+            common += len(set(short) & set(long[: len(short)])) * (depth - len(short)) / len(short)
+        return common / depth
+
+    draw = random.Random(7)
+    names = [f"d{number}" for number in range(30)]
+    for _ in range(200):
+        short, long = sorted((draw.sample(names, draw.randint(1, 20)) for _ in range(2)), key=len)
+        p = draw.choice((0.3, 0.8, 0.9, 0.95))
+        theirs = sum((1 - p) * p ** (depth - 1) * agreement(short, long, depth) for depth in range(1, 700))
+        assert rbo(short, long, p) == pytest.approx(theirs, abs=1e-9)
+        assert rbo(long, short, p) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_comparison_of_two_runs_is_scipys():
+    """Interval by resampling and p by swapping signs, beside scipy's own; both draw, so they agree to a tolerance."""
+    from scipy.stats import bootstrap, permutation_test
+
+    from harness.comparison.scores import ComparisonOptions, compare
+
+    draw = np.random.default_rng(11)
+    before = draw.uniform(0, 1, 40)
+    after = np.clip(before + draw.normal(0.05, 0.15, 40), 0, 1)
+    sides = ({"RR": dict(zip(map(str, range(40)), values.tolist(), strict=True))} for values in (before, after))
+    [row] = compare(*sides, names=("a", "b"), options=ComparisonOptions(), weights={}).measures
+
+    changes = after - before
+    swapped = permutation_test(
+        (changes,), np.mean, permutation_type="samples", vectorized=True, n_resamples=50_000, rng=1
+    )
+    assert row.difference == pytest.approx(changes.mean(), abs=1e-12)
+    assert row.p_value == pytest.approx(swapped.pvalue, abs=0.01)
+    interval = bootstrap((changes,), np.mean, n_resamples=20_000, method="BCa", rng=1).confidence_interval
+    assert (row.low, row.high) == (pytest.approx(interval.low, abs=0.004), pytest.approx(interval.high, abs=0.004))
