@@ -77,7 +77,8 @@ def run_with(
     """As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from."""
     from harness.suites import load_suites
 
-    suites = [_to_depth(suite, options.depth) for suite in load_suites(collect_suites(paths), environ)]
+    loaded = load_suites(collect_suites(paths), environ, needs_judgments=not options.unjudged)
+    suites = [_to_depth(suite, options.depth) for suite in loaded]
     cells = matrix or Matrix.of_one(options)
     _check_choices(suites, options, cells)
     asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]

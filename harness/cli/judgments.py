@@ -85,14 +85,22 @@ def pool(
 
 
 def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
-    """A file is of one suite, and grades are never written over: what is graded is not pooled again."""
+    """
+    A file is of one suite and written once. Grades are never written over, for what is graded is not pooled again, nor
+    is the suite.
+    """
     from harness.formats.judgments import count_grades
     from harness.pipeline import collect_suites
 
-    found = len(collect_suites(suites)) if outputs else 1
-    if found > 1:
-        raise UsageError(f"a file holds the judgments of one suite, and {found} suites were given")
+    found = collect_suites(suites) if outputs else []
+    if len(found) > 1:
+        raise UsageError(f"a file holds the judgments of one suite, and {len(found)} suites were given")
+    taken = {path.resolve(): "is the suite itself" for path in found}
     for output in outputs:
+        why = taken.setdefault(output.path.resolve(), "")
+        if why:
+            raise UsageError(f"{output.path} {why}; write to another file")
+        taken[output.path.resolve()] = "is named twice"
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
             raise UsageError(f"{output.path} holds {counted_text(graded, 'grade')} already; write to another file")

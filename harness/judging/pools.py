@@ -66,7 +66,7 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    asked = replace(options.run, depth=options.depth, locate=False)
+    asked = replace(options.run, depth=options.depth, locate=False, unjudged=True)
     with connections_for(asked, environ) as connections:
         finished = run_with(connections, paths, asked, environ=environ, progress=progress, matrix=options.matrix)
         selected = [one for one in finished if one.suite.queries]

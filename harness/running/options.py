@@ -22,6 +22,7 @@ class RunOptions:
     deeper searches for missing documents. *baseline* is a file of baselines in place of the one beside the suite;
     *save_baseline* says that the run is to become the baseline, so that nothing is compared with the old one. *today*
     decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
+    *unjudged* lets suites run that score and have no judgment at all.
     *depth* is how many hits are asked for where that is more than the suite asks for.
     *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *client* is
     the user's own client object.
@@ -42,6 +43,7 @@ class RunOptions:
     strict_xfail: bool = False
     budget: float | None = None
     depth: int | None = None
+    unjudged: bool = False
     client: Any = field(default=None, compare=False, repr=False)
 
     def day(self) -> date:

@@ -16,7 +16,9 @@ __all__ = ["SUITE_SUFFIX", "find_suites", "load_suite", "load_suites"]
 SUITE_SUFFIX = ".relevance.yaml"
 
 
-def load_suite(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
+def load_suite(
+    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, needs_judgments: bool = True
+) -> Suite:
     """
     Load and check one suite, with the judgments, queries and fixture that it names.
 
@@ -26,6 +28,7 @@ def load_suite(path: Path, environ: Mapping[str, str] | None, *, root: Path | No
             it is written, and conditions with variables become `Unresolved`.
         root: The folder that no file of the suite may leave; else that of the harness.toml above the suite,
             or the suite's own.
+        needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
 
     Returns:
         The suite. Its *variables* hold what was taken from the environment and may be secret.
@@ -35,12 +38,14 @@ def load_suite(path: Path, environ: Mapping[str, str] | None, *, root: Path | No
     """
     from harness.suites.loading import load
 
-    return load(path, environ, root=root)
+    return load(path, environ, root=root, needs_judgments=needs_judgments)
 
 
-def load_suites(paths: Iterable[Path], environ: Mapping[str, str] | None) -> tuple[Suite, ...]:
+def load_suites(
+    paths: Iterable[Path], environ: Mapping[str, str] | None, *, needs_judgments: bool = True
+) -> tuple[Suite, ...]:
     """
-    Load several suites, each path once.
+    Load several suites, each path once, as `load_suite` does.
 
     Raises:
         SuiteError: With everything that is wrong in any of them.
@@ -49,7 +54,7 @@ def load_suites(paths: Iterable[Path], environ: Mapping[str, str] | None) -> tup
     problems: list[Problem] = []
     for path in dict.fromkeys(paths):
         try:
-            suites.append(load_suite(path, environ))
+            suites.append(load_suite(path, environ, needs_judgments=needs_judgments))
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:

@@ -14,7 +14,10 @@ from harness.suites.grading import check_gain, check_measure_gains, check_measur
 from harness.suites.targets import check_service
 from harness.suites.templates import request_nodes
 
-__all__ = ["check_suite"]
+__all__ = ["NO_JUDGMENTS", "check_suite"]
+
+NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
+"""What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
 
 
 def check_suite(suite: Suite, parts: Parts) -> None:
@@ -47,8 +50,7 @@ def _check_judgments(suite: Suite, parts: Parts) -> None:
         return
     thresholds = [*suite.thresholds, *(threshold for query in suite.queries for threshold in query.thresholds)]
     if suite.measures or not thresholds or any(measure_named(threshold) is not None for threshold in thresholds):
-        message = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
-        parts.judgments.problems.at(parts.reading.key_mark("queries"), message)
+        parts.judgments.problems.at(parts.reading.key_mark("queries"), NO_JUDGMENTS)
 
 
 def _check_queries(suite: Suite, parts: Parts) -> None:

@@ -10,7 +10,7 @@ from harness.errors import Problem, SuiteError
 from harness.masking import Masker
 from harness.model import Suite
 from harness.suites.assembling import Parts
-from harness.suites.checking import check_suite
+from harness.suites.checking import NO_JUDGMENTS, check_suite
 from harness.suites.fixtures import Brought
 from harness.suites.judging import Judgments
 from harness.suites.reading import Reading, read_suite_file
@@ -47,10 +47,13 @@ class Assembled:
             raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_TOLD)])
 
 
-def load(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Suite:
+def load(
+    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, needs_judgments: bool = True
+) -> Suite:
     """As `harness.suites.load_suite` says."""
     assembled = assemble(path, environ, root=root)
-    assembled.reading.problems.extend(assembled.judgments.problems.found)
+    found = assembled.judgments.problems.found
+    assembled.reading.problems.extend(one for one in found if needs_judgments or one.message != NO_JUDGMENTS)
     assembled.require_sound()
     return assembled.suite
 

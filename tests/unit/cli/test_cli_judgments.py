@@ -309,6 +309,35 @@ def test_an_id_that_csv_cannot_hold_is_refused_before_anything_is_written(folder
 
 
 @pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        (("csv=shop.relevance.yaml",), "shop.relevance.yaml is the suite itself"),
+        (("yaml=./shop.relevance.yaml",), "shop.relevance.yaml is the suite itself"),
+        (("csv=new.csv", "yaml=new.csv"), "new.csv is named twice"),
+    ],
+)
+def test_a_pool_is_written_over_nothing_that_is_needed(folder, engine, capsys, outputs, said):
+    words = [word for output in outputs for word in ("--output", output)]
+    assert main(["judgments", "pool", "shop.relevance.yaml", *words]) == 2
+    assert f"{said}; write to another file" in capsys.readouterr().err
+    assert (folder / "shop.relevance.yaml").read_text() == SUITE
+    assert not (folder / "new.csv").exists()
+    assert engine.requests == []
+
+
+def test_a_suite_without_any_judgment_is_pooled_for_its_first(folder, engine, capsys):
+    bare = SUITE.replace("judgments: {files: [more.csv], ungraded: ignore}\n", "")
+    bare = bare.replace(", judgments: {a: 2, b: 0}", "").replace(", judgments: {d: 1}", "")
+    (folder / "shop.relevance.yaml").write_text(bare)
+    assert main(["judgments", "pool", "shop.relevance.yaml", "--output", "csv=first.csv", "-q"]) == 0
+    with (folder / "first.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert {row["query"] for row in csv.DictReader(file)} == {"shoes", "boots"}
+    capsys.readouterr()
+    assert main(["run", "shop.relevance.yaml"]) == 2
+    assert "the suite has no judgments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [("u.csv", "query,document,grade\nshoes,x,\nshoes,y,good\n"), ("u.yaml", "shoes:\n  x:\n  y: 1\n")],
 )
