@@ -91,8 +91,9 @@ def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
 
 
 def _checked(form: Form) -> Form:
-    if form.value and not form.is_live and not Path(form.value).is_file():
-        what = "is a folder" if Path(form.value).is_dir() else "is not there"
+    path = Path(form.value)
+    if form.value and not form.is_live and (path.is_dir() or not path.exists()):  # a pipe is there, and no regular file
+        what = "is a folder" if path.is_dir() else "is not there"
         raise UsageError(f"{form}: the file {form.value} {what}")
     return form
 

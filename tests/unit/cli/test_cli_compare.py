@@ -1,5 +1,7 @@
 """``harness compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -212,6 +214,16 @@ def test_run_files_without_judgments_are_compared_for_their_agreement(shop, caps
     status, report = told(capsys, "old.run", "new.run", *words)
     assert (status, [verdict.status.value for verdict in report.verdicts]) == (0, ["passed", "passed"])
     assert report.verdicts[0].observed == pytest.approx(1 / 3)
+
+
+def test_a_run_may_come_out_of_a_pipe(shop, capsys):
+    write_run("x.run", CURRENT)
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(Path("x.run").read_bytes()), daemon=True)
+    writer.start()
+    status, report = told(capsys, "run:pipe", "run:x.run")
+    writer.join(timeout=10)
+    assert (status, report.agreement.same_ranking) == (0, 3)
 
 
 def test_a_cutoff_may_be_deeper_than_the_rankings_of_a_run_file(shop, tmp_path):
