@@ -10,6 +10,7 @@ from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding
 from harness.model import Baseline, Reference, Run, Score, Suite
 from harness.scoring import common_measures
+from harness.waivers import in_force
 
 __all__ = ["Difference", "difference"]
 
@@ -20,7 +21,7 @@ class Difference:
     What a run has that its baseline has not.
 
     *pairs* hold the measures that every query has a score of, *refusals* why one could not be compared. *added* are
-    queries that only the run has, *removed* those that only the baseline has.
+    queries that only the run has, skipped ones apart, *removed* those that only the baseline has.
     """
 
     pairs: tuple[Pairs, ...]
@@ -50,7 +51,9 @@ def difference(
         pairs=tuple(one for one in found if isinstance(one, Pairs)),
         refusals=tuple(one.reason for one in found if isinstance(one, Finding)),
         changes=reference.changes,
-        added=tuple(query.id for query in suite.queries if query.id not in baseline.queries),
+        added=tuple(
+            query.id for query in suite.queries if query.id not in baseline.queries and not in_force(query.skip, today)
+        ),
         removed=tuple(query for query in baseline.queries if query not in known),
     )
 

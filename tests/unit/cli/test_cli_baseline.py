@@ -218,6 +218,16 @@ def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, ca
     assert (folder / "shop.baseline.json").read_bytes() == before
 
 
+def test_a_query_that_is_skipped_is_not_new_to_diff(folder, engine, capsys):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(path.read_text() + "  - {id: s, text: three, skip: {reason: later}, judgments: {c: 1}}\n")
+    assert harness_baseline("save", "shop.relevance.yaml") == 0
+    assert set(kept(folder)["current"].queries) == {"q", "r"}
+    capsys.readouterr()
+    assert harness_baseline("diff", "shop.relevance.yaml") == 0
+    assert "new in the suite" not in capsys.readouterr().out
+
+
 def test_diff_names_queries_that_only_one_side_has(folder, engine, capsys):
     harness_baseline("save", "shop.relevance.yaml", "-q")
     suite = SUITE.format(name="shop").replace("id: r,", "id: s,")
