@@ -7,6 +7,7 @@ how often a suite ran, in whichever process.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import threading
@@ -113,7 +114,8 @@ def _handler(engine: EngineServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("X-Elastic-Product", "Elasticsearch")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            with contextlib.suppress(ConnectionError):  # whoever asked may have been killed
+                self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
             pass
