@@ -16,7 +16,10 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-url=http://h:9200", "--relevance-embedded"], "--relevance-url and --relevance-embedded exclude"),
         (["--relevance-engine-version=2.19"], "add --relevance-embedded"),
         (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "add --relevance-embedded"),
-        (["--relevance-report=report.pdf"], "--relevance-report report.pdf: a report's name ends with .html, .json or .md"),
+        (
+            ["--relevance-report=report.pdf"],
+            "--relevance-report report.pdf: a report's name ends with .html, .json or .md",
+        ),
         (["--relevance-report=report"], "--relevance-report report: a report's name ends with .html, .json or .md"),
         (["--relevance-url=https://elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
