@@ -35,13 +35,18 @@ def properties_of(
 
 
 def _measured(verdicts: Sequence[Verdict]) -> Iterator[Property]:
-    """Observed and required numbers: an item of one verdict has one of each, a query's item one of each a threshold."""
+    """
+    Observed and required numbers, and what makes a pass tell less: an item of one verdict has one of each, a query's
+    item one of each a threshold.
+    """
     for verdict in verdicts:
         place = "" if len(verdicts) == 1 else f".{verdict.id}"
         if verdict.observed is not None:
             yield f"relevance.observed{place}", verdict.observed
         if verdict.required is not None:
             yield f"relevance.required{place}", verdict.required
+        if verdict.caveat and verdict.status is Status.PASSED:
+            yield f"relevance.caveat{place}", verdict.caveat
 
 
 def _scored(query: QueryReport | None) -> Iterator[Property]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.collecting.session import RelevanceSession
     from harness.model import QueryReport, Report, SuiteReport
 
-__all__ = ["header_line", "print_summary", "suite_line"]
+__all__ = ["caveat_lines", "header_line", "print_summary", "suite_line"]
 
 
 MEASURES_SHOWN = 5
@@ -72,6 +72,8 @@ def _print_suites(
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
+        for line in caveat_lines(suite):
+            terminal.write_line(line)
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
     for path in session.updated:
@@ -107,6 +109,16 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     where += f", index {suite.index}" if with_index else ""
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
     return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))
+
+
+def caveat_lines(suite: SuiteReport) -> Iterator[str]:
+    """Why thresholds that hold tell less than they seem to, a line each; pytest prints nothing of what passes."""
+    from harness.model import Status
+    from harness.report.printable import printable
+
+    for verdict in suite.verdicts:
+        if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
+            yield printable(f"{suite.name}: {verdict.threshold}: holds; {verdict.caveat}")
 
 
 def _counts(suite: SuiteReport) -> Iterator[str]:

@@ -10,7 +10,7 @@ from harness.gate.scope import Finding
 from harness.gate.sentences import count, listed, number, number_beside, weight_aside
 from harness.model import DropCondition, Operator, Status
 
-__all__ = ["asides", "costs", "judge_drop", "with_both"]
+__all__ = ["asides", "costs", "excused", "judge_drop", "with_both"]
 
 
 def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -99,13 +99,18 @@ def costs(pairs: Pairs) -> str:
 
 def asides(pairs: Pairs) -> str:
     """What else there is to know: queries whose ties were put in another order, what was left out, what changed."""
-    parts = []
-    if pairs.ties:
-        parts.append(f"only ties changed places in {count(len(pairs.ties), 'query')}: {listed(pairs.ties)}")
+    parts = [excused(pairs)] if pairs.ties else []
     if pairs.skipped or pairs.undefined:
         groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
         parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
     return "".join(f"; {part}" for part in (*parts, *pairs.changes))
+
+
+def excused(pairs: Pairs) -> str:
+    """Which queries count as unchanged, for their ties alone are in another order; empty where there are none."""
+    if not pairs.ties:
+        return ""
+    return f"only ties changed places in {count(len(pairs.ties), 'query')}: {listed(pairs.ties)}"
 
 
 def _finding(
@@ -120,4 +125,5 @@ def _finding(
         blamed=() if passed else tuple(blamed),
         counted=len(pairs.before),
         left_out=pairs.left_out,
+        caveat=excused(pairs) if passed else "",
     )

@@ -16,7 +16,11 @@ __all__ = ["Finding", "Scope", "scope_scores", "weights_of"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a threshold's condition came to, before waivers; *status* is PASSED, FAILED, WARNED, SKIPPED or ERROR."""
+    """
+    What a threshold's condition came to, before waivers; *status* is PASSED, FAILED, WARNED, SKIPPED or ERROR.
+
+    *caveat* is a part of the reason: why what holds tells less than it seems to.
+    """
 
     status: Status
     reason: str
@@ -27,6 +31,7 @@ class Finding:
     counted: int = 0
     left_out: int = 0
     unit: str | None = None
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

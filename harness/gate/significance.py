@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
 from harness.errors import StatisticError
-from harness.gate.drops import asides, costs
+from harness.gate.drops import asides, costs, excused
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number
@@ -67,7 +68,9 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
             p_value,
             pairs.costliest(),
         )
-    return _finding(condition, pairs, Status.PASSED, reason + _too_few(condition, differences), p_value)
+    few = _too_few(condition, differences)
+    passed = _finding(condition, pairs, Status.PASSED, f"{reason}; {few}" if few else reason, p_value)
+    return replace(passed, caveat="; ".join(filter(None, (few, excused(pairs)))))
 
 
 def _movement(pairs: Pairs) -> str:
@@ -95,7 +98,7 @@ def _too_few(condition: SignificanceCondition, differences: Sequence[float]) -> 
     except StatisticError:
         return ""
     queries = count(len(differences), "query")
-    return f"; too few queries to tell: the smallest drop that {queries} can show is {smallest:.2g}"
+    return f"too few queries to tell: the smallest drop that {queries} can show is {smallest:.2g}"
 
 
 def _finding(

@@ -164,6 +164,7 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         waiver=waiver,
         markers=_markers(gated),
         unit=finding.unit,
+        caveat=finding.caveat,
     )
 
 

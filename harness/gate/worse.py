@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from harness.gate.comparing import holds
-from harness.gate.drops import asides, with_both
+from harness.gate.drops import asides, excused, with_both
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number
@@ -42,4 +42,5 @@ def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         counted=total,
         left_out=pairs.left_out,
         unit=None if condition.relative else "queries",
+        caveat=excused(pairs) if passed else "",
     )

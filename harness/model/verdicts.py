@@ -53,7 +53,7 @@ class Verdict:
     *observed* and *required* are numbers in the measure's unit, None where there is none; *unit* names it where they
     are no score, rank or count. *reason* is a sentence for people. *blamed* holds the queries to look at, worst first;
     *query* is set for a query's own threshold. *counted* is how many queries went into it, *left_out* how many did not
-    for being undefined or skipped.
+    for being undefined or skipped. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
     """
 
     id: str
@@ -72,3 +72,4 @@ class Verdict:
     waiver: Waiver | None = None
     markers: tuple[str, ...] = ()
     unit: str | None = None
+    caveat: str = ""

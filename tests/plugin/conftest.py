@@ -54,6 +54,8 @@ class EngineServer:
         self.on_index: dict[tuple[str, str], Sequence[str]] = {}
         self.broken: dict[str, int] = {}
         self.answers: dict[str, object] = {}
+        self.score: float | None = None
+        """That of every hit, so that all tie; None gives each rank one of its own."""
         self.before_search: Callable[[], None] = lambda: None
         self.asked: Counter[str] = Counter()
         """How often each text was searched for, deeper searches for missing documents apart."""
@@ -88,7 +90,10 @@ class EngineServer:
             status = self.broken[text]
             return {"status": status, "error": {"type": "parsing_exception", "reason": "no such thing"}}
         found = self.on_index.get((index, text)) or self.rankings[text]
-        hits = [{"_index": "i", "_id": name, "_score": 9.0 - rank} for rank, name in enumerate(found)][:size]
+        hits = [
+            {"_index": "i", "_id": name, "_score": 9.0 - rank if self.score is None else self.score}
+            for rank, name in enumerate(found[:size])
+        ]
         shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
         total = {"value": len(found), "relation": "eq"}
         return {"took": 1, "timed_out": False, "_shards": shards, "status": 200, "hits": {"total": total, "hits": hits}}

@@ -66,6 +66,16 @@ def test_a_drop_beyond_its_limit_fails_and_shows_the_query_that_fell(suite: Suit
     assert float(properties(entry)["relevance.observed"]) > 0.02
 
 
+def test_ties_in_another_order_pass_and_are_named(suite: Suite, save, junit, engine) -> None:
+    engine.score = 1.0
+    save(suite(DROP))
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+    result, entry = junit()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["shop: drop nDCG@10 <= 0.02: holds; only ties changed places in 1 query: shoes"])
+    assert properties(entry)["relevance.caveat"] == "only ties changed places in 1 query: shoes"
+
+
 def test_an_engine_error_is_an_error_with_or_without_a_baseline(suite: Suite, save, junit, engine) -> None:
     path = save(suite(DROP))
     engine.broken["red shoes"] = 400

@@ -109,6 +109,8 @@ def test_a_fall_that_chance_explains_passes_and_says_what_could_have_been_found(
     assert verdict.reason.endswith(
         f"; too few queries to tell: the smallest drop that 10 queries can show is {smallest:.2g}"
     )
+    assert verdict.reason.endswith(f"; {verdict.caveat}")
+    assert verdict.caveat.startswith("too few queries to tell: the smallest drop")
 
 
 @pytest.mark.parametrize("after", [0.5, 0.6])
@@ -116,6 +118,7 @@ def test_where_nothing_fell_there_is_nothing_to_tell(after):
     verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 10, [after] + [0.5] * 9)
     assert verdict.status is Status.PASSED
     assert "too few" not in verdict.reason
+    assert verdict.caveat == ""
 
 
 def test_a_rise_is_never_a_drop():

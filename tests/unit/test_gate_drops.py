@@ -283,6 +283,7 @@ def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
     verdict = tied_verdict(before, after)
     assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
     assert verdict.reason.endswith("; only ties changed places in 1 query: q")
+    assert verdict.caveat == "only ties changed places in 1 query: q"
 
 
 @pytest.mark.parametrize(
@@ -300,6 +301,7 @@ def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
     verdict = tied_verdict(before, after)
     assert verdict.status is Status.FAILED
     assert "ties" not in verdict.reason
+    assert verdict.caveat == ""
 
 
 def test_only_unjudged_documents_may_change_in_a_group_and_the_band_must_hold_the_value():

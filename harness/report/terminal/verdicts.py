@@ -39,7 +39,10 @@ def named_threshold(verdict: Verdict) -> Text:
 
 
 def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
-    """A line each; the passed thresholds of single queries, of which there may be thousands, are counted."""
+    """
+    A line each, and below one that holds what makes that tell less; the passed thresholds of single queries, of which
+    there may be thousands, are counted.
+    """
     listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
     yield indented(_table(listed))
     if len(listed) < len(verdicts):
@@ -76,5 +79,12 @@ def _table(verdicts: Iterable[Verdict]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     for verdict in verdicts:
         observed = "" if verdict.observed is None else observed_text(verdict)
-        table.add_row(status_text(verdict.status), named_threshold(verdict), observed)
+        table.add_row(status_text(verdict.status), _with_caveat(verdict), observed)
     return table
+
+
+def _with_caveat(verdict: Verdict) -> Text:
+    text = named_threshold(verdict)
+    if verdict.caveat and verdict.status is Status.PASSED:
+        text.append(f"\n{printable(verdict.caveat)}", style="dim")
+    return text

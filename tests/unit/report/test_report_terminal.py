@@ -58,6 +58,16 @@ def test_every_threshold_but_passed_ones_of_queries_has_a_line(report):
     assert text.endswith("1 suite, 5 thresholds: 2 passed, 1 failed, 1 error, 1 expected failure")
 
 
+def test_what_makes_a_passed_threshold_tell_less_stands_below_it(report):
+    few = "too few queries to tell: the smallest drop that 30 queries can show is 0.06"
+    passed = Verdict("d", "drop nDCG@10 <= 0.02", Status.PASSED, f"It rose; {few}", -0.01, 0.02, caveat=few)
+    failed = replace(passed, id="e", threshold="drop P@5 <= 0.02", status=Status.FAILED)
+    text = plain_report(replace(report, suites=(replace(report.suites[0], verdicts=(passed, failed)),)))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[[line.startswith("passed  drop nDCG@10 <= 0.02") for line in lines].index(True) + 1] == few
+    assert lines.count(few) == 1
+
+
 def test_outcomes_are_grouped_by_reason(suite, report):
     broken = tuple(QueryReport(f"b{n}", "", Outcome.ERROR, "timeout after 30 s") for n in range(40))
     text = plain_report(replace(report, suites=(replace(suite, queries=suite.queries + broken),)))
