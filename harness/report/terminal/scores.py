@@ -27,16 +27,23 @@ def score_renderables(
         yield Text()
     table = columns()
     table.add_column("measure", overflow="fold")
-    for name in ("mean", "sum", "counted", "undefined"):
+    summed = any(measure.text in evaluation.summed for measure in measures.values())
+    for name in ("mean", *(["sum"] if summed else []), "counted", "undefined"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("gain", overflow="fold")
     for asked, measure in measures.items():
-        values = evaluation.values(measure.text)
-        total = plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
-        undefined = len(evaluation.scores[measure.text]) - len(values)
-        mean = score_text(evaluation.mean(measure.text))
-        table.add_row(Text(asked), mean, total, f"{len(values):,}", f"{undefined:,}", Text(gains[asked]))
+        table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
     yield table
+
+
+def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
+    """The mean, the sum where any measure has one, and how many queries were counted and were not."""
+    values = evaluation.values(measure.text)
+    yield score_text(evaluation.mean(measure.text))
+    if summed:
+        yield plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
+    yield f"{len(values):,}"
+    yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
 
 
 def _query_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:

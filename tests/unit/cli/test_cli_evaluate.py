@@ -154,6 +154,15 @@ def test_the_gain_can_be_chosen_and_written_as_a_map(files, capsys):
     assert mapped["measures"]["DCG@1"]["queries"]["q1"] == 50
 
 
+@pytest.mark.parametrize(
+    ("measure", "heading"), [("nDCG@10", "mean  counted  undefined"), ("NumRet", "mean  sum  counted  undefined")]
+)
+def test_the_table_has_a_sum_where_a_measure_has_one(files, capsys, measure, heading):
+    assert main([*files, "--measure", measure]) == 0
+    table = " ".join(capsys.readouterr().out.split())
+    assert f"measure {' '.join(heading.split())} gain" in table
+
+
 def test_people_get_a_table_with_profile_gain_and_what_is_left_out(files, capsys):
     assert main([*files, "--measure", "nDCG@10", "--measure", "NumRet", "--per-query"]) == 0
     printed = capsys.readouterr()
