@@ -105,6 +105,6 @@ def test_every_property_of_junit_xml_is_told():
     source = "".join(
         (ROOT / "harness" / "collecting" / name).read_text(encoding="utf-8") for name in ("plan.py", "properties.py")
     )
-    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required"}
+    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "caveat"}
     facts = source.split("facts = {")[1].split("}")[0]
     assert named == written | set(re.findall(r'^ *"([a-z-]+)": ', facts, re.MULTILINE))
