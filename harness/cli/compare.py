@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 
 from harness.cli.collection import collection_paused
 from harness.cli.engine_options import engine_options, run_options
-from harness.cli.exits import silence_stdout
+from harness.cli.exits import reader_may_leave
 from harness.cli.file_options import existing_file
 from harness.cli.outputs import Output, OutputType, write_output
 from harness.cli.statistics_options import statistics_options, tested_as
@@ -167,8 +166,7 @@ def _compare(asked: Asked, options: CompareOptions, *, quiet: bool) -> Compariso
 
 
 def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queries: int) -> None:
-    """A reader that leaves early, as ``head`` does, changes neither the files that are written nor the exit status."""
-    try:
+    with reader_may_leave():
         if as_json:
             click.echo(_json(report), nl=False)
         else:
@@ -176,6 +174,3 @@ def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queri
             from harness.report.terminal.comparison import report_renderables
 
             show(report_renderables(report, most=queries, quiet=quiet))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence_stdout()

@@ -17,7 +17,8 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb, format_exc
 
@@ -73,6 +74,16 @@ def _unforeseen(error: Exception) -> int:
         return WRONG_USE
     _say_fault(error)
     return NO_ANSWER
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Print; a reader that leaves early, as ``head`` does, changes neither what is done next nor the exit status."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
 
 
 def silence_stdout() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.engine_options import cell_options, engine_options, run_choices
-from harness.cli.exits import silence_stdout
+from harness.cli.exits import reader_may_leave
 from harness.cli.github import asked_step, github_option, refusals_told
 from harness.cli.outputs import KINDS, Output, OutputType, outdated_removed, write_outputs
 from harness.cli.seconds import Seconds
@@ -103,8 +102,7 @@ def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: 
 
 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
-    """A reader that leaves early, as ``head`` does, changes neither the files that are written nor the exit status."""
-    try:
+    with reader_may_leave():
         if as_json:
             from harness.report.json import dumps
 
@@ -113,9 +111,6 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
             _print_text(report, step, quiet=quiet)
         for line in () if step is None else step.annotations(report):
             click.echo(line, err=as_json)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence_stdout()
 
 
 def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
