@@ -14,7 +14,7 @@ from harness.api.scores import Scores
 from harness.closing import Closing
 from harness.errors import UsageError
 from harness.gate import exit_status
-from harness.model import Gain, Outcome, Profile, QueryReport, SideKind, Status, SuiteReport, Verdict
+from harness.model import Gain, Profile, QueryReport, SideKind, Status, SuiteReport, Verdict
 from harness.running.execution import FinishedSuite, Progress
 from harness.running.options import RunOptions
 from harness.shared_connections import SharedConnections
@@ -74,7 +74,7 @@ class SuiteRun(Scores):
         broken = [verdict for verdict in self.verdicts if verdict.status in (Status.FAILED, Status.ERROR)]
         complaints = [failure_text(self.report, verdict) for verdict in broken]
         blamed = {query for verdict in broken for query in verdict.blamed}
-        unanswered = [query for query in self.queries if query.outcome in (Outcome.ERROR, Outcome.NOT_RUN)]
+        unanswered = [query for query in self.queries if query.outcome.is_unanswered]
         return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
 
 

@@ -12,7 +12,7 @@ from harness.gate.scope import Scope, scope_scores
 from harness.gate.sentences import count, listed
 from harness.means import mean_of
 from harness.measures import parse_measure
-from harness.model import Measure, Outcome, Run, Score, Suite
+from harness.model import Measure, Run, Score, Suite
 from harness.scoring import score_of
 from harness.spelling import did_you_mean
 
@@ -86,7 +86,7 @@ class Scores:
         if score.value is not None:
             return score.value
         sentence = f"query {query} has no {score.measure}: {score.outcome}: {score.reason}"
-        raise (SearchError if score.outcome in (Outcome.ERROR, Outcome.NOT_RUN) else UndefinedScore)(sentence)
+        raise (SearchError if score.outcome.is_unanswered else UndefinedScore)(sentence)
 
     def scores(self, measure: str) -> dict[str, float | None]:
         """The score of every query, None for those without one."""

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from harness.running.execution import Progress
 
 
-NOT_ANSWERED = (Outcome.ERROR, Outcome.NOT_RUN, Outcome.SKIPPED)
-
-
 @contextmanager
 def run_progress(*, quiet: bool, decides: bool = True, stream: TextIO | None = None) -> Iterator[Progress | None]:
     """
@@ -89,9 +86,9 @@ class BarProgress:
 
 
 def _answered(report: SuiteReport) -> str:
-    sent = sum(query.outcome is not Outcome.SKIPPED for query in report.queries)
-    answered = sum(query.outcome not in NOT_ANSWERED for query in report.queries)
-    return f"{answered} of {counted_text(sent, 'query')} answered"
+    sent = [query.outcome for query in report.queries if query.outcome is not Outcome.SKIPPED]
+    answered = sum(not outcome.is_unanswered for outcome in sent)
+    return f"{answered} of {counted_text(len(sent), 'query')} answered"
 
 
 def _running(suite: Suite, chosen: str) -> str:

@@ -27,7 +27,6 @@ WORST_FIRST = (
 )
 """Which of several verdicts is the item's: a query that fails as expected at one place does so, whatever else holds."""
 
-UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
 QUERIES_SHOWN = 3
 
 
@@ -116,7 +115,7 @@ def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedRe
     if verdict is not None and indexed.blames(verdict, query.id):
         return verdict
     decided = verdict is not None and verdict.observed is not None
-    if decided or name in item.waived or query.outcome in (*UNANSWERED, Outcome.SKIPPED):
+    if decided or name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None
     return indexed.lone.shortfall(name, query.id)
 
@@ -125,7 +124,7 @@ def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport |
     """The status, and a reason where no verdict gives one."""
     statuses = {verdict.status for verdict in verdicts}
     needs_answer = (item.shared or not item.verdicts) and Status.ERROR not in statuses
-    if needs_answer and query is not None and query.outcome in UNANSWERED:
+    if needs_answer and query is not None and query.outcome.is_unanswered:
         return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
     if not verdicts:
         return _unasked(item, query)

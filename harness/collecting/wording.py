@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
+from harness.model import QueryReport, Status, SuiteReport, Verdict
 
 __all__ = ["in_pytest", "reworded"]
 
@@ -36,5 +36,5 @@ def _verdict(verdict: Verdict) -> Verdict:
 
 
 def _query(query: QueryReport) -> QueryReport:
-    unanswered = query.outcome in (Outcome.ERROR, Outcome.NOT_RUN)
+    unanswered = query.outcome.is_unanswered
     return replace(query, reason=in_pytest(query.reason)) if unanswered else query

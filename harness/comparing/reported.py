@@ -25,8 +25,6 @@ from harness.scoring import read_failure
 
 __all__ = ["contender_of"]
 
-UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
-
 
 def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str = "") -> Contender:
     """
@@ -46,7 +44,7 @@ def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str
         report.request,
         report.index,
         created,
-        unanswered={query.id: query.reason for query in ran if query.outcome in UNANSWERED},
+        unanswered={query.id: query.reason for query in ran if query.outcome.is_unanswered},
     )
     run = Run({query.id: _response(query) for query in ran}, report.engine, report.request, report.index)
     return Contender(
@@ -66,7 +64,7 @@ def _query(query: QueryReport) -> Query:
 
 
 def _response(query: QueryReport) -> Response:
-    if query.outcome not in UNANSWERED:
+    if not query.outcome.is_unanswered:
         hits = (Hit(document.id, document.score, document.title) for document in query.ranking)
         return Ranking(tuple(hits), query.total, query.took, query.total_is_lower_bound, query.duplicates)
     return read_failure(query.reason)
@@ -80,7 +78,7 @@ def _grades(query: QueryReport) -> dict[str, float]:
 
 
 def _scores(query: QueryReport) -> list[Score]:
-    without = query.outcome if query.outcome in UNANSWERED else Outcome.UNDEFINED
+    without = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
     scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
     return [
         Score(query.id, measure, value, without if value is None else scored, query.reason)

@@ -24,7 +24,6 @@ from harness.model import (
     HitCount,
     InTop,
     LatencyCondition,
-    Outcome,
     Query,
     Reference,
     Run,
@@ -91,7 +90,7 @@ def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
 
 
 def _status_of(report: SuiteReport) -> int:
-    unanswered = any(query.outcome in (Outcome.ERROR, Outcome.NOT_RUN) for query in report.queries)
+    unanswered = any(query.outcome.is_unanswered for query in report.queries)
     return comparison_status(report.verdicts, unanswered=unanswered)
 
 

@@ -21,6 +21,11 @@ class Outcome(StrEnum):
     NOT_RUN = "did not run"
     SKIPPED = "skipped"
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether there is no ranking though there was to be one: the query failed, or did not run."""
+        return self in (Outcome.ERROR, Outcome.NOT_RUN)
+
 
 @dataclass(frozen=True, slots=True)
 class Score:

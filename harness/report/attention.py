@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from harness.model import Outcome, QueryComparison, QueryReport, Status, SuiteReport, Verdict
+from harness.model import QueryComparison, QueryReport, Status, SuiteReport, Verdict
 from harness.report.figures import counted_text
 
 __all__ = [
@@ -29,9 +29,6 @@ LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
 What somebody has to look at: a warning is there to be read, and the `xfail` of an unexpected pass, which holds, would
 hide the next failure.
 """
-
-UNANSWERED = (Outcome.ERROR, Outcome.NOT_RUN)
-"""Outcomes of a query that has no ranking though it was to have one."""
 
 QUERIES_OF_THRESHOLD = 3
 """The worst queries that are shown for one threshold."""
@@ -64,7 +61,7 @@ def attention_of(suite: SuiteReport) -> Attention:
 
 def unanswered_queries(suite: SuiteReport) -> frozenset[str]:
     """The ids of the queries that had no answer."""
-    return frozenset(query.id for query in suite.queries if query.outcome in UNANSWERED)
+    return frozenset(query.id for query in suite.queries if query.outcome.is_unanswered)
 
 
 def is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
