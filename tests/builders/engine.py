@@ -1,0 +1,178 @@
+"""
+An engine whose answers a test writes: a server that speaks as much of an engine's HTTP as a run needs.
+
+It answers with the rankings it was given, so a test knows every score, and counts what it was asked, so a test knows
+how often a suite ran, in whichever process. What an engine would never say can be said too: an item, a whole answer, a
+status, a connection that closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self, TypeAlias
+
+__all__ = ["ROOT", "SHARDS", "Fault", "ScriptedEngine", "item_of"]
+
+ROOT = {"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}
+SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+
+Found: TypeAlias = Sequence["str | tuple[str, float | None]"]
+"""Documents, best first; one without a score gets that of its rank: 9, 8, 7 …"""
+
+
+@dataclass
+class Fault:
+    """
+    What the next *times* requests to a path that begins with *path* get instead of an answer.
+
+    *status* None closes the connection. *body* is sent as it is, *headers* with it.
+    """
+
+    path: str = "/_msearch"
+    status: int | None = 503
+    times: int = 1
+    body: bytes = b'{"error": {"type": "unavailable", "reason": "come back later"}}'
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class ScriptedEngine:
+    """
+    *rankings* maps a query's text to its documents, best first, *on_index* an index and a text to others; *broken* maps
+    a text to the status of an error, *answers* to an item of `_msearch` as it is. *change_all* is given the whole
+    answer to an `_msearch` and gives what is sent. *gets* maps a path to the answer to a GET; other paths get *root*.
+    *faults* come before any answer, each as often as it says.
+    """
+
+    def __init__(self) -> None:
+        self.rankings: dict[str, Found] = {"red shoes": ["a", "b", "c"], "rubber boots": ["e", "d"]}
+        self.on_index: dict[tuple[str, str], Found] = {}
+        self.broken: dict[str, int] = {}
+        self.answers: dict[str, object] = {}
+        self.change_all: Callable[[dict[str, Any]], object] = lambda answer: answer
+        self.gets: dict[str, object] = {}
+        self.root: object = ROOT
+        self.faults: list[Fault] = []
+        self.score: float | None = None
+        """That of every hit which has none of its own, so that all tie; None gives each rank another."""
+        self.before_search: Callable[[], None] = lambda: None
+        self.asked: Counter[str] = Counter()
+        """How often each text was searched for, deeper searches for missing documents apart."""
+        self.sent: list[tuple[str, str]] = []
+        """The method and path of each request, in the order in which they came."""
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def search_all(self, lines: Sequence[bytes]) -> object:
+        self.before_search()
+        searches = zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True)
+        return self.change_all(
+            {"took": 1, "responses": [self._search(body, head.get("index")) for head, body in searches]}
+        )
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def take_fault(self, method: str, path: str) -> Fault | None:
+        """The fault that this request meets, if any; it is used up then."""
+        with self._lock:
+            self.sent.append((method, path))
+            met = next((fault for fault in self.faults if path.startswith(fault.path) and fault.times > 0), None)
+            if met is not None:
+                met.times -= 1
+            return met
+
+    def _search(self, body: dict[str, Any], index: str) -> object:
+        size = body.get("size", 10)
+        if "ids" in body["query"]:
+            return item_of([name for name in body["query"]["ids"]["values"] if name in self._documents()][:size])
+        text = body["query"]["match"]["title"]
+        if size < 1000:
+            with self._lock:
+                self.asked[text] += 1
+        if text in self.answers:
+            return self.answers[text]
+        if text in self.broken:
+            status = self.broken[text]
+            return {"status": status, "error": {"type": "parsing_exception", "reason": "no such thing"}}
+        found = self.on_index.get((index, text)) or self.rankings[text]
+        return item_of(found, size=size, score=self.score)
+
+    def _documents(self) -> set[str]:
+        every = [*self.rankings.values(), *self.on_index.values()]
+        return {one if isinstance(one, str) else one[0] for found in every for one in found}
+
+
+def item_of(found: Found, *, size: int = 10, score: float | None = None, total: int | None = None) -> dict[str, Any]:
+    """The item of a sound `_msearch` answer that holds the first *size* of *found*."""
+    scored = [
+        (one, 9.0 - rank if score is None else score) if isinstance(one, str) else one for rank, one in enumerate(found)
+    ]
+    hits = [{"_index": "i", "_id": name, "_score": value} for name, value in scored[:size]]
+    counted = {"value": len(scored) if total is None else total, "relation": "eq"}
+    return {
+        "took": 1,
+        "timed_out": False,
+        "_shards": dict(SHARDS),
+        "status": 200,
+        "hits": {"total": counted, "hits": hits},
+    }
+
+
+def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            self._give(lambda: b"")
+
+        def do_GET(self) -> None:
+            self._give(lambda: json.dumps(engine.gets.get(self.path, engine.root)).encode())
+
+        def do_POST(self) -> None:
+            lines = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
+            self._give(lambda: json.dumps(engine.search_all(lines)).encode())
+
+        def _give(self, answer: Callable[[], bytes]) -> None:
+            fault = engine.take_fault(self.command, self.path)
+            if fault is None:
+                self._send(200, answer(), {})
+            elif fault.status is None:
+                self.close_connection = True
+            else:
+                self._send(fault.status, fault.body, fault.headers)
+
+        def _send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("X-Elastic-Product", "Elasticsearch")
+            self.send_header("Content-Length", str(len(content)))
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):  # whoever asked may have been killed
+                self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
