@@ -71,7 +71,7 @@ class SuiteRun(Scores):
     def _complaints(self) -> list[str]:
         from harness.report.terminal.report import failure_text
 
-        broken = [verdict for verdict in self.verdicts if verdict.status in (Status.FAILED, Status.ERROR)]
+        broken = [one for one in self.verdicts if one.status is Status.FAILED or one.status.is_undecided]
         complaints = [failure_text(self.report, verdict) for verdict in broken]
         blamed = {query for verdict in broken for query in verdict.blamed}
         unanswered = [query for query in self.queries if query.outcome.is_unanswered]

@@ -140,7 +140,7 @@ class SuiteItem(pytest.Item):
         settled = self._settlement = self._settled()
         self.user_properties.extend(settled.properties)
         reason = _reason(settled.waiver) if settled.waiver else settled.reason
-        if settled.status is Status.ERROR:
+        if settled.status.is_undecided:
             pytest.fail(settled.reason, pytrace=False)
         if settled.status is Status.SKIPPED:
             self.add_marker(pytest.mark.skip(reason=reason))

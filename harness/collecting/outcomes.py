@@ -18,6 +18,7 @@ __all__ = ["IndexedReport", "Settlement", "settle"]
 
 WORST_FIRST = (
     Status.ERROR,
+    Status.INCONCLUSIVE,
     Status.FAILED,
     Status.XFAILED,
     Status.XPASSED,
@@ -85,7 +86,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
         sections=_sections(item, decisive, of_query, indexed)
-        if status in (Status.ERROR, Status.FAILED, Status.XFAILED)
+        if status.is_undecided or status in (Status.FAILED, Status.XFAILED)
         else (),
         waiver=item.xfail or next((verdict.waiver for verdict in decisive if verdict.waiver), None),
         properties=tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from harness.model import QueryReport, Status, SuiteReport, Verdict
+from harness.model import QueryReport, SuiteReport, Verdict
 
 __all__ = ["in_pytest", "reworded"]
 
@@ -32,7 +32,7 @@ def reworded(report: SuiteReport) -> SuiteReport:
 
 
 def _verdict(verdict: Verdict) -> Verdict:
-    return replace(verdict, reason=in_pytest(verdict.reason)) if verdict.status is Status.ERROR else verdict
+    return replace(verdict, reason=in_pytest(verdict.reason)) if verdict.status.is_undecided else verdict
 
 
 def _query(query: QueryReport) -> QueryReport:

@@ -70,8 +70,8 @@ def judge_expectation(
         asked: The number of hits that were asked for.
 
     Returns:
-        ERROR where there is no ranking, or where it cannot tell: it is not deep enough, or the number of hits is not
-        known well enough.
+        ERROR where there is no ranking; INCONCLUSIVE where it is not deep enough, or where the number of hits is not
+        known well enough; else PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be judged: {no_ranking(response)}", blamed=(query.id,))
@@ -88,7 +88,7 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked
     if rank is None and further and condition.k > _returned(ranking):
         remedy = f", set `depth: {condition.k}`" if _returned(ranking) >= asked.depth else ""
         reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
-        return Finding(Status.ERROR, reason, required=condition.k, blamed=(query.id,))
+        return Finding(Status.INCONCLUSIVE, reason, required=condition.k, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
     wanted = f"required {'not in' if condition.negated else 'in'} the top {condition.k}"
     return _verdict_on(
@@ -101,9 +101,9 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Aske
     further = _what_may_follow(ranking, asked)
     if first is None and second is None and further:
         remedy = ", `depth` asks for more" if _returned(ranking) >= asked.depth else ""
-        wanted = f"; neither is in the {further}{remedy}"
-    else:
-        wanted = ", required the other way round" if first and second and second < first else ""
+        reason = f"cannot be judged: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
+        return Finding(Status.INCONCLUSIVE, reason, blamed=(query.id,))
+    wanted = ", required the other way round" if first and second and second < first else ""
     passed = first is not None and (second is None or first < second)
     places = f"{_place(condition.document, ranking)}, {_place(condition.other, ranking)}"
     return _verdict_on(query, passed, places + wanted, first, second)
@@ -113,7 +113,7 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Fin
     bound = f"required {condition.operator} {condition.required}"
     if ranking.total is None:
         reason = f"cannot be judged: the answer does not say how many documents match, {bound}"
-        return Finding(Status.ERROR, reason, required=condition.required, blamed=(query.id,))
+        return Finding(Status.INCONCLUSIVE, reason, required=condition.required, blamed=(query.id,))
     if ranking.total_is_lower_bound:
         return _judge_lower_bound(condition, query, ranking.total, bound)
     passed = holds(ranking.total, condition.operator, condition.required)
@@ -132,7 +132,7 @@ def _judge_lower_bound(condition: HitCount, query: Query, least: int, bound: str
         return _verdict_on(query, passed, reason, least, condition.required)
     remedy = "ask for the exact number with `track_total_hits: true` in the request"
     undecided = f"cannot be judged: the engine counted {reason}; {remedy}"
-    return Finding(Status.ERROR, undecided, least, condition.required, blamed=(query.id,))
+    return Finding(Status.INCONCLUSIVE, undecided, least, condition.required, blamed=(query.id,))
 
 
 def no_ranking(response: Response | None) -> str:
@@ -156,9 +156,11 @@ def _returned(ranking: Ranking) -> int:
 def _what_may_follow(ranking: Ranking, asked: Asked) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
     returned = _returned(ranking)
+    if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
+        return ""
     if returned >= asked.depth:
         return f"{count(asked.depth, 'hit')} asked for"
-    if not asked.doubt or not returned or (ranking.total is not None and ranking.total <= returned):
+    if not asked.doubt or not returned:
         return ""
     match = "" if ranking.total is None else f" and {ranking.total} match"
     return f"{count(returned, 'hit')} that came, where {asked.depth} were asked for{match}; {asked.doubt}"

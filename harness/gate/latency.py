@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from harness.gate.answers import no_ranking
@@ -23,18 +23,26 @@ def judge_latency(
     Compare a percentile of the engine's own times, in milliseconds, with the threshold.
 
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
-    without an answer, or whose answer names no time, makes an ERROR.
+    without an answer makes an ERROR, one whose answer names no time makes it INCONCLUSIVE.
     """
     asked = [query.id for query in queries if not in_force(query.skip, today)]
     left_out = len(queries) - len(asked)
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
     times, untimed = _times(asked, responses)
     if untimed or not times:
-        status = Status.ERROR if untimed else Status.FAILED
+        status = _status_without(untimed, responses)
         why = f"cannot be judged: {listed(list(untimed.values()))}" if untimed else "has nothing to judge: no query ran"
         blamed = tuple(untimed)
         return Finding(status, f"{name} {why}", None, condition.milliseconds, None, blamed, len(times), left_out)
     return _compare(condition, name, times, left_out)
+
+
+def _status_without(untimed: Iterable[str], responses: Mapping[str, Response]) -> Status:
+    """The status where the queries *untimed* have no time, or no query has been asked at all."""
+    answered = [isinstance(responses.get(query), Ranking) for query in untimed]
+    if not answered:
+        return Status.FAILED
+    return Status.INCONCLUSIVE if all(answered) else Status.ERROR
 
 
 def _compare(condition: LatencyCondition, name: str, times: Mapping[str, float], left_out: int) -> Finding:

@@ -77,14 +77,14 @@ def decide(
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
-    """3 where anything has no answer, else 1 where a threshold failed, else 0; expected failures and warnings are 0."""
+    """3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0."""
     return max((_status_of(report) for report in reports), default=0)
 
 
 def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
     """As `exit_status`, of a comparison; *unanswered* says that a query of either side has no answer."""
     statuses = {verdict.status for verdict in verdicts}
-    if unanswered or Status.ERROR in statuses:
+    if unanswered or any(status.is_undecided for status in statuses):
         return 3
     return 1 if Status.FAILED in statuses else 0
 

@@ -66,7 +66,7 @@ def until(waiver: Waiver) -> str:
 
 
 def _expected(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
-    """An expected failure forgives a shortfall, never a missing answer: an error stays an error."""
+    """An expected failure forgives a shortfall, never a missing answer: what is undecided stays so."""
     if finding.status is Status.FAILED:
         reason = f"{finding.reason}; expected to fail{until(waiver)}: {waiver.reason}"
         return replace(finding, status=Status.XFAILED, reason=reason)

@@ -39,15 +39,21 @@ class Score:
 
 
 class Status(StrEnum):
-    """How a threshold came out."""
+    """How a threshold came out; docs/outcomes.md has the exit status of each."""
 
     PASSED = "passed"
     FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
     ERROR = "error"
     WARNED = "warned"
     XFAILED = "expected failure"
     XPASSED = "unexpected pass"
     SKIPPED = "skipped"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it neither passed nor failed: an answer is missing, or does not allow to decide."""
+        return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 
 @dataclass(frozen=True, slots=True)

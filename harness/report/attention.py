@@ -21,7 +21,7 @@ __all__ = [
     "worst_first",
 ]
 
-BAD = (Status.FAILED, Status.ERROR)
+BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
 """What does not hold: the exit status is not 0."""
 
 LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)

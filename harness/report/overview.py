@@ -45,7 +45,7 @@ class Row:
     One cell; *place* is that of its report, from 0.
 
     *figures* has no entry for a measure that is not the suite's. *held* thresholds passed, also unexpectedly; *other*
-    ones warned, failed as expected or were skipped.
+    ones warned, failed as expected or were skipped. *errors* counts what is undecided.
     """
 
     place: int
@@ -165,7 +165,7 @@ def _index(suite: SuiteReport) -> str | None:
 def _row(place: int, suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
     statuses = [verdict.status for verdict in suite.verdicts]
     held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
-    errors = statuses.count(Status.ERROR)
+    errors = sum(status.is_undecided for status in statuses)
     return Row(place, suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
 
 

@@ -54,11 +54,25 @@ def test_in_top_decides_exactly_where_the_whole_ranking_leaves_no_doubt(order, m
     for negated in (False, True):
         verdict = decide_one(InTop(condition.document, condition.k, negated), {"q": ranking(returned)}, depth=depth)
         truth = (condition.document in whole[: condition.k]) != negated
-        if verdict.status is Status.ERROR:
+        if verdict.status is Status.INCONCLUSIVE:
             assert condition.k > depth == len(returned)
             assert condition.document not in returned
         else:
             assert (verdict.status is Status.PASSED) == truth
+
+
+@given(st.permutations("abcdefgh"), st.integers(0, 8), depths, documents, documents)
+def test_before_decides_exactly_where_the_whole_ranking_leaves_no_doubt(order, matching, depth, first, second):
+    """Whatever the engine has below the hits that were asked for, a verdict is what the whole ranking says."""
+    whole = order[:matching]
+    returned = whole[:depth]
+    verdict = decide_one(Before(first, second), {"q": ranking(returned)}, depth=depth)
+    if verdict.status is Status.INCONCLUSIVE:
+        assert len(returned) == depth
+        assert not {first, second} & set(returned)
+    else:
+        truth = first in whole and (second not in whole or whole.index(first) < whole.index(second))
+        assert (verdict.status is Status.PASSED) == truth
 
 
 @given(operators, st.integers(0, 12), st.integers(0, 12))
@@ -66,7 +80,7 @@ def test_a_lower_bound_decides_exactly_what_every_possible_total_agrees_on(opera
     condition = HitCount(operator, required)
     bound = decide_one(condition, {"q": ranking("", total=least, total_is_lower_bound=True)}).status
     possible = {decide_one(condition, {"q": ranking("", total=total)}).status for total in range(least, least + 30)}
-    assert bound is (possible.pop() if len(possible) == 1 else Status.ERROR)
+    assert bound is (possible.pop() if len(possible) == 1 else Status.INCONCLUSIVE)
 
 
 @given(expectations, st.sampled_from(list(FailureKind)), st.booleans(), st.booleans())
@@ -88,7 +102,7 @@ def test_a_percentile_is_the_least_time_that_enough_queries_do_not_exceed(times,
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), min_size=1, max_size=20), percentiles)
-def test_a_latency_with_a_time_missing_is_an_error(times, percentile):
+def test_a_latency_with_a_time_missing_is_inconclusive(times, percentile):
     responses = {f"q{number}": ranking("", took=time) for number, time in enumerate(times)}
     verdict = decide_one(LatencyCondition(percentile, 1000.0), responses)
-    assert (verdict.status is Status.ERROR) == (None in times)
+    assert (verdict.status is Status.INCONCLUSIVE) == (None in times)

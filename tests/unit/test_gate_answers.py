@@ -30,7 +30,7 @@ def expect(text, response, depth=DEPTH):
     responses = {} if response is None else {"q": response}
     suite = suite_of([query], depth=depth)
     [verdict] = decide(suite, Run(responses, Engine("fake")), [], today=TODAY)
-    assert (verdict.query, verdict.counted) == ("q", 0 if verdict.status is Status.ERROR else 1)
+    assert (verdict.query, verdict.counted) == ("q", 0 if verdict.status.is_undecided else 1)
     assert verdict.blamed == (() if verdict.status is Status.PASSED else ("q",))
     return verdict
 
@@ -63,19 +63,19 @@ def test_where_documents_stand(text, hits, status, reason):
 
 @pytest.mark.parametrize("k", [6, 8])
 @pytest.mark.parametrize("wanted", ["in", "not in"])
-def test_a_ranking_that_is_not_deep_enough_cannot_tell(wanted, k):
+def test_a_ranking_that_is_not_deep_enough_is_inconclusive(wanted, k):
     verdict = expect(f"x {wanted} top {k}", ranking("abcde"))
-    assert verdict.status is Status.ERROR
+    assert verdict.status is Status.INCONCLUSIVE
     assert verdict.reason == f"cannot be judged: x is not in the 5 hits asked for, set `depth: {k}`"
 
 
-def test_a_short_ranking_is_whole_and_can_tell():
+def test_a_short_ranking_is_whole_and_decides():
     assert expect("x in top 8", ranking("abcd")).status is Status.FAILED
     assert expect("x not in top 8", ranking("abcd")).status is Status.PASSED
 
 
 def test_a_ranking_short_by_its_duplicates_may_go_on():
-    assert expect("x not in top 8", ranking("abcd", duplicates=("a",))).status is Status.ERROR
+    assert expect("x not in top 8", ranking("abcd", duplicates=("a",))).status is Status.INCONCLUSIVE
 
 
 def test_a_document_found_above_decides_whatever_the_depth():
@@ -83,10 +83,16 @@ def test_a_document_found_above_decides_whatever_the_depth():
     assert expect("c not in top 8", ranking("abcde")).status is Status.FAILED
 
 
-def test_neither_document_in_a_full_ranking_says_how_to_look_deeper():
-    assert expect("x before y", ranking("abcde")).reason.endswith(
-        "neither is in the 5 hits asked for, `depth` asks for more"
-    )
+def test_neither_document_in_a_full_ranking_is_inconclusive_and_says_how_to_look_deeper():
+    verdict = expect("x before y", ranking("abcde"))
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.reason == "cannot be judged: neither x nor y is in the 5 hits asked for, `depth` asks for more"
+
+
+@pytest.mark.parametrize("text", ["x in top 8", "x before y"])
+def test_a_ranking_as_deep_as_asked_for_is_whole_where_no_more_match(text):
+    assert expect(text, ranking("abcde", total=5)).status is Status.FAILED
+    assert expect(text, ranking("abcde", total=5, total_is_lower_bound=True)).status is Status.INCONCLUSIVE
 
 
 # ------------------------------------------------------------------------------------------------ sizes of their own
@@ -115,14 +121,14 @@ def expect_of(template, text, response, *others):
         (STORED, "the search template may have a size of its own: write `{{size}}` there"),
     ],
 )
-def test_fewer_hits_than_asked_for_cannot_tell_where_the_size_need_not_be_heeded(wanted, template, remedy):
+def test_fewer_hits_than_asked_for_is_inconclusive_where_the_size_need_not_be_heeded(wanted, template, remedy):
     short = expect_of(template, f"x {wanted} top 8", ranking("abcde", total=213), ranking("fghij"))
-    assert short.status is Status.ERROR
+    assert short.status is Status.INCONCLUSIVE
     assert short.reason == (
         f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for and 213 match; {remedy}"
     )
     unsaid = expect_of(template, f"x {wanted} top 8", ranking("abcde"))
-    assert unsaid.status is Status.ERROR
+    assert unsaid.status is Status.INCONCLUSIVE
     assert unsaid.reason == f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for; {remedy}"
 
 
@@ -139,7 +145,7 @@ def test_fewer_hits_than_asked_for_cannot_tell_where_the_size_need_not_be_heeded
         pytest.param("hits >= 200", ranking("abcde", total=213), (), id="what matches is counted apart"),
     ],
 )
-def test_fewer_hits_than_asked_for_can_tell_where_nothing_is_in_doubt(template, text, response, others):
+def test_fewer_hits_than_asked_for_decide_where_nothing_is_in_doubt(template, text, response, others):
     assert expect_of(template, text, response, *others).status is Status.PASSED
 
 
@@ -149,8 +155,11 @@ def test_an_engine_heeds_the_size_of_a_body_though_more_documents_match_than_it_
 
 def test_neither_document_in_a_short_answer_says_that_more_may_follow():
     verdict = expect_of(SERVICE, "x before y", ranking("abcde", total=213))
-    assert verdict.status is Status.FAILED
-    assert "neither is in the 5 hits that came, where 8 were asked for and 213 match; the service" in verdict.reason
+    assert verdict.status is Status.INCONCLUSIVE
+    assert (
+        "neither x nor y is in the 5 hits that came, where 8 were asked for and 213 match; the service"
+        in verdict.reason
+    )
 
 
 # ------------------------------------------------------------------------------------------------ hits
@@ -184,32 +193,32 @@ LEAST = 100
     ("text", "status"),
     [
         ("hits >= 100", Status.PASSED),
-        ("hits >= 101", Status.ERROR),
+        ("hits >= 101", Status.INCONCLUSIVE),
         ("hits > 99", Status.PASSED),
-        ("hits > 100", Status.ERROR),
+        ("hits > 100", Status.INCONCLUSIVE),
         ("hits <= 99", Status.FAILED),
-        ("hits <= 100", Status.ERROR),
+        ("hits <= 100", Status.INCONCLUSIVE),
         ("hits < 100", Status.FAILED),
-        ("hits < 101", Status.ERROR),
+        ("hits < 101", Status.INCONCLUSIVE),
         ("hits = 99", Status.FAILED),
-        ("hits = 100", Status.ERROR),
-        ("hits = 101", Status.ERROR),
+        ("hits = 100", Status.INCONCLUSIVE),
+        ("hits = 101", Status.INCONCLUSIVE),
     ],
 )
 def test_a_lower_bound_decides_only_what_follows_from_it(text, status):
     """At least 100 match: the verdict must be the same whether 100 match, or 101, or a thousand; else there is none."""
     verdict = expect(text, ranking("", total=LEAST, total_is_lower_bound=True))
     possible = {expect(text, ranking("", total=total)).status for total in (100, 101, 102, 1000)}
-    assert verdict.status is (possible.pop() if len(possible) == 1 else Status.ERROR)
+    assert verdict.status is (possible.pop() if len(possible) == 1 else Status.INCONCLUSIVE)
     assert verdict.status is status
-    if status is Status.ERROR:
+    if status is Status.INCONCLUSIVE:
         assert "at least 100 hits" in verdict.reason
         assert "track_total_hits: true" in verdict.reason
 
 
-def test_an_answer_without_a_total_cannot_tell():
+def test_an_answer_without_a_total_is_inconclusive():
     verdict = expect("hits >= 0", ranking("ab"))
-    assert verdict.status is Status.ERROR
+    assert verdict.status is Status.INCONCLUSIVE
     assert verdict.reason == ("cannot be judged: the answer does not say how many documents match, required >= 0")
 
 
@@ -266,16 +275,21 @@ def test_a_slow_answer_is_blamed_slowest_first():
 
 
 @pytest.mark.parametrize(
-    ("took", "reason"),
+    ("took", "status", "reason"),
     [
-        (Failure(FailureKind.TIMEOUT, "30 s"), "p50 latency cannot be judged: b (timeout: 30 s)"),
-        (None, "p50 latency cannot be judged: b (the answer does not say how long it took)"),
+        (Failure(FailureKind.TIMEOUT, "30 s"), Status.ERROR, "p50 latency cannot be judged: b (timeout: 30 s)"),
+        (None, Status.INCONCLUSIVE, "p50 latency cannot be judged: b (the answer does not say how long it took)"),
     ],
     ids=["failed", "no time"],
 )
-def test_a_query_without_a_time_makes_an_error(took, reason):
+def test_a_query_without_a_time_leaves_a_latency_undecided(took, status, reason):
     verdict = latency("p50 latency <= 100 ms", {"a": 1, "b": took})
-    assert (verdict.status, verdict.reason, verdict.blamed) == (Status.ERROR, reason, ("b",))
+    assert (verdict.status, verdict.reason, verdict.blamed) == (status, reason, ("b",))
+
+
+def test_a_query_without_an_answer_beside_one_without_a_time_is_an_error():
+    unanswered = Failure(FailureKind.TIMEOUT, "30 s")
+    assert latency("p50 latency <= 100 ms", {"a": None, "b": unanswered}).status is Status.ERROR
 
 
 def test_a_skipped_query_has_no_time_and_is_left_out():

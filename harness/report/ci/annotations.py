@@ -31,6 +31,7 @@ class Severity(StrEnum):
 
 SEVERITIES = {
     Status.ERROR: Severity.ERROR,
+    Status.INCONCLUSIVE: Severity.ERROR,
     Status.FAILED: Severity.FAILURE,
     Status.WARNED: Severity.WARNING,
     Status.XPASSED: Severity.NOTICE,

@@ -47,9 +47,10 @@ def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
 
 
 def worst_status(verdicts: Iterable[Verdict]) -> Status:
-    """An error before a failure, as in the exit status."""
+    """What is undecided before a failure, as in the exit status."""
     statuses = {verdict.status for verdict in verdicts}
-    return next((status for status in (Status.ERROR, Status.FAILED) if status in statuses), Status.PASSED)
+    bad = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED)
+    return next((status for status in bad if status in statuses), Status.PASSED)
 
 
 def _is_held_by_query(verdict: Verdict) -> bool:

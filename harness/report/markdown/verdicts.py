@@ -17,6 +17,7 @@ THRESHOLDS_SHOWN = 100
 
 WORST_FIRST = (
     Status.ERROR,
+    Status.INCONCLUSIVE,
     Status.FAILED,
     Status.WARNED,
     Status.XPASSED,

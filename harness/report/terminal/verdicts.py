@@ -17,6 +17,7 @@ from harness.report.terminal.layout import columns, indented
 STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",
     Status.FAILED: "bold red",
+    Status.INCONCLUSIVE: "bold magenta",
     Status.ERROR: "bold magenta",
     Status.WARNED: "yellow",
     Status.XFAILED: "yellow",
