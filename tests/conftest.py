@@ -1,6 +1,11 @@
 """What all tests share."""
 
 import signal
+from collections.abc import Iterator
+
+import pytest
+
+from harness.baseline.saving import CI_VARIABLES
 
 pytest_plugins = ["pytester"]
 
@@ -13,3 +18,12 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _outside_of_ci() -> Iterator[None]:
+    """What saves a baseline is refused in CI, and the tests of it run there."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in CI_VARIABLES:
+            patch.delenv(name, raising=False)
+        yield

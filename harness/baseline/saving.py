@@ -9,10 +9,74 @@ from pathlib import Path
 from harness import __version__
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.baseline.making import make_baseline, with_entry
-from harness.errors import BaselineError
+from harness.errors import BaselineError, UsageError
 from harness.model import Baseline, BaselineFile, Run, Score, Suite
 
-__all__ = ["Kept", "keep_run"]
+__all__ = ["CI_VARIABLES", "Kept", "ci_variable", "keep_run", "refuse_in_ci"]
+
+CI_VARIABLES = (
+    "CI",
+    "CONTINUOUS_INTEGRATION",
+    "APPVEYOR",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILDER_OUTPUT",  # Google Cloud Build
+    "BUILDKITE",
+    "BUILD_ID",  # Jenkins, CloudBees
+    "BUILD_NUMBER",  # Jenkins, TeamCity
+    "CIRCLECI",
+    "CIRRUS_CI",
+    "CODEBUILD_BUILD_ID",
+    "DRONE",
+    "GITEA_ACTIONS",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "GO_PIPELINE_LABEL",
+    "HARNESS_BUILD_ID",
+    "JENKINS_URL",
+    "PROW_JOB_ID",
+    "SEMAPHORE",
+    "TEAMCITY_VERSION",
+    "TF_BUILD",  # Azure Pipelines
+    "TRAVIS",
+    "WOODPECKER",
+    "bamboo_planKey",
+)
+"""What CI services set; not all of them set CI. Source: vendors.json and index.js of the npm package ci-info."""
+
+_NO = ("0", "false")
+
+
+def ci_variable(environ: Mapping[str, str]) -> str | None:
+    """
+    The variable by which a CI service makes itself known; None where there is none, and where CI is false.
+
+    >>> ci_variable({"TF_BUILD": "True"})
+    'TF_BUILD'
+    >>> ci_variable({"CI": "false", "TF_BUILD": "True"})
+    """
+    if environ.get("CI", "").lower() in _NO:
+        return None
+    return next((name for name in CI_VARIABLES if environ.get(name, "").lower() not in ("", *_NO)), None)
+
+
+def refuse_in_ci(environ: Mapping[str, str], *, asked: str, forced: str) -> None:
+    """
+    Refuse to save a baseline in CI, where nobody has looked at what would become the measure of all later runs.
+
+    Args:
+        environ: Where a CI service makes itself known.
+        asked: The option or command that saves, for the message.
+        forced: What saves in CI all the same, for the message.
+
+    Raises:
+        UsageError: this is CI; names the variable that says so.
+    """
+    variable = ci_variable(environ)
+    if variable is not None:
+        raise UsageError(
+            f"{asked}: {variable} is set, and a pipeline that makes its own baseline holds nothing to it: save it "
+            f"where you can look at the difference, or say {forced}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

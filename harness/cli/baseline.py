@@ -47,14 +47,19 @@ def command() -> None:
 @engine_options
 @cell_options
 @file_option
+@click.option("--force", is_flag=True, help="Save in CI too.")
 @quiet_option
-def save(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
+def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **asked: Any) -> None:
     """
     Run suites and keep what they return, an entry a request.
 
     Other requests' baselines stay as they are, and with --tag other queries' too. Where a query of any suite has no
-    answer, nothing is written.
+    answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
     """
+    if not force:
+        from harness.baseline.saving import refuse_in_ci
+
+        refuse_in_ci(os.environ, asked="baseline save", forced="--force")
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline keeps one run of each request; give one --index")

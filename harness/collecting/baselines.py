@@ -20,7 +20,6 @@ __all__ = ["FORCE", "save_baselines", "update_wanted", "update_word"]
 
 FORCE = "force"
 PLAIN = "yes"
-_NOT_CI = ("", "0", "false")
 
 
 def update_word(text: str) -> str:
@@ -37,11 +36,14 @@ def update_wanted(word: str | None) -> bool:
     Raises:
         pytest.UsageError: in CI, where nobody has looked at what would become the measure of all later runs.
     """
-    if word == PLAIN and os.environ.get("CI", "").lower() not in _NOT_CI:
-        raise pytest.UsageError(
-            "--relevance-update-baseline: CI is set, and a pipeline that makes its own baseline holds nothing to it: "
-            f"update it where you can look at the difference, or say --relevance-update-baseline={FORCE}"
-        )
+    if word == PLAIN:
+        from harness.baseline.saving import refuse_in_ci
+
+        option = "--relevance-update-baseline"
+        try:
+            refuse_in_ci(os.environ, asked=option, forced=f"{option}={FORCE}")
+        except HarnessError as error:
+            raise pytest.UsageError(str(error)) from None
     return word is not None
 
 

@@ -94,5 +94,4 @@ def run(
 def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options of the outer run and the width of its terminal are no part of a test."""
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("COLUMNS", "120")

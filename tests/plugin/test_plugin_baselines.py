@@ -185,15 +185,17 @@ def test_a_run_with_an_error_is_not_kept(suite: Suite, run: Run, engine) -> None
     assert not path.with_name("shop.baseline.json").exists()
 
 
-@pytest.mark.parametrize("value", ["true", "1"])
-def test_in_ci_an_update_has_to_be_forced(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+@pytest.mark.parametrize(("variable", "value"), [("CI", "1"), ("JENKINS_URL", "http://ci/"), ("TF_BUILD", "True")])
+def test_in_ci_an_update_has_to_be_forced(
+    suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
     path = suite(DROP)
-    monkeypatch.setenv("CI", value)
+    monkeypatch.setenv(variable, value)
 
     refused = run("--relevance-update-baseline")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*--relevance-update-baseline: CI is set*=force*"])
+    refused.stderr.fnmatch_lines([f"*--relevance-update-baseline: {variable} is set*=force*"])
     assert not path.with_name("shop.baseline.json").exists()
     run("--relevance-update-baseline=force").assert_outcomes(skipped=1)
     assert set(kept(path)) == {"shoes", "boots"}

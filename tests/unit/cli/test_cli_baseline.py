@@ -248,3 +248,32 @@ def test_diff_without_a_baseline_or_an_answer_ends_as_such(folder, engine, capsy
     engine.now(q=ranking)
     assert harness_baseline("diff", "shop.relevance.yaml") == status
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("JENKINS_URL", "http://ci/"), ("TF_BUILD", "True")])
+def test_in_ci_nothing_is_saved_unless_that_is_forced(folder, engine, capsys, monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 2
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"harness: baseline save: {variable} is set, and a pipeline that makes its own ")
+    assert said.err.endswith("or say --force\n")
+    assert (engine.requests, list(folder.glob("*.json"))) == ([], [])
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--force") == 0
+    assert set(kept(folder)["current"].queries) == {"q", "r"}
+
+
+def test_in_ci_what_is_kept_is_shown_and_compared(folder, engine, monkeypatch):
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    monkeypatch.setenv("CI", "true")
+    assert harness_baseline("show", "shop.relevance.yaml") == 0
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
+
+
+@pytest.mark.parametrize("environ", [{}, {"CI": ""}, {"CI": "false"}, {"CI": "0", "BUILD_NUMBER": "7"}, {"TRAVIS": ""}])
+def test_elsewhere_saving_needs_no_force(folder, engine, monkeypatch, environ):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
