@@ -15,5 +15,18 @@ from harness.api.choices import Options
 from harness.api.evaluating import Evaluation, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.api.scores import Scores
+from harness.model import Gain, GainKind, Profile
+from harness.running.options import RunOptions
 
-__all__ = ["Evaluation", "Options", "Relevance", "Scores", "SuiteRun", "evaluate"]
+__all__ = [
+    "Evaluation",
+    "Gain",
+    "GainKind",
+    "Options",
+    "Profile",
+    "Relevance",
+    "RunOptions",
+    "Scores",
+    "SuiteRun",
+    "evaluate",
+]

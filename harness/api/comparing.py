@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, refuse_unknown
+from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, read_argument, refuse, refuse_unknown
 from harness.api.scores import Scores
 from harness.errors import UsageError
 from harness.measures import parse_measure
@@ -72,7 +72,7 @@ class ComparedRuns:
             MeasureError: The measure is not known.
             UsageError: It was not compared.
         """
-        text = parse_measure(measure).text
+        text = parse_measure(read_argument("measure", measure)).text
         compared = {row.measure: row for row in self.report.measures.measures} if self.report.measures else {}
         if text not in compared:
             known = ", ".join(compared) or "none"
@@ -86,6 +86,7 @@ class ComparedRuns:
         Raises:
             UsageError: There is no such query.
         """
+        query = read_argument("query", query)
         known = {one.id: one for one in self.report.queries}
         if query not in known:
             raise UsageError(f"there is no query {query!r}{did_you_mean(query, known)}")
@@ -104,7 +105,8 @@ class ComparedRuns:
 
         if not thresholds:
             raise UsageError("there are no thresholds to hold the difference to")
-        held = self._prepared.report(self._options, measures=self._measures, thresholds=read_thresholds(thresholds))
+        read = read_thresholds([read_argument("threshold", text) for text in thresholds])
+        held = self._prepared.report(self._options, measures=self._measures, thresholds=read)
         if held.exit_status != 0:
             from harness.report.terminal.comparison import failure_text
 
@@ -153,15 +155,16 @@ def compare_runs(
     from harness.comparing.preparing import Asked, prepare
     from harness.offline import read_measures
 
-    given = cast("dict[str, Any]", dict(options))
-    refuse_unknown(given, list(CompareChoices.__annotations__) + list(OF_RUN))
+    known = list(CompareChoices.__annotations__) + list(OF_RUN)
+    refuse_unknown(options, known)
+    given = {name: read_argument(name, value) for name, value in options.items()}
     asked = Asked(
-        _side(pair[0], "the reference rankings"),
-        _side(pair[1], "the candidate rankings"),
+        _side(pair[0], "reference"),
+        _side(pair[1], "candidate"),
         suite=suite or _suite_of(pair),
-        qrels=Path(given["qrels"]) if given.get("qrels") is not None else None,
+        qrels=given.get("qrels"),
         request=given.get("request"),
-        measures=_measures(given.get("measures", ())),
+        measures=given.get("measures", ()),
         profile=given.get("profile"),
         gain=given.get("gain"),
         complete=given.get("complete", False),
@@ -172,15 +175,12 @@ def compare_runs(
     return ComparedRuns(prepare(asked, run, environ), how, tuple(read_measures(asked.measures).values()))
 
 
-def _side(one: Wanted, name: str) -> str | Contender:
-    return one.contender(name) if isinstance(one, Scores) else os.fspath(one)
-
-
-def _measures(given: Sequence[str]) -> tuple[str, ...]:
-    """A text would be taken for its letters."""
-    if isinstance(given, str):
-        raise UsageError(f"measures is the text {given!r}, expected a sequence of measures: measures=[{given!r}]")
-    return tuple(given)
+def _side(one: object, name: str) -> str | Contender:
+    if isinstance(one, Scores):
+        return one.contender(f"the {name} rankings")
+    if not isinstance(one, str | os.PathLike):
+        refuse(name, one, "a text such as baseline, the path of a file, or what run or evaluate returned")
+    return os.fspath(one)
 
 
 def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from harness.api.choices import CompareChoices, Options, merged
-from harness.api.evaluating import Evaluation, evaluate
+from harness.api.choices import CompareChoices, Options, check_options, merged, read_argument, refuse
+from harness.api.evaluating import evaluate
 from harness.api.scores import Scores
 from harness.closing import Closing
 from harness.errors import UsageError
 from harness.gate import exit_status
-from harness.model import Gain, Profile, QueryReport, SideKind, Status, SuiteReport, Verdict
+from harness.model import QueryReport, SideKind, Status, SuiteReport, Verdict
 from harness.running.execution import FinishedSuite, Progress
 from harness.running.options import RunOptions
 from harness.shared_connections import SharedConnections
@@ -87,7 +87,7 @@ class Relevance(Closing):
 
     def __init__(
         self,
-        root: Path | None = None,
+        root: str | os.PathLike[str] | None = None,
         *,
         options: RunOptions | None = None,
         environ: Mapping[str, str] | None = None,
@@ -99,10 +99,15 @@ class Relevance(Closing):
             options: What holds for every suite unless a call says otherwise.
             environ: Where variables and logins are looked up; the process's own where None.
             progress: Told how far a run is.
+
+        Raises:
+            UsageError: an argument is not of its kind.
         """
-        self._root = root or Path()
-        self._options = options or RunOptions()
-        self._environ = os.environ if environ is None else environ
+        self._root = read_argument("root", root) or Path()
+        self._options = RunOptions() if options is None else check_options(options)
+        self._environ = _environ_of(environ)
+        if not isinstance(progress, Progress | None):
+            refuse("progress", progress, "an object with the methods of harness.running.execution.Progress, or None")
         self._shared = SharedConnections(self._environ, progress)
 
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
@@ -120,7 +125,7 @@ class Relevance(Closing):
             EngineStartError: the embedded node could not be started.
         """
         asked = merged(self._options, options)
-        return SuiteRun(self._finish(self._root / suite, asked), asked.day())
+        return SuiteRun(self._finish(self._root / read_argument("suite", suite), asked), asked.day())
 
     def compare(
         self,
@@ -149,28 +154,21 @@ class Relevance(Closing):
         """
         from harness.api.comparing import compare_runs
 
-        path = None if suite is None else self._root / suite
+        path = None if suite is None else self._root / read_argument("suite", suite)
         return compare_runs((reference, candidate), path, options, self._options, self._finish, self._environ)
 
     def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
         return self._shared.run(path, asked)
 
-    @staticmethod
-    def evaluate(
-        rankings: Mapping[str, Sequence[str]],
-        judgments: Mapping[str, Mapping[str, float]],
-        *,
-        measures: Sequence[str],
-        gain: Gain | None = None,
-        profile: Profile = Profile.STANDARD,
-        skip_undefined: bool = False,
-    ) -> Evaluation:
-        """Score plain rankings: the function `evaluate` of this module."""
-        return evaluate(
-            rankings, judgments, measures=measures, gain=gain, profile=profile, skip_undefined=skip_undefined
-        )
+    evaluate = staticmethod(evaluate)
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
         self._shared.close()
+
+
+def _environ_of(given: object) -> Mapping[str, str]:
+    if given is not None and not isinstance(given, Mapping):
+        refuse("environ", given, "a mapping from variable to value, or None")
+    return os.environ if given is None else given

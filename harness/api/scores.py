@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
+from harness.api.choices import read_argument
 from harness.errors import SearchError, UndefinedScore, UsageError
 from harness.gate.aggregates import median
 from harness.gate.scope import Scope, scope_scores
@@ -79,8 +80,8 @@ class Scores:
         Raises:
             UsageError: there is no such query.
         """
-        scores = self._of(parse_measure(measure))
-        if query not in scores:
+        scores = self._of(_measure(measure))
+        if read_argument("query", query) not in scores:
             raise UsageError(f"there is no query {query!r}{did_you_mean(query, scores)}")
         score = scores[query]
         if score.value is not None:
@@ -90,10 +91,10 @@ class Scores:
 
     def scores(self, measure: str) -> dict[str, float | None]:
         """The score of every query, None for those without one."""
-        return {query: score.value for query, score in self._of(parse_measure(measure)).items()}
+        return {query: score.value for query, score in self._of(_measure(measure)).items()}
 
     def _scope(self, text: str) -> Scope:
-        measure = parse_measure(text)
+        measure = _measure(text)
         scores = {(query, measure.text): score for query, score in self._of(measure).items()}
         scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
@@ -110,6 +111,10 @@ class Scores:
                 query.id: score_of(self._suite, query, measure, self._run) for query in self._suite.queries
             }
         return self._scores[measure.text]
+
+
+def _measure(given: object) -> Measure:
+    return parse_measure(read_argument("measure", given))
 
 
 def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> None:

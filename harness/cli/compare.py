@@ -123,6 +123,7 @@ def _asked(
     engine_version: str | None,
     allow_write: bool,
     profile: str | None,
+    gain: str | None,
     depth: int | None,
     p: float,
     **others: Any,
@@ -131,12 +132,20 @@ def _asked(
     from harness.comparing.assembling import CompareOptions
     from harness.comparing.measuring import absent_packages
     from harness.comparing.preparing import Asked
+    from harness.measures import read_gain
 
     run = run_options(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
-    asked = Asked(suite=suite, profile=None if profile is None else Profile(profile), depth=depth, run=run, **others)
+    asked = Asked(
+        suite=suite,
+        profile=None if profile is None else Profile(profile),
+        gain=None if gain is None else read_gain(gain),
+        depth=depth,
+        run=run,
+        **others,
+    )
     _refuse_unused(asked)
     how = None if absent_packages() else tested_as(**tested)
     return asked, CompareOptions(run.day(), depth, p, how)

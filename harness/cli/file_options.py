@@ -56,7 +56,8 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     Raises:
         UsageError: a measure or the gain is none.
     """
-    from harness.offline import FileOptions, read_gain, read_measures
+    from harness.measures import read_gain
+    from harness.offline import FileOptions, read_measures
 
     return FileOptions(
         read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete

@@ -26,7 +26,7 @@ from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.masking import Masker
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
-from harness.offline import read_gain, read_measures
+from harness.offline import read_measures
 from harness.redaction import redact_comparison
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
@@ -57,7 +57,7 @@ class Asked:
     measures: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     profile: Profile | None = None
-    gain: str | None = None
+    gain: Gain | None = None
     complete: bool = False
     depth: int | None = None
     run: RunOptions = field(default_factory=RunOptions)
@@ -201,8 +201,8 @@ def _judgments(asked: Asked) -> Judgments | None:
         return None
     from harness.formats.judgments import read_judgments
 
-    gain: Gain | None = None if asked.gain is None else read_gain(asked.gain)
-    return Judgments(str(asked.qrels), read_judgments(asked.qrels), gain, asked.profile or Profile.STANDARD)
+    profile = asked.profile or Profile.STANDARD
+    return Judgments(str(asked.qrels), read_judgments(asked.qrels), asked.gain, profile)
 
 
 def _read(form: Form | Contender, asked: Asked, suite: Suite | None) -> Contender | None:

@@ -12,6 +12,7 @@ from harness.comparing.reported import contender_of
 from harness.comparing.sides import Contender
 from harness.errors import UsageError
 from harness.formats.runs import read_run
+from harness.measures import read_gain
 from harness.measures.profiles import by_score
 from harness.model import (
     Baseline,
@@ -29,7 +30,6 @@ from harness.model import (
     Suite,
     SuiteReport,
 )
-from harness.offline import read_gain
 from harness.spelling import did_you_mean
 
 __all__ = ["baseline_side", "report_side", "run_side"]

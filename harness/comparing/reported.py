@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from harness.comparing.sides import Contender
+from harness.measures import read_gain
 from harness.model import (
     Hit,
     Outcome,
@@ -20,7 +21,6 @@ from harness.model import (
     SideKind,
     SuiteReport,
 )
-from harness.offline import read_gain
 from harness.scoring import read_failure
 
 __all__ = ["contender_of"]

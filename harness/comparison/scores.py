@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 
@@ -69,11 +69,14 @@ class ComparisonOptions:
 
     def __post_init__(self) -> None:
         _one_of("test", self.test, TESTS)
+        _one_of("alternative", self.alternative, get_args(Alternative))
         _one_of("correction", self.correction, tuple(CORRECTIONS))
         if not 0 < self.level < 1:
             raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
         if self.samples < 1:
             raise UsageError(f"found {self.samples} samples, expected at least 1")
+        if self.seed < 0:
+            raise UsageError(f"found seed {self.seed}, expected at least 0")
 
 
 def compare(

@@ -8,7 +8,8 @@ canonical text is its identity. Nothing here imports numpy; `harness.evaluation`
 from harness.measures.bounds import UnjudgedBounds, unjudged_bounds
 from harness.measures.builtin import definition_of, register_measure
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
-from harness.measures.profiles import profile_gain
+from harness.measures.parameters import read_gain
+from harness.measures.profiles import profile_gain, read_profile
 from harness.measures.score import is_of_novelty, score_diverse_query, score_query
 from harness.measures.settings import deepest_cutoff, gain_in_force, measure_range, settings_of
 from harness.measures.text import parse_measure
@@ -30,6 +31,8 @@ __all__ = [
     "measure_range",
     "parse_measure",
     "profile_gain",
+    "read_gain",
+    "read_profile",
     "register_measure",
     "score_diverse_query",
     "score_query",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import e, inf, isfinite
 from typing import Protocol
 
-from harness.errors import MeasureError
+from harness.errors import MeasureError, UsageError
+from harness.metrics.gain import finite
 from harness.model import Gain, GainKind, Parameter
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "LogBase",
     "Number",
     "as_text",
+    "read_gain",
 ]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -128,6 +131,31 @@ class GainChoice:
             message = f"expected {_either(words)} or a map such as {{0: 0, 1: 1}}, found {_shown(text)}"
             raise MeasureError(message + _nearest(text, words))
         return Gain(GainKind(text))
+
+
+def read_gain(given: object) -> Gain:
+    """
+    A gain from Python or a command line: a `Gain`, a map from grade to gain, or text as a measure's parameter has it.
+
+    Raises:
+        UsageError: it is none of these.
+
+    >>> str(read_gain("linear")), str(read_gain({0: 0, 3: 7}))
+    ('linear', '{0: 0, 3: 7}')
+    """
+    known = given
+    if isinstance(given, Gain):
+        with suppress(TypeError, ValueError):
+            known = dict(given.table) if given.kind == GainKind.MAP else str(given.kind)
+    if isinstance(known, Mapping):
+        table = {finite(grade): finite(worth) for grade, worth in known.items()}
+        found = [(grade, worth) for grade, worth in table.items() if grade is not None and worth is not None]
+        if len(found) == len(known):
+            return Gain(GainKind.MAP, tuple(sorted(found)))
+    elif isinstance(known, str):
+        with suppress(MeasureError):
+            return GainChoice().read(known.strip())
+    raise UsageError(f"found {given!r} as gain, expected exponential, linear, or a map of grades as in {{0: 0, 1: 1}}")
 
 
 def as_text(value: Parameter) -> str:

@@ -13,8 +13,9 @@ from harness.errors import UsageError
 from harness.measures.definition import SMALLEST_POSITIVE, Formula
 from harness.measures.rre import RRE_FORMULAS
 from harness.model import Gain, GainKind, Parameter, Profile
+from harness.spelling import did_you_mean
 
-__all__ = ["Rules", "by_score", "profile_gain", "rules_of"]
+__all__ = ["Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 
 Defaults = Mapping[str, Mapping[str, Parameter]]
 
@@ -70,14 +71,39 @@ RULES: Mapping[Profile, Rules] = {
 }
 
 
+def read_profile(given: object) -> Profile:
+    """
+    A profile by its name, or as it is.
+
+    Raises:
+        UsageError: there is none of that name.
+
+    >>> read_profile("trec") is Profile.TREC
+    True
+    """
+    known = [str(profile) for profile in Profile]
+    if isinstance(given, str) and given in known:
+        return Profile(given)
+    hint = did_you_mean(given, known) if isinstance(given, str) else ""
+    raise UsageError(f"found {given!r} as profile, expected one of {', '.join(known)}{hint}")
+
+
 def rules_of(profile: Profile) -> Rules:
-    """What *profile* does."""
-    return RULES[profile]
+    """
+    What *profile* does.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return RULES[profile]
+    except (KeyError, TypeError):
+        return RULES[read_profile(profile)]
 
 
 def profile_gain(profile: Profile) -> Gain:
     """The gain of *profile* where a suite names none: linear for trec_eval, exponential for all others."""
-    return Gain(RULES[profile].gain)
+    return Gain(rules_of(profile).gain)
 
 
 def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence[str]:

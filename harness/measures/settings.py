@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from harness.measures.builtin import definition_of
 from harness.measures.definition import Range, Settings
+from harness.measures.parameters import read_gain
 from harness.measures.profiles import rules_of
 from harness.model import Gain, Measure, Profile
 
@@ -24,10 +25,15 @@ def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = P
 
 
 def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Gain:
-    """The gain that a score is computed with: the measure's own, else *gain*, else the profile's."""
-    own = dict(measure.parameters).get("gain", gain)
-    if isinstance(own, Gain):
-        return own
+    """
+    The gain that a score is computed with: the measure's own, else *gain*, else the profile's.
+
+    Raises:
+        UsageError: *gain* is something else than a gain, which must not be taken for none.
+    """
+    given = dict(measure.parameters).get("gain", gain)
+    if given is not None:
+        return given if isinstance(given, Gain) else read_gain(given)
     profiled = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
     return profiled if isinstance(profiled, Gain) else Gain(rules_of(profile).gain)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from math import isfinite
+from numbers import Real
 
 from harness.errors import MeasureError
 from harness.model import Gain, GainKind
 
-__all__ = ["gain_function", "gain_of", "gains_of", "ideal_gains"]
+__all__ = ["finite", "gain_function", "gain_of", "gains_of", "ideal_gains"]
 
 
 def gain_of(gain: Gain, grade: float) -> float:
@@ -81,3 +83,19 @@ def ideal_gains(gain: Gain, judged: Iterable[float], cutoff: int | None) -> Sequ
     """
     worth = gain_function(gain)
     return sorted((value for value in map(worth, judged) if value > 0), reverse=True)[:cutoff]
+
+
+def finite(value: object) -> float | None:
+    """
+    *value* as a float where it is a finite number; None for a text, a truth value, NaN, or a number that is too large.
+
+    >>> finite(3), finite("3"), finite(True), finite(10**400)
+    (3.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None

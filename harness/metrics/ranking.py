@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
+from typing import NoReturn
 
 from harness.errors import UsageError
+from harness.metrics.gain import finite
 
 __all__ = ["DiverseRanking", "GradedRanking", "cover_subtopics", "grade_ranking", "without_duplicates"]
 
@@ -83,14 +85,23 @@ def grade_ranking(
     Raises:
         UsageError: a grade is not a finite number.
     """
-    for document, grade in judgments.items():
-        if not isfinite(grade):
-            raise UsageError(f"the grade of document {document!r} is {grade}, and must be a finite number")
+    try:
+        sound = all(map(isfinite, judgments.values()))
+    except (TypeError, OverflowError):
+        sound = False
+    if not sound:
+        _refuse_grades(judgments)
     unique = without_duplicates(ranking)
     known = {document for document, grade in judgments.items() if grade >= least} if judged_only else ()
     kept = [document for document in unique if document in known] if judged_only else unique
     ids = kept[:cutoff]
     return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(kept))
+
+
+def _refuse_grades(judgments: Mapping[str, object]) -> NoReturn:
+    """Name the first document whose grade is none."""
+    document, grade = next(each for each in judgments.items() if finite(each[1]) is None)
+    raise UsageError(f"the grade of document {document!r} is {grade!r}, and must be a finite number")
 
 
 def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:

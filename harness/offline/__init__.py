@@ -21,7 +21,6 @@ __all__ = [
     "compare_files",
     "evaluate_files",
     "gains_in_force",
-    "read_gain",
     "read_measures",
 ]
 
@@ -57,25 +56,6 @@ def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
     if problems:
         raise UsageError("\n".join(problems))
     return measures
-
-
-def read_gain(text: str) -> Gain:
-    """
-    A gain as a measure's text has it: ``exponential``, ``linear``, or a map such as ``{0: 0, 1: 1, 2: 5}``.
-
-    Raises:
-        UsageError: it is none of these.
-    """
-    try:
-        parameters = dict(parse_measure(f"DCG(gain={text})").parameters)
-    except MeasureError:
-        parameters = {}
-    gain = parameters.get("gain")
-    if len(parameters) != 1 or not isinstance(gain, Gain):
-        raise UsageError(
-            f"found {text!r} as gain, expected exponential, linear, or a map of grades as in {{0: 0, 1: 1}}"
-        )
-    return gain
 
 
 def gains_in_force(options: FileOptions) -> dict[str, str]:

@@ -7,7 +7,7 @@ One suite, from its queries to its report::
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
 from harness.model import Engine, Failure, FailureKind, Run, Score, Suite, SuiteReport
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FinishedSuite", "Progress", "SuiteExecution"]
 
 
+@runtime_checkable
 class Progress(Protocol):
     """Told how far a run is, from the thread that runs it."""
 

@@ -146,7 +146,20 @@ def test_what_cannot_run_is_an_error_of_one_sentence(suite: Suite, run: Run, pyt
         def test_unknown_option(relevance):
             with pytest.raises(HarnessError, match="request"):
                 relevance.run("nowhere.relevance.yaml", reqest="candidate")
+
+        @pytest.mark.parametrize("wrong", [{"budget": "10"}, {"embedded": "no"}, {"tags": "head"}, {"today": "now"}])
+        def test_what_is_no_option(relevance, wrong):
+            [name] = wrong
+            for ask in (relevance.run, lambda suite, **options: relevance.compare(suite, suite, **options)):
+                with pytest.raises(HarnessError, match=f"{name} is the text '.*', expected"):
+                    ask("nowhere.relevance.yaml", **wrong)
+
+        @pytest.mark.parametrize("wrong", [{"gain": "nonsense"}, {"gain": 42}, {"profile": "nonsense"}])
+        def test_what_is_no_argument(relevance, wrong):
+            [(name, found)] = wrong.items()
+            with pytest.raises(HarnessError, match=f"found {found!r} as {name}, expected"):
+                relevance.evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=[], **wrong)
         """
     )
 
-    run().assert_outcomes(passed=2)
+    run().assert_outcomes(passed=9)

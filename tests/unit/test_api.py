@@ -1,14 +1,16 @@
 """The Python API gives a number only where nothing is missing."""
 
 import doctest
-from datetime import date
+from dataclasses import fields
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
 import harness.api.evaluating
 import harness.search
-from harness.api import Relevance, SuiteRun, evaluate
+from harness.api import Options, Relevance, SuiteRun, evaluate
+from harness.api.choices import KINDS, CompareChoices
 from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
@@ -78,6 +80,106 @@ def test_the_gain_is_what_was_asked_for_else_the_profile_s():
     assert ndcg(gain=Gain(GainKind.LINEAR)) == pytest.approx(linear)
     assert ndcg(profile=Profile.TREC) == pytest.approx(linear)
     assert ndcg(profile=Profile.TREC, gain=Gain(GainKind.EXPONENTIAL)) == pytest.approx(exponential)
+
+
+@pytest.mark.parametrize(
+    ("gain", "same"),
+    [
+        ("linear", Gain(GainKind.LINEAR)),
+        ("exponential", Gain(GainKind.EXPONENTIAL)),
+        ({0: 0, 1: 1, 3: 7.5}, Gain(GainKind.MAP, ((0, 0), (1, 1), (3, 7.5)))),
+        ("{1: 1, 3: 2}", {1: 1, 3: 2}),
+        (Gain("linear"), "linear"),
+        (Gain("map", ((3, 2), (1, 1))), {1: 1, 3: 2}),
+    ],
+)
+def test_a_gain_is_given_as_in_a_suite(gain, same):
+    rankings, judgments = {"q": ["b", "a"]}, {"q": {"a": 3, "b": 1}}
+    evaluations = [evaluate(rankings, judgments, measures=["DCG@5"], gain=each) for each in (gain, same)]
+    assert evaluations[0].suite.gain == evaluations[1].suite.gain
+    assert evaluations[0].mean("DCG@5") == evaluations[1].mean("DCG@5")
+
+
+def test_a_linear_gain_is_linear():
+    assert evaluate({"q": ["a"]}, {"q": {"a": 3}}, measures=[], gain="linear").mean("CG@1") == 3
+    assert evaluate({"q": ["a"]}, {"q": {"a": 3}}, measures=[], gain={3: 2.5}).mean("CG@1") == 2.5
+    assert evaluate({"q": ["a"]}, {"q": {"a": 3}}, measures=[], profile="trec").mean("CG@1") == 3
+
+
+GAINS = "expected exponential, linear, or a map of grades as in {0: 0, 1: 1}"
+PROFILES = "expected one of standard, trec, rank_eval, opensearch-srw, quepid, rre"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"gain": "nonsense"}, f"found 'nonsense' as gain, {GAINS}"),
+        ({"gain": 42}, f"found 42 as gain, {GAINS}"),
+        ({"gain": True}, f"found True as gain, {GAINS}"),
+        ({"gain": {"a": 1}}, f"found {{'a': 1}} as gain, {GAINS}"),
+        ({"gain": {1: float("nan")}}, f"found {{1: nan}} as gain, {GAINS}"),
+        ({"gain": Gain("nonsense")}, "as gain, expected exponential, linear, or a map"),
+        ({"gain": Gain(GainKind.MAP, (3,))}, "as gain, expected exponential, linear, or a map"),
+        ({"profile": "nonsense"}, f"found 'nonsense' as profile, {PROFILES}"),
+        ({"profile": "Trec"}, f"found 'Trec' as profile, {PROFILES}; did you mean 'trec'?"),
+        ({"profile": 3}, f"found 3 as profile, {PROFILES}"),
+        ({"skip_undefined": "no"}, "skip_undefined is the text 'no', expected True or False"),
+        ({"measures": "P@1"}, "measures is the text 'P@1', expected a sequence of measures, such as ['nDCG@10']"),
+        ({"measures": [1]}, "measures is of type list, expected a sequence of measures"),
+        ({"rankings": [("q", ["a"])]}, "rankings is of type list, expected a mapping by query id"),
+        ({"rankings": {1: ["a"]}}, "a query id of rankings is 1, expected a text"),
+        (
+            {"rankings": {"q": {"a", "b"}}},
+            "the ranking of query 'q' is of type set, expected a sequence of document ids",
+        ),
+        ({"rankings": {"q": {"a": 1.0}}}, "the ranking of query 'q' is of type dict, expected a sequence"),
+        ({"rankings": {"q": None}}, "the ranking of query 'q' is None, expected a sequence of document ids"),
+        ({"rankings": {"q": [1, 2]}}, "a document id in the ranking of query 'q' is 1, expected a text"),
+        ({"judgments": {"q": ["a"]}}, "judgments of query 'q' is of type list, expected a mapping from document id"),
+        ({"judgments": {"q": {1: 1}}}, "a document id in the judgments of query 'q' is 1, expected a text"),
+        (
+            {"judgments": {"q": {"a": "3"}}},
+            "the grade of document 'a' for query 'q' is the text '3', expected a finite",
+        ),
+        (
+            {"judgments": {"q": {"a": None}}},
+            "the grade of document 'a' for query 'q' is None, expected a finite number",
+        ),
+        (
+            {"judgments": {"q": {"a": True}}},
+            "the grade of document 'a' for query 'q' is True, expected a finite number",
+        ),
+        (
+            {"judgments": {"q": {"a": float("inf")}}},
+            "the grade of document 'a' for query 'q' is inf, expected a finite",
+        ),
+        ({"judgments": {"q": {"a": 10**5000}}}, "the grade of document 'a' for query 'q' is of type int, expected a"),
+    ],
+)
+def test_what_is_no_argument_of_evaluate_is_refused(wrong, sentence):
+    given = {"rankings": {"q": ["a"]}, "judgments": {"q": {"a": 1}}, "measures": ["P@1"], **wrong}
+    with pytest.raises(UsageError) as refusal:
+        evaluate(given.pop("rankings"), given.pop("judgments"), **given)
+    assert sentence in str(refusal.value)
+
+
+def test_numbers_and_texts_of_numpy_are_taken_and_come_out_as_python_s():
+    numpy = pytest.importorskip("numpy")
+    ranking = numpy.array(["b", "a"])
+    evaluation = evaluate({"q": ranking}, {"q": {"a": numpy.int64(3), "b": numpy.float32(0.5)}}, measures=["DCG@2"])
+    assert evaluation.mean("DCG@2") == pytest.approx(2**0.5 - 1 + 7 * SECOND)
+    [query] = evaluation.suite.queries
+    assert {type(grade) for grade in query.judgments.values()} == {float}
+    assert {type(hit.id) for hit in evaluation._run.responses["q"].hits} == {str}
+
+
+@pytest.mark.parametrize("ask", ["mean", "median", "scores"])
+def test_a_measure_is_asked_for_by_its_text(ask):
+    evaluation = evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=["P@1"])
+    with pytest.raises(UsageError, match="measure is 1, expected a text"):
+        getattr(evaluation, ask)(1)
+    with pytest.raises(UsageError, match="query is None, expected a text"):
+        evaluation.score(None, "P@1")
 
 
 def test_a_judged_query_without_a_ranking_is_missing_not_zero():
@@ -267,6 +369,130 @@ def test_a_url_takes_the_place_of_the_embedded_node_and_the_other_way():
 def test_an_unknown_option_is_an_error_with_the_nearest():
     with pytest.raises(UsageError, match="unknown option 'tag'; did you mean 'tags'"):
         Recorder().run("a.yaml", tag="head")
+
+
+WRONG_OPTIONS = [
+    ({"url": 5}, "url is 5, expected a text or None"),
+    ({"cluster": ["main"]}, "cluster is of type list, expected a text or None"),
+    ({"request": True}, "request is True, expected a text or None"),
+    ({"index": 1}, "index is 1, expected a text or None"),
+    ({"engine_version": 2.19}, "engine_version is 2.19, expected a text or None"),
+    ({"embedded": "no"}, "embedded is the text 'no', expected True or False"),
+    ({"allow_write": 1}, "allow_write is 1, expected True or False"),
+    ({"locate": None}, "locate is None, expected True or False"),
+    ({"strict_xfail": "yes"}, "strict_xfail is the text 'yes', expected True or False"),
+    ({"tags": {"head"}}, r"tags is of type set, expected a sequence of tags, such as \['head'\]"),
+    ({"tags": [1]}, "tags is of type list, expected a sequence of tags"),
+    ({"baseline": 5}, "baseline is 5, expected the path of a file or None"),
+    ({"today": "2026-06-01"}, "today is the text '2026-06-01', expected a datetime.date without a time or None"),
+    ({"today": datetime(2026, 6, 1)}, "today is of type datetime, expected a datetime.date without a time or None"),
+    ({"budget": "10"}, "budget is the text '10', expected a number of seconds above 0 or None"),
+    ({"budget": 0}, "budget is 0, expected a number of seconds above 0 or None"),
+    ({"budget": float("nan")}, "budget is nan, expected a number of seconds above 0 or None"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), WRONG_OPTIONS)
+def test_what_is_no_option_of_a_run_is_refused_wherever_it_is_given(wrong, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        Recorder().run("a.yaml", **wrong)
+    with pytest.raises(UsageError, match=sentence):
+        Recorder().compare("a.run", "b.run", **wrong)
+    with pytest.raises(UsageError, match=sentence):
+        Relevance(options=RunOptions(**wrong))
+
+
+def test_every_option_is_of_some_kind():
+    named = {*CompareChoices.__annotations__, *(field.name for field in fields(RunOptions))}
+    assert named <= set(KINDS)
+    assert {name for wrong, _ in WRONG_OPTIONS for name in wrong} == set(Options.__annotations__) - {"client"}
+
+
+@pytest.mark.parametrize("name", ["save_baseline", "unjudged", "depth"])
+def test_what_is_no_option_of_a_call_is_unknown_to_it(name):
+    with pytest.raises(UsageError, match=f"unknown option '{name}'"):
+        Recorder().run("a.yaml", **{name: True})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"root": 5}, "root is 5, expected the path of a folder or None"),
+        ({"options": {"url": "http://a"}}, "options is of type dict, expected RunOptions, as harness.api has them"),
+        ({"environ": [("A", "b")]}, "environ is of type list, expected a mapping from variable to value, or None"),
+        ({"progress": print}, "progress is of type builtin_function_or_method, expected an object with the methods"),
+    ],
+)
+def test_what_is_no_argument_of_relevance_is_refused(arguments, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        Relevance(**arguments)
+
+
+def test_a_folder_and_a_suite_may_be_texts_or_paths():
+    relevance = Recorder("/suites")
+    relevance.run("a.yaml")
+    assert relevance.asked[0] == Path("/suites/a.yaml")
+    with pytest.raises(UsageError, match="suite is None, expected the path of a suite"):
+        relevance.run(None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"reference": 5}, "reference is 5, expected a text such as baseline, the path of a file, or what run"),
+        ({"candidate": None}, "candidate is None, expected a text such as baseline"),
+        ({"suite": 5}, "suite is 5, expected the path of a suite"),
+        ({"qrels": 5}, "qrels is 5, expected the path of a file or None"),
+        ({"measures": "P@1"}, "measures is the text 'P@1', expected a sequence of measures"),
+        ({"depth": "3"}, "depth is the text '3', expected a whole number or None"),
+        ({"depth": 0}, "found depth 0, expected at least 1"),
+        ({"depth": 2.5}, "depth is 2.5, expected a whole number or None"),
+        ({"p": "0.9"}, "p is the text '0.9', expected a number"),
+        ({"p": 1}, "found p 1, expected a persistence above 0 and below 1"),
+        ({"profile": "nonsense"}, "found 'nonsense' as profile"),
+        ({"gain": "nonsense"}, "found 'nonsense' as gain"),
+        ({"complete": "no"}, "complete is the text 'no', expected True or False"),
+        ({"test": "nonsense"}, "found test 'nonsense', expected one of sign-flip, t, wilcoxon, sign"),
+        ({"test": 5}, "test is 5, expected a text"),
+        ({"alternative": "nonsense"}, "found alternative 'nonsense', expected one of two-sided, less, greater"),
+        ({"level": "5%"}, "level is the text '5%', expected a number"),
+        ({"level": 5}, "found level 5, expected one between 0 and 1"),
+        ({"correction": "nonsense"}, "found correction 'nonsense', expected one of holm"),
+        ({"samples": 1.5}, "samples is 1.5, expected a whole number"),
+        ({"samples": 0}, "found 0 samples, expected at least 1"),
+        ({"seed": -1}, "found seed -1, expected at least 0"),
+        ({"seed": True}, "seed is True, expected a whole number"),
+        ({"nonsense": 1}, "unknown option 'nonsense'"),
+    ],
+)
+def test_what_is_no_argument_of_compare_is_refused(wrong, sentence):
+    sides = {name: evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=["P@1"]) for name in ("reference", "candidate")}
+    with pytest.raises(UsageError) as refusal:
+        Relevance().compare(**{**sides, **wrong})
+    assert sentence in str(refusal.value)
+
+
+def test_what_was_compared_is_asked_for_by_texts():
+    sides = [evaluate({"q": ["a"], "r": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, measures=["P@1"]) for _ in range(2)]
+    compared = Relevance().compare(*sides)
+    for ask, name in ((compared.difference, "measure"), (compared.query, "query")):
+        with pytest.raises(UsageError, match=f"{name} is 5, expected a text"):
+            ask(5)
+    with pytest.raises(UsageError, match="threshold is 5, expected a text"):
+        compared.assert_thresholds(5)
+
+
+def test_a_gain_of_a_comparison_by_judgments_is_given_as_in_a_suite(tmp_path):
+    (tmp_path / "qrels").write_text("q 0 a 3\nq 0 b 1\n")
+    for name, order in (("a.run", "ab"), ("b.run", "ba")):
+        lines = [f"q Q0 {document} {rank} {-rank} t" for rank, document in enumerate(order, 1)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    paths = (tmp_path / "a.run", tmp_path / "b.run")
+    options = {"qrels": tmp_path / "qrels", "measures": ["DCG@1"]}
+    for gain, fall in (("linear", -2), ({1: 1, 3: 5}, -4), (Gain(), -6)):
+        [query] = Relevance().compare(*paths, gain=gain, **options).report.queries
+        reference, candidate = query.scores["DCG@1"]
+        assert candidate - reference == fall
 
 
 @pytest.mark.parametrize(
