@@ -7,7 +7,10 @@ import json
 
 from harness.model import Json
 
-__all__ = ["fingerprint"]
+__all__ = ["LARGEST_KEPT", "fingerprint", "if_small"]
+
+LARGEST_KEPT = 65_536
+"""Characters of canonical JSON beyond which only the fingerprint of a value is kept."""
 
 
 def fingerprint(value: Json) -> str:
@@ -17,5 +20,13 @@ def fingerprint(value: Json) -> str:
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True
     """
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:16]
+    return hashlib.sha256(_canonical(value).encode("ascii")).hexdigest()[:16]
+
+
+def if_small(value: Json) -> Json:
+    """*value*, to be kept beside its fingerprint; None where it is larger than `LARGEST_KEPT`."""
+    return value if len(_canonical(value)) <= LARGEST_KEPT else None
+
+
+def _canonical(value: Json) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

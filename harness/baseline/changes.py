@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from harness.fingerprints import fingerprint
 from harness.gate.sentences import count, listed
 from harness.masking import Masker
-from harness.model import Baseline, IndexFacts, Query, Run, Suite
+from harness.model import Baseline, IndexFacts, Json, Query, Run, Suite
 
-__all__ = ["changed_judgments", "changes_since", "judgments_fingerprint", "request_fingerprint"]
+__all__ = [
+    "changed_judgments",
+    "changes_since",
+    "judgments_fingerprint",
+    "question_fingerprint",
+    "request_fingerprint",
+    "request_json",
+]
 
 
 def request_fingerprint(suite: Suite, request: str) -> str | None:
@@ -20,11 +27,27 @@ def request_fingerprint(suite: Suite, request: str) -> str | None:
     A value that came from the environment stands as its variable, for it may be a secret, or differ from one machine to
     another.
     """
+    found = request_json(suite, request)
+    return None if found is None else fingerprint(found)
+
+
+def request_json(suite: Suite, request: str) -> Json:
+    """The request as it stands in the suite, its body, index and HTTP request; None where the suite has no such."""
     template = suite.requests.get(request)
     if template is None:
         return None
-    facts = [template.body, template.index, asdict(template.http) if template.http else None]
-    return fingerprint(Masker(suite.variables).mask_json(facts))
+    http = {name: value for name, value in asdict(template.http).items() if value} if template.http else None
+    parts = {"body": template.body, "index": template.index, "http": http}
+    return Masker(suite.variables).mask_json({name: part for name, part in parts.items() if part is not None})
+
+
+def question_fingerprint(query: Query, variables: Mapping[str, str]) -> str:
+    """
+    Changes when the text of *query*, or one of its own params, does.
+
+    A value of *variables* stands as its name, as in `request_fingerprint`.
+    """
+    return fingerprint(Masker(variables).mask_json({"text": query.text, "params": query.params}))
 
 
 def judgments_fingerprint(query: Query) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "baseline_path", "dumps", "loads", "read_baselines", "remedy_for", "write_baselines"]
 
-SCHEMA = 1
+SCHEMA = 2
 """The version that is written, and the only one that is read."""
 
 
@@ -75,13 +75,19 @@ def loads(text: str, path: str) -> BaselineFile:
     version = raw.get("schema") if isinstance(raw, dict) else None
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"
-        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: another version of the harness wrote it")
+        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: {_written_by(version)}")
     try:
         return _adapter().validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
+
+
+def _written_by(version: object) -> str:
+    if version == 1:
+        return "an older version of the harness wrote it, which kept no texts of queries"
+    return "another version of the harness wrote it"
 
 
 def write_baselines(path: Path, file: BaselineFile) -> None:
@@ -116,24 +122,41 @@ def _encoded(file: BaselineFile) -> bytes:
 
 
 def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
-    """*file* as JSON text: keys sorted, a line for each fact of a query; its weight only where it is not 1."""
+    """
+    *file* as JSON text: keys sorted, a line for each fact of a query.
+
+    A weight of 1 is left out, and so are params where there are none.
+    """
     plain = _adapter().dump_python(file, mode="json")
     for query in (query for entry in plain["requests"].values() for query in entry["queries"].values()):
         if query["weight"] == 1:
             del query["weight"]
+        if query["params"] == {}:
+            del query["params"]
     return "\n".join(_lines(plain, "", ascii_only=ascii_only)) + "\n"
 
 
 def _lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:
-    """Mappings that hold mappings are spread over lines; whatever holds only values and lists stands on one."""
-    if not isinstance(value, dict) or not any(isinstance(item, dict) for item in value.values()):
+    """What holds mappings, at whatever depth, is spread over lines; what holds only values and lists stands on one."""
+    if not _holds_mappings(value):
         return [json.dumps(value, sort_keys=True, ensure_ascii=ascii_only, allow_nan=False)]
-    lines = ["{"]
-    for place, key in enumerate(sorted(value), start=1):
-        first, *rest = _lines(value[key], indent + " ", ascii_only=ascii_only)
-        lines += [f"{indent} {json.dumps(key, ensure_ascii=ascii_only)}: {first}", *rest]
-        lines[-1] += "," if place < len(value) else ""
-    return [*lines, indent + "}"]
+    is_list = isinstance(value, list)
+    begin, end = "[]" if is_list else "{}"
+    names = [""] * len(value) if is_list else [f"{json.dumps(key, ensure_ascii=ascii_only)}: " for key in sorted(value)]
+    items = value if is_list else [value[key] for key in sorted(value)]
+    lines = [begin]
+    for name, item in zip(names, items, strict=True):
+        first, *rest = _lines(item, indent + " ", ascii_only=ascii_only)
+        lines += [f"{indent} {name}{first}", *rest]
+        lines[-1] += ","
+    return [*lines[:-1], lines[-1].removesuffix(","), indent + end]
+
+
+def _holds_mappings(value: Json) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return any(isinstance(item, dict) or _holds_mappings(item) for item in items)
 
 
 @cache

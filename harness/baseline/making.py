@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.baseline.changes import judgments_fingerprint, request_fingerprint
+from harness.baseline.changes import judgments_fingerprint, question_fingerprint, request_fingerprint, request_json
 from harness.errors import BaselineError, UnansweredBaseline
+from harness.fingerprints import if_small
 from harness.gate.sentences import count, listed
 from harness.gate.ties import band_of, leaves_ties
 from harness.masking import Masker
@@ -58,13 +59,19 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         profile=suite.profile,
         depth=suite.depth,
         template=request_fingerprint(suite, run.request) or "",
-        index=run.facts or IndexFacts(missing=("mapping", "settings", "documents")),
+        index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), Masker(suite.variables)),
         queries={
             query.id: _keep(suite, query, ranking, values, has_ties=has_ties)
             for query in suite.queries
             if isinstance(ranking := run.responses.get(query.id), Ranking)
         },
+        request=if_small(request_json(suite, run.request)),
     )
+
+
+def _masked(facts: IndexFacts, masker: Masker) -> IndexFacts:
+    mapping, settings = masker.mask_json(facts.mapping_json), masker.mask_json(facts.settings_json)
+    return replace(facts, mapping_json=mapping, settings_json=settings)
 
 
 def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
@@ -93,8 +100,12 @@ def _keep(
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
     undefined = bool(scores) and all(value is None for value in scores.values())
+    masker = Masker(suite.variables)
     return BaselineQuery(
         outcome=Outcome.UNDEFINED if undefined else outcome_of(query, ranking)[0],
+        question=question_fingerprint(query, suite.variables),
+        text=masker.mask(query.text),
+        params=if_small(masker.mask_json(query.params)),
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,

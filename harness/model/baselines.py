@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.model.measures import Profile
+from harness.model.places import Json
 from harness.model.searches import IndexFacts, Run
 from harness.model.verdicts import Outcome, Score
 
@@ -17,16 +18,21 @@ class BaselineQuery:
     """
     One query in a baseline: what became of it, its ranking as (document, score of the engine), its scores by measure.
 
-    *bands* holds (least, greatest) by measure, over all orders of documents that tie; a measure that no tie moves has
-    none. *judgments* is a fingerprint of those that the scores were made with, *weight* what the query counts in means.
+    *question* is a fingerprint of what was asked, the query's *text* and its own *params*, which are kept for people to
+    read, masked; params that are too large are None. *bands* holds (least, greatest) by measure, over all orders of
+    documents that tie; a measure that no tie moves has none. *judgments* is a fingerprint of those that the scores were
+    made with, *weight* what the query counts in means.
     """
 
     outcome: Outcome
+    question: str
+    text: str
     judgments: str
     ranking: tuple[tuple[str, float | None], ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weight: float = 1.0
+    params: Mapping[str, Json] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class Baseline:
     One request's run, kept for later runs to be held against, and what it was made from.
 
     *created* is an ISO date, *depth* the number of hits that were asked for, *template* a fingerprint of the request
-    before placeholders were filled.
+    before placeholders were filled. *request* is that request for people to read, masked; None where it is too large.
     """
 
     created: str
@@ -47,6 +53,7 @@ class Baseline:
     template: str
     index: IndexFacts
     queries: Mapping[str, BaselineQuery]
+    request: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class BaselineFile:
 
     suite: str
     requests: Mapping[str, Baseline]
-    schema: int = 1
+    schema: int = 2
 
 
 @dataclass(frozen=True, slots=True)

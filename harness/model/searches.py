@@ -142,12 +142,16 @@ class IndexFacts:
     What an index was when a run was made, as far as the login may read it.
 
     *mapping* and *settings* are fingerprints, *documents* is a count; *missing* names what could not be read.
+    *mapping_json* and *settings_json* are what the fingerprints are of, a value for each index, without their names;
+    None where that could not be read, or is too large to be kept.
     """
 
     mapping: str | None = None
     settings: str | None = None
     documents: int | None = None
     missing: tuple[str, ...] = ()
+    mapping_json: Json = None
+    settings_json: Json = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from harness.errors import SearchError
-from harness.fingerprints import fingerprint
+from harness.fingerprints import fingerprint, if_small
 from harness.model import Failure, IndexFacts, Json
 from harness.search.answers import json_of
 from harness.search.connection import Connection
@@ -38,6 +38,8 @@ def read_facts(connection: Connection, index: str | None) -> IndexFacts:
         settings=None if settings is None else fingerprint(settings),
         documents=documents,
         missing=missing,
+        mapping_json=if_small(mapping),
+        settings_json=if_small(settings),
     )
 
 

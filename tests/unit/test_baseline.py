@@ -10,6 +10,7 @@ from harness.baseline.files import baseline_path, dumps, loads, read_baselines, 
 from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
+from harness.fingerprints import LARGEST_KEPT
 from harness.measures import parse_measure
 from harness.model import (
     BaselineFile,
@@ -212,9 +213,36 @@ def test_the_file_comes_back_as_it_was(tmp_path):
 def test_the_file_is_sorted_and_has_one_fact_of_a_query_a_line():
     lines = dumps(file_of(make())).splitlines()
     assert '     "ranking": [["b", 5.0], ["a", 5.0], ["c", 1.25]],' in lines
-    assert '   "index": {"documents": 10, "mapping": "m1", "missing": [], "settings": "s1"},' in lines
-    names = [line.strip() for line in lines if line.startswith('    "') and line.endswith("{")]
-    assert names == ['"boots": {', '"shoes": {']
+    assert '     "text": "rubber boots"' in lines
+    names = [line.strip() for line in lines[lines.index('   "queries": {') :] if line.startswith('    "')]
+    assert names[:2] == ['"boots": {', '"shoes": {']
+
+
+def test_the_request_and_what_is_known_of_the_index_are_kept_to_be_read():
+    mapping = [{"properties": {"title": {"type": "text"}, "tags": {"type": "keyword"}}}]
+    run = replace(run_of(), facts=replace(FACTS, mapping_json=mapping, settings_json=[{"number_of_shards": "1"}]))
+    entry = loads(dumps(file_of(make(run=run))), "x").requests["current"]
+    assert entry.request == {"body": {"query": {"match": {"title": "{{text}}"}}}}
+    assert (entry.index.mapping_json, entry.index.settings_json) == (mapping, [{"number_of_shards": "1"}])
+    lines = [line.strip() for line in dumps(file_of(entry)).splitlines()]
+    assert '"tags": {"type": "keyword"},' in lines, "a field of the mapping has a line of its own"
+
+
+def test_params_are_kept_and_written_where_there_are_some():
+    suite = suite_of(replace(QUERIES[0], params={"brands": ["x", {"y": 1}]}), QUERIES[1])
+    text = dumps(file_of(make(suite)))
+    assert text.count('"params"') == 1
+    queries = loads(text, "x").requests["current"].queries
+    assert (queries["shoes"].params, queries["boots"].params) == ({"brands": ["x", {"y": 1}]}, {})
+
+
+def test_what_is_too_large_to_be_read_is_kept_as_its_fingerprint_alone():
+    large = {"vector": list(range(LARGEST_KEPT // 4))}
+    suite = suite_of(replace(QUERIES[0], params=large), QUERIES[1])
+    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": "{{text}}", **large})})
+    entry = make(suite)
+    assert (entry.request, entry.queries["shoes"].params) == (None, None)
+    assert loads(dumps(file_of(entry)), "x").requests["current"] == entry
 
 
 def test_numbers_are_exact():
@@ -254,11 +282,12 @@ def test_where_a_baseline_stands():
     ("text", "sentence"),
     [
         ("{", r"x\.json:1:2 cannot be read: not JSON"),
-        ("[]", "has no schema version, expected 1"),
-        ('{"schema": 2}', "has schema version 2, expected 1: another version"),
+        ("[]", "has no schema version, expected 2"),
+        ('{"schema": 3}', "has schema version 3, expected 2: another version"),
+        ('{"schema": 1}', "schema version 1, expected 2: an older version .* kept no texts of queries$"),
         ('{"schema": true}', "has schema version True"),
-        ('{"schema": 1, "suite": "s"}', "at requests: "),
-        ('{"schema": 1, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
+        ('{"schema": 2, "suite": "s"}', "at requests: "),
+        ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -353,5 +382,5 @@ def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_d
 
 def test_the_json_is_plain():
     raw = json.loads(dumps(file_of(make())))
-    assert (raw["schema"], raw["suite"]) == (1, "shop")
+    assert (raw["schema"], raw["suite"]) == (2, "shop")
     assert raw["requests"]["current"]["profile"] == "standard"
