@@ -7,6 +7,7 @@ The others are computed query by query. Imports numpy, so it is only imported wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from harness.measures.builtin import definition_of
 from harness.measures.definition import Definition, Needs, Settings
 from harness.measures.profiles import rules_of
-from harness.measures.settings import settings_of
+from harness.measures.settings import settings_of, takes_level
 from harness.metrics import batch_metrics as metrics
 from harness.metrics.batch import Batch, Floats
 from harness.metrics.batch_ideal import has_ideal, ideal_dcg
@@ -40,6 +41,9 @@ def score_batch(
     """
     definition, settings = definition_of(measure), settings_of(measure, gain, profile)
     rules = rules_of(profile)
+    if rules.level is not None and takes_level(measure, settings):
+        batch = batch.regraded(rules.level)
+        settings = replace(settings, values={**settings.values, "rel": 1.0})
     condensed = batch.condensed(rules.least_judged) if settings.values.get("judged_only") else batch
     values = BATCHED[definition.name](condensed, settings)
     return np.where(_defined(definition, batch, settings), values, 0.0 if rules.zero_undefined else np.nan)
@@ -112,7 +116,8 @@ def _rbp(batch: Batch, settings: Settings) -> Floats:
 
 
 def _rbp_residual(batch: Batch, settings: Settings) -> Floats:
-    return metrics.rbp_residual(batch, settings.number("p"), settings.cutoff)
+    skip, always = settings.word("negative") == "skipped", settings.word("tail") == "always"
+    return metrics.rbp_residual(batch, settings.number("p"), settings.cutoff, skip_negative=skip, tail_always=always)
 
 
 def _judged(batch: Batch, settings: Settings) -> Floats:

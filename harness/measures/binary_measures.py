@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
-from harness.measures.parameters import CONDENSED, LEVEL, Choice, Kind, Number
+from harness.measures.parameters import CONDENSED, LEVEL, NEGATIVE, Choice, Kind, Number
 from harness.measures.reach import count_range
 from harness.metrics import binary, incomplete
 from harness.metrics.ranking import GradedRanking
@@ -78,7 +78,6 @@ def _relevant_returned(ranking: GradedRanking, settings: Settings) -> float:
 
 BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
 DIVISOR: Mapping[str, Kind] = {"over": Choice("cutoff", ("cutoff", "hits"))}
-NEGATIVE: Mapping[str, Kind] = {"negative": Choice("judged", ("judged", "skipped"))}
 
 DEFINITIONS: tuple[Definition, ...] = (
     Definition("P", _precision, {**LEVEL, **DIVISOR, **CONDENSED}, batched=True),

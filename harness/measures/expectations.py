@@ -46,8 +46,8 @@ def _judged(grade: float | None, _: Settings) -> float:
     return float(grade is not None)
 
 
-def _unjudged(grade: float | None, _: Settings) -> float:
-    return float(grade is None)
+def _unjudged(grade: float | None, settings: Settings) -> float:
+    return float(grade is None or (grade < 0 and settings.word("negative") == "skipped"))
 
 
 def _preference(grade: float | None, settings: Settings) -> float:
@@ -139,7 +139,11 @@ def _rbp(ranking: GradedRanking, groups: Groups, settings: Settings) -> float:
 
 def _rbp_residual(ranking: GradedRanking, groups: Groups, settings: Settings) -> float:
     means, p = _means("RBPResidual")(ranking, groups, settings), settings.number("p")
-    return cascade.rbp(means, p) + float(p ** len(means))
+    tail = float(p ** len(means))
+    if settings.word("tail") == "unjudged":
+        unjudged = [worth > 0 for worth in _worths("RBPResidual", ranking, settings)]
+        tail *= ties.expected_success(unjudged, groups, settings.cutoff)
+    return cascade.rbp(means, p) + tail
 
 
 def _average_precision(ranking: GradedRanking, groups: Groups, settings: Settings) -> float:

@@ -17,6 +17,7 @@ from harness.model import Gain, GainKind, Parameter
 __all__ = [
     "CONDENSED",
     "LEVEL",
+    "NEGATIVE",
     "UNJUDGED",
     "Choice",
     "Flag",
@@ -220,6 +221,9 @@ LEVEL: Mapping[str, Kind] = {"rel": Number(1.0, least=0.0)}
 
 CONDENSED: Mapping[str, Kind] = {"judged_only": Flag()}
 """Unjudged documents are taken out of the ranking first."""
+
+NEGATIVE: Mapping[str, Kind] = {"negative": Choice("judged", ("judged", "skipped"))}
+"""Whether a grade below 0 is a judgment, or none."""
 
 UNJUDGED: Mapping[str, Kind] = {"unjudged": Number(None, least=0.0)}
 """The grade of unjudged hits, where a profile has such a thing."""

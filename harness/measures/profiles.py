@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from math import inf, isnan
+from math import ceil, inf, isnan
 from operator import gt
 from typing import cast
 
@@ -29,8 +29,9 @@ class Rules:
     their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing relevant scores 0.
     *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score, not taken as they
     come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit may be given a
-    grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *formulas* replaces those of
-    the registry by name.
+    grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *level* gives the least
+    relevant grade from all grades of a query, where a measure's text names none. *formulas* replaces those of the
+    registry by name.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL
@@ -41,6 +42,7 @@ class Rules:
     cuts_first: bool = False
     grades_unjudged: bool = False
     least_judged: float = -inf
+    level: Callable[[Collection[float]], float] | None = None
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
     def defaults_of(self, measure: str) -> Iterable[tuple[str, Parameter]]:
@@ -48,17 +50,41 @@ class Rules:
         return {**self.defaults.get("", {}), **self.defaults.get(measure, {})}.items()
 
 
+def workbench_level(grades: Collection[float]) -> float:
+    """
+    From which grade on a document is relevant in OpenSearch's Search Relevance Workbench since 3.6.0.
+
+    It is the greater of half the greatest grade and the 90th percentile by nearest rank, of all grades of the query;
+    never 0 or less.
+
+    Source: JudgmentThresholdCalculator of opensearch-project/search-relevance, pull request 394.
+
+    >>> workbench_level([0, 0, 1, 1, 2, 2, 3, 3, 5, 5]), workbench_level([0] * 18 + [1, 10])
+    (5, 5.0)
+    """
+    if not grades:
+        return SMALLEST_POSITIVE
+    ordered = sorted(grades)
+    return max(SMALLEST_POSITIVE, 0.5 * ordered[-1], ordered[ceil(0.9 * len(ordered)) - 1])
+
+
 ANY_POSITIVE: Mapping[str, Parameter] = {"rel": SMALLEST_POSITIVE}
+WORKBENCH: Defaults = {"": ANY_POSITIVE, "P": {"over": "hits"}}
 
 RULES: Mapping[Profile, Rules] = {
     Profile.STANDARD: Rules(zero_undefined=False),
     Profile.TREC: Rules(
-        GainKind.LINEAR, {"Bpref": {"negative": "skipped"}}, skips_unjudged=True, sorts=True, least_judged=0.0
+        GainKind.LINEAR,
+        {"Bpref": {"negative": "skipped"}, "RBPResidual": {"negative": "skipped", "tail": "unjudged"}},
+        skips_unjudged=True,
+        sorts=True,
+        least_judged=0.0,
     ),
     Profile.RANK_EVAL: Rules(
         defaults={"nDCG": {"ideal": "returned"}, "P": {"over": "hits"}}, cuts_first=True, grades_unjudged=True
     ),
-    Profile.OPENSEARCH_SRW: Rules(defaults={"": ANY_POSITIVE, "P": {"over": "hits"}}),
+    Profile.OPENSEARCH_SRW: Rules(defaults=WORKBENCH, level=workbench_level),
+    Profile.OPENSEARCH_SRW_3_5: Rules(defaults=WORKBENCH),
     Profile.QUEPID: Rules(
         defaults={
             "": ANY_POSITIVE,

@@ -9,7 +9,7 @@ from harness.metrics.cascade import err, stop_probability
 from harness.metrics.discount import divisors
 from harness.model import GainKind
 
-__all__ = ["cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range", "residual_range"]
+__all__ = ["cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range"]
 
 DEEPEST_SUM = 1_000_000
 """Ranks beyond this are not summed for a bound; the bound is then left open."""
@@ -79,8 +79,3 @@ def err_range(settings: Settings) -> Range:
 def rbp_range(settings: Settings) -> Range:
     """All ranks hold documents of full use."""
     return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
-
-
-def residual_range(settings: Settings) -> Range:
-    """All judged down to the cutoff, or nothing returned."""
-    return 0.0 if settings.cutoff is None else settings.number("p") ** settings.cutoff, 1.0

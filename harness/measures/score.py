@@ -8,7 +8,7 @@ from harness.errors import MeasureError, UndefinedScore
 from harness.measures.builtin import definition_of
 from harness.measures.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
 from harness.measures.profiles import Rules, by_score, rules_of
-from harness.measures.settings import settings_of
+from harness.measures.settings import settings_for, settings_of
 from harness.metrics.gain import gain_function
 from harness.metrics.ranking import GradedRanking, cover_subtopics, grade_ranking, without_duplicates
 from harness.model import Gain, Measure, Profile
@@ -60,7 +60,8 @@ def score_graded(
     measure: Measure, ranking: GradedRanking, gain: Gain | None = None, profile: Profile = Profile.STANDARD
 ) -> float:
     """As `score_query`, where the grades are looked up and the ranking is cut already."""
-    rules, settings, definition = rules_of(profile), settings_of(measure, gain, profile), definition_of(measure)
+    rules, definition = rules_of(profile), definition_of(measure)
+    settings = settings_for(measure, ranking.judgments, gain, profile)
     formula = formula_of(definition, rules)
     if settings.given("unjudged") and not rules.grades_unjudged:
         raise MeasureError(f"{measure}: an unjudged document has no grade under the profile {profile}")
@@ -129,13 +130,17 @@ def formula_of(definition: Definition, rules: Rules) -> Formula:
 
 
 def _check_defined(definition: Definition, ranking: GradedRanking, settings: Settings) -> None:
+    """Where unjudged hits have a grade, a measure is defined by them too."""
+    undefined = None
     if definition.needs is Needs.RELEVANT and not ranking.total_relevant(settings.level):
-        raise UndefinedScore(f"no judged document has a grade of {_least(settings)}")
+        undefined = f"no judged document has a grade of {_least(settings)}"
     if definition.needs is Needs.GAIN:
         worth = gain_function(settings.gain)
         gains = [worth(grade) for grade in ranking.judgments.values()]  # all, so that a gap in a map is always found
         if not any(gain > 0 for gain in gains):
-            raise UndefinedScore("no judged document has a positive gain")
+            undefined = "no judged document has a positive gain"
+    if undefined and not settings.given("unjudged"):
+        raise UndefinedScore(undefined)
 
 
 def _least(settings: Settings) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from harness.measures.builtin import definition_of
@@ -11,7 +12,7 @@ from harness.measures.parameters import read_gain
 from harness.measures.profiles import rules_of
 from harness.model import Gain, Measure, Profile
 
-__all__ = ["deepest_cutoff", "gain_in_force", "measure_range", "settings_of"]
+__all__ = ["deepest_cutoff", "gain_in_force", "measure_range", "settings_for", "settings_of", "takes_level"]
 
 
 @lru_cache(maxsize=512)
@@ -22,6 +23,24 @@ def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = P
     profiled = {name: value for name, value in rules_of(profile).defaults_of(measure.name) if name in defaults}
     values = {**defaults, **profiled, **dict(measure.parameters)}
     return Settings(measure.cutoff, gain_in_force(measure, gain, profile), values)
+
+
+def settings_for(
+    measure: Measure,
+    judgments: Mapping[str, float],
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> Settings:
+    """As `settings_of`, for one query: under some profiles its *judgments* say from which grade on it is relevant."""
+    settings, level = settings_of(measure, gain, profile), rules_of(profile).level
+    if level is None or not takes_level(measure, settings):
+        return settings
+    return replace(settings, values={**settings.values, "rel": level(judgments.values())})
+
+
+def takes_level(measure: Measure, settings: Settings) -> bool:
+    """Whether *measure* asks from which grade on a document is relevant, and its text does not say."""
+    return "rel" in settings.values and "rel" not in dict(measure.parameters) and not settings.given("max")
 
 
 def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Gain:
@@ -40,7 +59,7 @@ def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile =
 
 def measure_range(measure: Measure, gain: Gain | None = None) -> Range:
     """
-    The least and the greatest value that *measure* can reach, None where there is no such bound.
+    The least and the greatest value that *measure* can reach under any profile, None where there is no such bound.
 
     *gain* is the suite's, used where the measure's text gives none; None stands for the standard one.
     """

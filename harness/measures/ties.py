@@ -14,7 +14,7 @@ from harness.errors import UsageError
 from harness.measures.expectations import EXPECTED, WORTH
 from harness.measures.profiles import by_score, rules_of
 from harness.measures.score import score_graded, score_query
-from harness.measures.settings import settings_of
+from harness.measures.settings import settings_for
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.model import Gain, Measure, Profile
 
@@ -77,7 +77,7 @@ def tie_band(
     """
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
-    rules, settings = rules_of(profile), settings_of(measure, gain, profile)
+    rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
     score_of = dict(zip(reversed(ranking), reversed(scores), strict=True))
     ordered = by_score(ranking, scores) if rules.sorts else ranking
     condensed = bool(settings.values.get("judged_only"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from harness.measures.definition import Definition, Needs, Settings
-from harness.measures.parameters import CONDENSED, LEVEL, UNJUDGED, Kind, Number
-from harness.measures.reach import err_range, rbp_range, residual_range
+from harness.measures.parameters import CONDENSED, LEVEL, NEGATIVE, UNJUDGED, Choice, Kind, Number
+from harness.measures.reach import err_range, rbp_range
 from harness.metrics import cascade, diversity
 from harness.metrics.ranking import DiverseRanking, GradedRanking
 
@@ -33,7 +34,9 @@ def _rbp(ranking: GradedRanking, settings: Settings) -> float:
 
 
 def _rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
-    return cascade.rbp_residual(ranking.grades, settings.number("p"))
+    least = 0.0 if settings.word("negative") == "skipped" else -inf
+    unjudged = [float(grade is None or grade < least) for grade in ranking.grades]
+    return cascade.rbp_residual(unjudged, settings.number("p"), tail_always=settings.word("tail") == "always")
 
 
 def _rbp_check(settings: Settings) -> str | None:
@@ -64,12 +67,13 @@ def _subtopic_recall(ranking: DiverseRanking, _: Settings) -> float:
 TOP: Mapping[str, Kind] = {"max": Number(4.0, least=0.0, open_ends=True)}
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
 RBP: Mapping[str, Kind] = {**PERSISTENCE, "rel": Number(None, least=0.0), "max": Number(None, 0.0, open_ends=True)}
+RESIDUAL: Mapping[str, Kind] = {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))}
 NOVELTY: Mapping[str, Kind] = {**LEVEL, "alpha": Number(0.5, 0.0, 1.0)}
 
 DEFINITIONS: tuple[Definition, ...] = (
     Definition("ERR", _err, {**TOP, **UNJUDGED, **CONDENSED}, reach=err_range, batched=True),
     Definition("RBP", _rbp, {**RBP, **CONDENSED}, reach=rbp_range, batched=True, check=_rbp_check),
-    Definition("RBPResidual", _rbp_residual, PERSISTENCE, needs=Needs.NOTHING, reach=residual_range, batched=True),
+    Definition("RBPResidual", _rbp_residual, RESIDUAL, needs=Needs.NOTHING, batched=True),
     Definition("alpha_DCG", parameters=NOVELTY, reach=lambda _: (0.0, None), diverse=_alpha_dcg),
     Definition("alpha_nDCG", parameters=NOVELTY, diverse=_alpha_ndcg),
     Definition("ERR_IA", parameters=NOVELTY, diverse=_err_ia),

@@ -7,7 +7,7 @@ Imports numpy, so it is only imported where a batch is computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -109,6 +109,19 @@ class Batch:
 
         condensed: Batch = self.once(("condensed", least), condense)
         return condensed
+
+    def regraded(self, level: Callable[[Collection[float]], float]) -> Batch:
+        """The same with grade 1 from the *level* on that each query's grades have, else 0, or less where it was."""
+
+        def regrade() -> Batch:
+            ends = np.cumsum(np.bincount(self.judged_query, minlength=self.queries))[:-1]
+            levels = np.array([level(grades.tolist()) for grades in np.split(self.judged_grade, ends)])
+            hits = np.where(self.grade >= levels[self.query], 1.0, np.minimum(self.grade, 0.0))
+            judged = np.where(self.judged_grade >= levels[self.judged_query], 1.0, np.minimum(self.judged_grade, 0.0))
+            return Batch(self.returned, self.query, self.rank, hits, self.judged_query, judged)
+
+        regraded: Batch = self.once(("regraded", level), regrade)
+        return regraded
 
     def once(self, key: object, compute: Callable[[], Any]) -> Any:
         """What *compute* gives, computed once for each *key*."""

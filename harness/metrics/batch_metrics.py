@@ -188,10 +188,14 @@ def rbp(batch: Batch, p: float, cutoff: int | None, *, level: float, top: float 
     return (1.0 - p) * batch.per_query(batch.query[inside], useful)
 
 
-def rbp_residual(batch: Batch, p: float, cutoff: int | None) -> Floats:
+def rbp_residual(
+    batch: Batch, p: float, cutoff: int | None, *, skip_negative: bool = False, tail_always: bool = True
+) -> Floats:
     """By how much RBP could rise: all there is, less the weight of the judged hits."""
-    inside = slice(None) if cutoff is None else batch.rank <= cutoff
-    return 1.0 - (1.0 - p) * batch.per_query(batch.query[inside], p ** (batch.rank[inside] - 1.0))
+    inside = (batch.grade >= (0.0 if skip_negative else -np.inf)) & (True if cutoff is None else batch.rank <= cutoff)
+    query = batch.query[inside]
+    residual = 1.0 - (1.0 - p) * batch.per_query(query, p ** (batch.rank[inside] - 1.0))
+    return residual if tail_always else np.where(batch.per_query(query) < batch.hits(cutoff), residual, 0.0)
 
 
 def _counted_before(query: Numbers, kind: Numbers) -> Floats:

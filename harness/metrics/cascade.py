@@ -71,17 +71,21 @@ def rbp(useful: Sequence[float], p: float) -> float:
     return float((1.0 - p) * sum(gain * p**depth for depth, gain in enumerate(useful)))
 
 
-def rbp_residual(grades: Sequence[float | None], p: float) -> float:
+def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = True) -> float:
     """
     By how much RBP could rise: the weight of the unjudged documents, and of all ranks below the last hit.
 
+    *unjudged* holds 1 by rank where the document is unjudged, else 0. trec_eval 10 counts the ranks below only where a
+    hit is unjudged, as with *tail_always* False.
+
     Source: Moffat & Zobel (2008), section 4.3.
 
-    >>> round(rbp_residual([1, None, 0], p=0.8), 6)
+    >>> round(rbp_residual([0, 1, 0], p=0.8), 6)
     0.672
     """
-    unjudged = [float(grade is None) for grade in grades]
-    return float(rbp(unjudged, p) + p ** len(grades))
+    if not tail_always and not any(unjudged):
+        return 0.0
+    return float(rbp(unjudged, p) + p ** len(unjudged))
 
 
 def _within(grade: float, top: float, name: str) -> None:

@@ -64,5 +64,6 @@ class Profile(StrEnum):
     TREC = "trec"
     RANK_EVAL = "rank_eval"
     OPENSEARCH_SRW = "opensearch-srw"
+    OPENSEARCH_SRW_3_5 = "opensearch-srw-3.5"
     QUEPID = "quepid"
     RRE = "rre"

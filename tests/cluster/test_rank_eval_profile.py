@@ -24,6 +24,7 @@ METRICS = {
     "R@4": {"recall": {"k": 4}},
     "RR(rel=2)@5": {"mean_reciprocal_rank": {"k": 5, "relevant_rating_threshold": 2}},
     "ERR(max=3)@10": {"expected_reciprocal_rank": {"maximum_relevance": 3, "k": 10}},
+    "DCG(unjudged=2)@4": {"dcg": {"k": 4, "unknown_doc_rating": 2}},
     "ERR(max=3,unjudged=1)@5": {"expected_reciprocal_rank": {"maximum_relevance": 3, "unknown_doc_rating": 1, "k": 5}},
 }
 
@@ -55,11 +56,12 @@ def in_order(hits):
     }
 
 
+@pytest.mark.parametrize("best", [3, 0], ids=["graded", "nothing relevant"])
 @pytest.mark.parametrize("seed", range(6))
-def test_rank_eval(numbered, seed):
+def test_rank_eval(numbered, seed, best):
     draw = random.Random(seed)
     hits = draw.choice([1, 3, 6, 10])
-    judgments = {document: draw.randint(0, 3) for document in draw.sample(DOCUMENTS, draw.randint(1, 10))}
+    judgments = {document: draw.randint(0, best) for document in draw.sample(DOCUMENTS, draw.randint(1, 10))}
     index = numbered.rsplit("/", 1)[1]
     ratings = [{"_index": index, "_id": document, "rating": grade} for document, grade in judgments.items()]
     for text, metric in METRICS.items():

@@ -78,6 +78,8 @@ TEXTS = [
     "RBP(p=0.9,max=4)",
     "RBPResidual",
     "RBPResidual(p=0.95)@3",
+    "RBPResidual(negative=skipped)",
+    "RBPResidual(tail=unjudged)@2",
     "nDCG(ideal=all)@2",
     "nDCG(ideal=returned)@5",
     "P(over=hits)@5",

@@ -19,7 +19,8 @@ MEASURES = [
         "nDCG(ideal=all)@2", "nDCG(judged_only=true)@2", "P@1", "P@3", "P(rel=2)@2", "P(over=hits)@7", "P",
         "R@2", "F@2", "F(beta=2)@3", "F", "Rprec", "RR", "RR@2", "AP", "AP@3", "AP(rel=2)", "Success@1",
         "Success@3", "Judged@2", "NumRet@3", "NumRel", "NumRelRet@2", "RBP", "RBP@2", "RBP(max=4)@3",
-        "RBPResidual@2", "RBPResidual", "ERR", "ERR@2", "Q", "Q@2", "Q(beta=0)", "Bpref", "Bpref(rel=2)",
+        "RBPResidual@2", "RBPResidual", "RBPResidual(negative=skipped,tail=unjudged)@2",
+        "ERR", "ERR@2", "Q", "Q@2", "Q(beta=0)", "Bpref", "Bpref(rel=2)",
         "Bpref(negative=skipped)", "infAP", "Compat(p=0.8)",
     ]
 ]  # fmt: skip

@@ -107,7 +107,7 @@ def test_a_linear_gain_is_linear():
 
 
 GAINS = "expected exponential, linear, or a map of grades as in {0: 0, 1: 1}"
-PROFILES = "expected one of standard, trec, rank_eval, opensearch-srw, quepid, rre"
+PROFILES = "expected one of standard, trec, rank_eval, opensearch-srw, opensearch-srw-3.5, quepid, rre"
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ class TestRange:
             ("P@5", LINEAR, (0, 1)),
             ("RBP(p=0.5)@2", LINEAR, (0, 0.75)),
             ("RBP", LINEAR, (0, 1)),
-            ("RBPResidual(p=0.5)@2", LINEAR, (0.25, 1)),
+            ("RBPResidual(p=0.5)@2", LINEAR, (0, 1)),
             ("ERR(max=1)@1", LINEAR, (0, 0.5)),
             ("ERR(max=1)@2", LINEAR, (0, 0.625)),
             ("NumRet@3", LINEAR, (0, 3)),

@@ -5,7 +5,8 @@ from math import inf, log2, nan
 import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.measures import parse_measure, score_query
+from harness.evaluation import evaluate
+from harness.measures import parse_measure, score_query, tie_band
 from harness.measures.profiles import by_score
 from harness.metrics.cumulative import dcg
 from harness.model import Gain, GainKind, Profile
@@ -24,7 +25,9 @@ def score(text, returned, *, not_returned=(), profile=Profile.STANDARD, gain=Non
 class TestSixHitsAndOneMissing:
     RETURNED, MISSING = (3, 2, 3, 0, 1, 2), (3,)
 
-    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.OPENSEARCH_SRW, Profile.QUEPID])
+    @pytest.mark.parametrize(
+        "profile", [Profile.STANDARD, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5, Profile.QUEPID]
+    )
     def test_dcg_and_ndcg(self, profile):
         assert score("DCG@10", self.RETURNED, not_returned=self.MISSING, profile=profile) == pytest.approx(
             13.8483, abs=5e-5
@@ -49,7 +52,9 @@ class TestSixHitsAndOneMissing:
 
 
 class TestOneOfFiveGoodDocuments:
-    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+    @pytest.mark.parametrize(
+        "profile", [Profile.STANDARD, Profile.QUEPID, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5]
+    )
     def test_the_ideal_holds_all_five(self, profile):
         assert score("nDCG@10", [3], not_returned=[3] * 4, profile=profile) == pytest.approx(0.339, abs=5e-4)
 
@@ -87,14 +92,32 @@ class TestUnknownDocRating:
         )
         assert value == pytest.approx(dcg([7, unknown, 7, 0, 1, 3]) / dcg([7, 7, 3, 3, 1, 0]))
 
-    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.TREC, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+    def test_it_counts_where_nothing_judged_is_relevant(self):
+        """`_rank_eval` divides DCG and ERR by nothing, so they are those of the unknown documents there."""
+        for returned in ([None, 0, None], [None, None, None]):
+            unknown = [3 if grade is None else 0 for grade in returned]
+            assert score("DCG(unjudged=2)@10", returned, profile=Profile.RANK_EVAL) == pytest.approx(dcg(unknown))
+            assert score("nDCG(unjudged=2)@10", returned, profile=Profile.RANK_EVAL) == 0
+            assert score("DCG@10", returned, profile=Profile.RANK_EVAL) == 0
+        assert score("CG(unjudged=2)", [None, 0, None], profile=Profile.RANK_EVAL) == 6
+        one, two = (2**1 - 1) / 2**3, (1 - (2**1 - 1) / 2**3) * (2**1 - 1) / 2**3 / 3
+        err = score("ERR(max=3,unjudged=1)@5", [None, 0, None], profile=Profile.RANK_EVAL)
+        assert err == pytest.approx(one + two)
+        assert score("ERR(max=3)@5", [None, 0, None], profile=Profile.RANK_EVAL) == 0
+
+    @pytest.mark.parametrize(
+        "profile",
+        [Profile.STANDARD, Profile.TREC, Profile.QUEPID, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5],
+    )
     def test_elsewhere_an_unjudged_document_has_no_grade(self, profile):
         with pytest.raises(MeasureError, match=f"an unjudged document has no grade under the profile {profile}"):
             score("nDCG(unjudged=2)@10", [3, None], profile=profile)
 
 
 class TestPrecisionOfOneHit:
-    @pytest.mark.parametrize("profile", [Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.RRE, Profile.QUEPID])
+    @pytest.mark.parametrize(
+        "profile", [Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5, Profile.RRE, Profile.QUEPID]
+    )
     def test_divided_by_the_hits(self, profile):
         assert score("P@10", [1], profile=profile) == 1
 
@@ -234,7 +257,69 @@ def test_nothing_relevant_is_0_in_every_other_system(profile, text):
         assert score(text, [0, None], profile=profile) == 0
 
 
-@pytest.mark.parametrize("profile", [Profile.QUEPID, Profile.OPENSEARCH_SRW])
+class TestWorkbench:
+    """Since 3.6.0 a document is relevant from a grade on that all grades of its query decide."""
+
+    RETURNED, MISSING = (1, 2, None, 5, 0), (3, 3, 5, 0, 1)
+
+    def test_relevant_is_from_the_90th_percentile_on_or_from_half_the_greatest(self):
+        assert score("P@5", self.RETURNED, not_returned=self.MISSING, profile=Profile.OPENSEARCH_SRW) == 0.2
+        assert score("P@5", self.RETURNED, not_returned=self.MISSING, profile=Profile.OPENSEARCH_SRW_3_5) == 0.6
+        rare = [0] * 18
+        assert score("R@1", [6], not_returned=[4, 2, *rare], profile=Profile.OPENSEARCH_SRW) == 0.5
+        assert score("R@1", [6], not_returned=[4, 2, *rare], profile=Profile.OPENSEARCH_SRW_3_5) == 1 / 3
+
+    @pytest.mark.parametrize("text", ["P", "R", "F", "RR", "AP", "Rprec", "Success", "NumRel", "NumRelRet", "RBP"])
+    def test_every_measure_of_what_is_relevant_has_that_level(self, text):
+        found = score(text, self.RETURNED, not_returned=self.MISSING, profile=Profile.OPENSEARCH_SRW)
+        same = score(f"{text}(rel=5)", self.RETURNED, not_returned=self.MISSING, profile=Profile.OPENSEARCH_SRW_3_5)
+        assert found == same
+
+    def test_a_level_in_a_measure_s_text_wins(self):
+        own = {"not_returned": self.MISSING, "profile": Profile.OPENSEARCH_SRW}
+        assert score("P(rel=1)@5", self.RETURNED, **own) == 0.6
+        assert score("RBP(max=5)", self.RETURNED, **own) == score(
+            "RBP(max=5)", self.RETURNED, not_returned=self.MISSING
+        )
+
+    def test_grades_of_0_or_less_are_never_relevant(self):
+        for returned in ([0, 0], [-1, -2], [None]):
+            assert score("P@2", returned, profile=Profile.OPENSEARCH_SRW) == 0
+
+    def test_a_tie_band_has_the_same_level(self):
+        grades = {"a": 1, "b": 5, "c": 2}
+        band = tie_band(parse_measure("RR"), ["a", "b", "c"], [1, 1, 1], grades, profile=Profile.OPENSEARCH_SRW)
+        assert (band.least, band.greatest) == (pytest.approx(1 / 3), 1)
+
+
+class TestResidualOfRbp:
+    """rbp_resid of trec_eval 10: a grade below 0 is no judgment, and where no hit is unjudged there is no residual."""
+
+    def test_a_grade_below_0(self):
+        assert score("RBPResidual(p=0.8)", [2, None, 1, -1]) == pytest.approx(0.8**4 + 0.2 * 0.8)
+        trec = score("RBPResidual(p=0.8)", [2, None, 1, -1], profile=Profile.TREC)
+        assert trec == pytest.approx(0.8**4 + 0.2 * (0.8 + 0.8**3))
+        assert trec == pytest.approx(0.672)  # rbp_resid.p=0.8 of trec_eval 10.0 on the same four hits
+
+    @pytest.mark.parametrize("returned", [[], [1], [3, 0, 1]])
+    def test_no_hit_is_unjudged(self, returned):
+        assert score("RBPResidual(p=0.8)", returned, not_returned=[1]) == pytest.approx(0.8 ** len(returned))
+        assert score("RBPResidual(p=0.8)", returned, not_returned=[1], profile=Profile.TREC) == 0
+
+    def test_a_query_that_is_not_in_the_run(self):
+        measure = parse_measure("RBPResidual")
+        judgments, rankings = {"q": {"a": 1}, "gone": {"a": 1}}, {"q": ["x"]}
+        for profile, residual in ((Profile.TREC, 0), (Profile.STANDARD, 1)):
+            scores = evaluate(judgments, rankings, [measure], profile=profile, complete=True).scores
+            assert scores["RBPResidual"] == {"q": pytest.approx(1), "gone": residual}
+
+    def test_either_can_be_asked_for(self):
+        assert score("RBPResidual(tail=unjudged)", [1]) == 0
+        assert score("RBPResidual(tail=always)", [1], profile=Profile.TREC) == 0.8
+        assert score("RBPResidual(negative=judged,tail=unjudged)", [-1], profile=Profile.TREC) == 0
+
+
+@pytest.mark.parametrize("profile", [Profile.QUEPID, Profile.OPENSEARCH_SRW_3_5])
 def test_any_positive_grade_is_relevant(profile):
     assert score("P@1", [0.2], profile=profile) == 1
     assert score("AP", [None, 0.2], profile=profile) == 0.5

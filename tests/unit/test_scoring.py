@@ -76,7 +76,9 @@ def test_judged_is_always_defined(judgments):
     assert only_score(query, ranking(), JUDGED).value == 0.0
 
 
-@pytest.mark.parametrize("profile", [Profile.TREC, Profile.RANK_EVAL, Profile.QUEPID, Profile.OPENSEARCH_SRW])
+@pytest.mark.parametrize(
+    "profile", [Profile.TREC, Profile.RANK_EVAL, Profile.QUEPID, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5]
+)
 def test_a_profile_whose_system_scores_the_unjudged_zero_does_so(profile):
     score = only_score(Query("q", "q"), ranking("a"), profile=profile)
     assert (score.value, score.outcome) == (0.0, Outcome.SCORED)

@@ -308,7 +308,7 @@ CASES = {
     "unknown profile": (
         changed("grades:", "profile: rank-eval\ngrades:"),
         "3:10",
-        "found 'rank-eval', expected standard, trec, rank_eval, opensearch-srw, quepid or rre; "
+        "found 'rank-eval', expected standard, trec, rank_eval, opensearch-srw, opensearch-srw-3.5, quepid or rre; "
         "did you mean 'rank_eval'?",
         "profile: rank-eval",
     ),
