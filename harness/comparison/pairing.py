@@ -9,11 +9,9 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.means import weighed
-from harness.statistics.differences import Floats
+from harness.statistics.differences import EQUAL, Floats
 
 __all__ = ["Pair", "pair_up"]
-
-_EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def pair_up(
         raise UsageError(f"no query has a score of {measure} in both runs")
     scores = np.array([row[1:] for row in scored], dtype=np.float64)
     differences = scores[:, 1] - scores[:, 0]
-    differences[np.abs(differences) <= _EQUAL] = 0.0  # the same score, but summed in another order
+    differences[np.abs(differences) <= EQUAL] = 0.0  # the same score, but summed in another order
     left_out = len(reference.keys() | candidate.keys()) - len(scored)
     queries = [row[0] for row in scored]
     loads = _weights_of(queries, weights)

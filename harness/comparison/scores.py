@@ -118,7 +118,7 @@ def compare(
         )
     pairs = [pair_up(measure, reference[measure], candidate[measure], weights) for measure in shared]
     intervals = _intervals(pairs, options)
-    tests = [_test(pair.weighed, options) for pair in pairs]
+    tests = [_test(pair, options) for pair in pairs]
     adjusted = CORRECTIONS[options.correction]([test.p_value for test in tests])
     rows = zip(pairs, intervals, tests, adjusted, strict=True)
     return Comparison(
@@ -154,7 +154,14 @@ def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interv
     return [found[index] for index in range(len(pairs))]
 
 
-def _test(differences: Floats, options: ComparisonOptions) -> Significance:
+def _test(pair: Pair, options: ComparisonOptions) -> Significance:
+    try:
+        return _tested(pair.weighed, options)
+    except StatisticError as error:
+        raise StatisticError(f"{pair.measure}: {error}; ask for another test, such as {TESTS[0]}") from None
+
+
+def _tested(differences: Floats, options: ComparisonOptions) -> Significance:
     if options.test == "sign-flip":
         return sign_flip(differences, alternative=options.alternative, samples=options.samples, seed=options.seed)
     tests = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}

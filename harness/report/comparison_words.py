@@ -54,6 +54,9 @@ class Change(StrEnum):
     NONE = "not compared"
 
 
+NO_SPREAD = "the differences are all equal, so Cohen's d and the difference that so many queries can show are undefined"
+
+
 def change_of(query: QueryComparison) -> Change:
     """What became of its ranking."""
     if not query.documents:
@@ -159,9 +162,9 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
 
 
 def detectable_text(row: MeasureComparison) -> str | None:
-    """Below which difference it is likely missed; None where there is no spread to tell it from."""
+    """Below which difference it is likely missed, or why that is undefined; None where no query differs."""
     if row.detectable is None:
-        return None
+        return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
     return f"{row.measure}: a true difference below {row.detectable:.4f} is found less than four times in five"
 
 

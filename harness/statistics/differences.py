@@ -12,6 +12,8 @@ from harness.errors import StatisticError
 Floats: TypeAlias = NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
+EQUAL = 1e-9
+"""How far apart two equal numbers may be: they are sums of the same terms in another order."""
 DEFAULT_SEED = 20020101
 DEFAULT_SAMPLES = 10_000
 BLOCK = 1 << 22
@@ -42,6 +44,16 @@ def matrix(differences: ArrayLike) -> Floats:
     if not np.isfinite(values).all():
         raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
     return values
+
+
+def are_equal(values: Floats) -> bool:
+    """
+    Whether *values* are all equal but for rounding: 0.3 - 0.2 is not 0.2 - 0.1 in floats, and such noise is no spread.
+
+    >>> are_equal(np.array([0.3 - 0.2, 0.2 - 0.1])), are_equal(np.array([0.1, 0.2]))
+    (True, False)
+    """
+    return bool(np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())))
 
 
 def magnitude_ranks(moved: Floats) -> Floats:

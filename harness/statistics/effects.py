@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.statistics.differences import Alternative, Floats, magnitude_ranks, vector
+from harness.statistics.differences import Alternative, Floats, are_equal, magnitude_ranks, vector
 
 _SPREADS = 1 << 14
 
@@ -19,7 +19,8 @@ class EffectSize:
     """
     How large a difference is beside its spread.
 
-    *cohen_dz* is mean / standard deviation of the differences, None where they are all equal; *rank_biserial* is the
+    *cohen_dz* is mean / standard deviation of the differences, None where they are all equal but for rounding, so that
+    their *standard_deviation* is 0; *rank_biserial* is the
     share of rank sums for the candidate minus that against it, in [-1, 1], None where all differences are 0.
     """
 
@@ -35,7 +36,7 @@ class EffectSize:
 def effect_size(differences: ArrayLike) -> EffectSize:
     """Mean, spread, Cohen's d of the differences (1988), Kerby's rank-biserial correlation (2014), wins and losses."""
     values = vector(differences)
-    deviation = float(values.std(ddof=1)) if values.size > 1 else 0.0
+    deviation = 0.0 if are_equal(values) else float(values.std(ddof=1))
     mean = float(values.mean())
     return EffectSize(
         mean,

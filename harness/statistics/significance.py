@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.statistics.differences import Alternative, vector
+from harness.statistics.differences import EQUAL, Alternative, are_equal, vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def paired_t(differences: ArrayLike, *, alternative: Alternative = "two-sided") 
     Student's paired t test: is the mean difference 0?
 
     Args:
-        differences: At least two, not all equal, unless all are 0 and so is t.
+        differences: At least two, not all equal but for rounding, unless all are 0 and so is t.
         alternative: "less" asks whether the candidate is worse.
 
     Raises:
@@ -65,10 +65,10 @@ def paired_t(differences: ArrayLike, *, alternative: Alternative = "two-sided") 
     Source: Student (1908), as Smucker, Allan & Carterette (CIKM 2007) compare it with the others.
     """
     values = vector(differences, least=2)
-    if not values.any():
+    if are_equal(values):
+        if float(np.abs(values).max()) > EQUAL:
+            raise StatisticError("the t test is not defined where all differences are equal: they have no spread")
         return Significance("paired t", alternative, 0.0, 1.0, values.size)
-    if not np.ptp(values):
-        raise StatisticError("the t test is not defined where all differences are equal: they have no spread")
     from scipy import stats
 
     found = stats.ttest_1samp(values, 0.0, alternative=alternative)

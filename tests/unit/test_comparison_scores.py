@@ -47,6 +47,23 @@ def test_a_difference_in_the_last_bit_is_none():
     assert (row.ties, row.p_value, row.detectable, row.moved) == (2, 1.0, None, ())
 
 
+EQUAL_TENTHS = ({"P@10": scores([0.0, 0.2, 0.6, 0.7])}, {"P@10": scores([0.1, 0.3, 0.7, 0.8])})
+"""Each query gains a tenth, but for rounding."""
+
+
+def test_equal_differences_have_no_effect_size_and_no_detectable_difference():
+    (row,) = compare(*EQUAL_TENTHS).measures
+    assert (row.effect, row.detectable, row.wins, row.p_value) == (None, None, 4, 0.125)
+    assert (row.low, row.high) == (pytest.approx(0.1), pytest.approx(0.1))
+
+
+def test_equal_differences_have_no_t_and_the_measure_is_named():
+    with pytest.raises(
+        StatisticError, match=r"P@10: the t test is not defined where all differences are equal: .* sign-flip"
+    ):
+        compare(*EQUAL_TENTHS, options=ComparisonOptions(test="t"))
+
+
 def test_several_measures_are_corrected_together():
     reference = {"nDCG@10": scores(BEFORE), "P@5": scores(BEFORE)}
     candidate = {"nDCG@10": scores(AFTER), "P@5": scores([value + 0.1 for value in BEFORE])}

@@ -32,6 +32,10 @@ def differences(queries: int, *, mean: float = 0.02, seed: int = 7) -> np.ndarra
     return np.round(np.random.default_rng(seed).normal(mean, 0.1, queries), 3)
 
 
+EQUAL_TENTHS = [(tenths + 1) / 10 - tenths / 10 for tenths in range(10)]
+"""A tenth each, but for rounding: the first is 0.1 and the third 0.09999999999999998."""
+
+
 class TestPairedT:
     def test_student_1908_hours_of_sleep(self):
         gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]  # Student's own table, the ten patients
@@ -44,6 +48,18 @@ class TestPairedT:
         values = differences(40)
         reference = stats.ttest_rel(values, np.zeros(40), alternative=alternative)
         assert paired_t(values, alternative=alternative).p_value == pytest.approx(reference.pvalue, abs=1e-12)
+
+    @pytest.mark.parametrize(
+        "noisy", [EQUAL_TENTHS, [-value for value in EQUAL_TENTHS], [1e200 * value for value in EQUAL_TENTHS]]
+    )
+    def test_differences_that_are_equal_but_for_rounding_have_no_t(self, noisy):
+        assert len(set(noisy)) > 1
+        with pytest.raises(StatisticError, match="no spread"):
+            paired_t(noisy)
+
+    def test_differences_of_nothing_but_rounding_are_none(self):
+        found = paired_t([0.1 + 0.2 - 0.3, 0.0, 0.3 - 0.2 - 0.1])
+        assert (found.statistic, found.p_value) == (0.0, 1.0)
 
     def test_equal_differences_have_no_t(self):
         with pytest.raises(StatisticError, match="no spread"):
@@ -277,6 +293,10 @@ class TestEffectSize:
         assert found.rank_biserial == pytest.approx((1.5 + 3 - 1.5) / 6)  # ranks 1.5, 3, 1.5 of .1, .2, .1
 
     def test_where_nothing_differs_there_is_none(self):
+        for equal in (EQUAL_TENTHS, [1e200 * value for value in EQUAL_TENTHS], [0.25, 0.25]):
+            assert (effect_size(equal).standard_deviation, effect_size(equal).cohen_dz) == (0.0, None)
+        assert effect_size([0.1, 0.1, 0.1001]).cohen_dz == pytest.approx(1732.63, rel=1e-5)
+
         found = effect_size([0.0, 0.0])
         assert (found.cohen_dz, found.rank_biserial) == (None, None)
 

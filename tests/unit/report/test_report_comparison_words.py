@@ -98,6 +98,11 @@ def test_what_makes_a_figure_worth_less_is_told():
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
     assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
     assert detectable_text(row(detectable=None)) is None
+    assert detectable_text(row(detectable=None, effect=None, wins=0, losses=0)) is None
+    assert detectable_text(row(detectable=None, effect=None, wins=3)) == (
+        "nDCG@10: the differences are all equal, so Cohen's d and the difference that so many queries can show are "
+        "undefined"
+    )
     assert detectable_text(row(detectable=0.21)) == (
         "nDCG@10: a true difference below 0.2100 is found less than four times in five"
     )
