@@ -10,6 +10,10 @@ from harness.baseline.saving import CI_VARIABLES
 pytest_plugins = ["pytester"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden outputs anew")
+
+
 def pytest_configure() -> None:
     """
     Let Ctrl-C reach the processes that tests start.

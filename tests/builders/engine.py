@@ -80,11 +80,17 @@ class ScriptedEngine:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}"
 
+    def reply(self, method: str, path: str, body: bytes) -> tuple[int, object]:
+        """The status and the content that answer a request which meets no fault."""
+        if method == "POST":
+            return 200, self.search_all(body.splitlines())
+        return 200, self.gets.get(path, self.root)
+
     def search_all(self, lines: Sequence[bytes]) -> object:
         self.before_search()
         searches = zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True)
         return self.change_all(
-            {"took": 1, "responses": [self._search(body, head.get("index")) for head, body in searches]}
+            {"took": 1, "responses": [self.search(body, head.get("index")) for head, body in searches]}
         )
 
     def close(self) -> None:
@@ -101,7 +107,8 @@ class ScriptedEngine:
                 met.times -= 1
             return met
 
-    def _search(self, body: dict[str, Any], index: str) -> object:
+    def search(self, body: dict[str, Any], index: str) -> object:
+        """The item that answers one search of an `_msearch`."""
         size = body.get("size", 10)
         if "ids" in body["query"]:
             return item_of([name for name in body["query"]["ids"]["values"] if name in self._documents()][:size])
@@ -142,20 +149,12 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_HEAD(self) -> None:
-            self._give(lambda: b"")
-
-        def do_GET(self) -> None:
-            self._give(lambda: json.dumps(engine.gets.get(self.path, engine.root)).encode())
-
-        def do_POST(self) -> None:
-            lines = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
-            self._give(lambda: json.dumps(engine.search_all(lines)).encode())
-
-        def _give(self, answer: Callable[[], bytes]) -> None:
+        def give(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             fault = engine.take_fault(self.command, self.path)
             if fault is None:
-                self._send(200, answer(), {})
+                status, content = engine.reply(self.command, self.path, body)
+                self._send(status, b"" if self.command == "HEAD" else json.dumps(content).encode(), {})
             elif fault.status is None:
                 self.close_connection = True
             else:
@@ -175,4 +174,6 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_: object) -> None:
             pass
 
+    for method in ("HEAD", "GET", "PUT", "POST", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler.give)
     return Handler
