@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from harness.fingerprints import fingerprint
+from harness.fingerprints import fingerprint, question_fingerprint, question_of
 from harness.gate.sentences import count, listed
 from harness.masking import Masker
-from harness.model import Baseline, IndexFacts, Json, Query, Run, Suite
+from harness.model import Baseline, IndexFacts, Json, Query, Question, Run, Suite
 
 __all__ = [
     "changed_judgments",
+    "changed_questions",
     "changes_since",
     "judgments_fingerprint",
-    "question_fingerprint",
     "request_fingerprint",
     "request_json",
 ]
 
 
 def request_fingerprint(suite: Suite, request: str) -> str | None:
-    """
-    Changes when the body, the index or the HTTP request does; None where the suite has no such request.
-
-    A value that came from the environment stands as its variable, for it may be a secret, or differ from one machine to
-    another.
-    """
+    """Changes when what `request_json` gives does; None where the suite has no such request."""
     found = request_json(suite, request)
     return None if found is None else fingerprint(found)
 
 
 def request_json(suite: Suite, request: str) -> Json:
-    """The request as it stands in the suite, its body, index and HTTP request; None where the suite has no such."""
+    """
+    The body, the index and the HTTP request, as the suite has them; None where it has no such request.
+
+    A value from the environment stands as its variable, for it may be a secret, or differ from one machine to another.
+    """
     template = suite.requests.get(request)
-    if template is None:
-        return None
+    if template is None or template.masked is not None:
+        return template and template.masked
     http = {name: value for name, value in asdict(template.http).items() if value} if template.http else None
     parts = {"body": template.body, "index": template.index, "http": http}
-    return Masker(suite.variables).mask_json({name: part for name, part in parts.items() if part is not None})
-
-
-def question_fingerprint(query: Query, variables: Mapping[str, str]) -> str:
-    """
-    Changes when the text of *query*, or one of its own params, does.
-
-    A value of *variables* stands as its name, as in `request_fingerprint`.
-    """
-    return fingerprint(Masker(variables).mask_json({"text": query.text, "params": query.params}))
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def judgments_fingerprint(query: Query) -> str:
@@ -65,6 +55,16 @@ def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
     ]
 
 
+def changed_questions(baseline: Baseline, suite: Suite) -> dict[str, tuple[Question, Question]]:
+    """What queries of *suite* asked when *baseline* was saved, and what they ask today, where that is not the same."""
+    masker = Masker(suite.variables)
+    return {
+        query.id: (Question(kept.question, kept.text, kept.params), question_of(query, masker))
+        for query in suite.queries
+        if (kept := baseline.queries.get(query.id)) and kept.question != question_fingerprint(query)
+    }
+
+
 def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]:
     """
     What is no longer as it was when *baseline* was saved, a sentence each.
@@ -80,6 +80,9 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]
 def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
     if request_fingerprint(suite, request) != baseline.template:
         yield "the request changed"
+    asked = list(changed_questions(baseline, suite))
+    if asked:
+        yield f"what is asked changed: {_named(asked)}"
     judged = changed_judgments(baseline, suite)
     if judged:
         yield f"the judgments changed: {_named(judged)}"

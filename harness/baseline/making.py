@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.baseline.changes import judgments_fingerprint, question_fingerprint, request_fingerprint, request_json
+from harness.baseline.changes import (
+    judgments_fingerprint,
+    request_fingerprint,
+    request_json,
+)
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.fingerprints import if_small
+from harness.fingerprints import if_small, question_of
 from harness.gate.sentences import count, listed
 from harness.gate.ties import band_of, leaves_ties
 from harness.masking import Masker
@@ -51,6 +55,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         raise BaselineError(f"{suite.path}: no baseline is saved from a run of no query")
     values = {(score.query, score.measure): score.value for score in scores}
     has_ties = leaves_ties(suite.requests.get(run.request))
+    masker = Masker(suite.variables)
     return Baseline(
         created=created,
         harness=harness,
@@ -59,13 +64,13 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         profile=suite.profile,
         depth=suite.depth,
         template=request_fingerprint(suite, run.request) or "",
-        index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), Masker(suite.variables)),
+        index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), masker),
         queries={
-            query.id: _keep(suite, query, ranking, values, has_ties=has_ties)
+            query.id: _keep(suite, query, ranking, values, masker, has_ties=has_ties)
             for query in suite.queries
             if isinstance(ranking := run.responses.get(query.id), Ranking)
         },
-        request=if_small(request_json(suite, run.request)),
+        request=masker.mask_json(if_small(request_json(suite, run.request))),
     )
 
 
@@ -95,17 +100,23 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
 
 
 def _keep(
-    suite: Suite, query: Query, ranking: Ranking, values: Mapping[tuple[str, str], float | None], *, has_ties: bool
+    suite: Suite,
+    query: Query,
+    ranking: Ranking,
+    values: Mapping[tuple[str, str], float | None],
+    masker: Masker,
+    *,
+    has_ties: bool,
 ) -> BaselineQuery:
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
     undefined = bool(scores) and all(value is None for value in scores.values())
-    masker = Masker(suite.variables)
+    asked = question_of(query, masker)
     return BaselineQuery(
         outcome=Outcome.UNDEFINED if undefined else outcome_of(query, ranking)[0],
-        question=question_fingerprint(query, suite.variables),
-        text=masker.mask(query.text),
-        params=if_small(masker.mask_json(query.params)),
+        question=asked.fingerprint,
+        text=asked.text,
+        params=asked.params,
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from harness.baseline.changes import changes_since, request_fingerprint
+from harness.baseline.changes import changed_questions, changes_since, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
 from harness.baseline.making import as_run
 from harness.errors import BaselineError
@@ -61,8 +61,14 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
 
 
 def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
-    """*baseline* scored by the judgments, the gain, the profile and the measures of today."""
-    kept = as_run(baseline, run.request, depth=suite.depth)
+    """
+    *baseline* scored by the judgments, the gain, the profile and the measures of today.
+
+    It does not have the queries that ask something else today: what answered the one is no answer to the other.
+    """
+    changed = changed_questions(baseline, suite)
+    same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
+    kept = as_run(replace(baseline, queries=same), run.request, depth=suite.depth)
     return Reference(
         run=kept,
         scores=score_run(suite, kept),
@@ -70,6 +76,7 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
         created=baseline.created,
         same_request=request_fingerprint(suite, run.request) == baseline.template,
         changes=changes_since(baseline, suite, run),
+        changed_questions=changed,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
 from harness.gate.scope import Finding, Scope, scope_scores, weights_of
-from harness.gate.sentences import count, listed, mean_word
+from harness.gate.sentences import changed_question, count, listed, mean_word
 from harness.gate.ties import differs_by_ties, leaves_ties
 from harness.means import mean_of, weighed
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
@@ -126,14 +126,24 @@ def reference_problem(reference: Reference | None, queries: Iterable[str], neede
     """
     if reference is None or reference.run is None:
         return reference.problem if reference is not None else "no baseline was given"
-    lacking = [query for query in queries if query not in reference.run.responses]
-    if lacking:
-        lacks = f"does not have {count(len(lacking), 'query')} ({listed(lacking)})"
-        return f"{_short_of(reference)} {lacks}{_remedy(reference)}"
+    absent = [query for query in queries if query not in reference.run.responses]
+    if absent:
+        return f"{_short_of(reference)} {' and '.join(_lacks(reference, absent))}{_remedy(reference)}"
     if reference.depth < needed:
         kept = f"keeps {count(reference.depth, 'hit')} a query, and {needed} are needed"
         return f"{_short_of(reference)} {kept}{_remedy(reference)}"
     return ""
+
+
+def _lacks(reference: Reference, absent: Sequence[str]) -> Iterator[str]:
+    """What *reference* has not of the queries *absent*, whose answers to another question would be none to these."""
+    changed = reference.changed_questions
+    lacking = [query for query in absent if query not in changed]
+    if lacking:
+        yield f"does not have {count(len(lacking), 'query')} ({listed(lacking)})"
+    asked = [changed_question(query, *changed[query]) for query in absent if query in changed]
+    if asked:
+        yield f"asked something else for {count(len(asked), 'query')}: {listed(asked)}"
 
 
 def _short_of(reference: Reference) -> str:

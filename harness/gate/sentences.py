@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from harness.gate.comparing import holds
-from harness.model import Operator
+from harness.model import Json, Operator, Question
 
-__all__ = ["count", "listed", "mean_word", "number", "number_beside", "weight_aside"]
+__all__ = ["changed_question", "count", "listed", "mean_word", "number", "number_beside", "weight_aside"]
 
 NAMES_SHOWN = 3
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17
+_MOST_QUOTED = 120
 
 
 def number(value: float) -> str:
@@ -70,3 +73,37 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMES_SHOWN])
     more = len(names) - NAMES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def changed_question(query: str, before: Question, now: Question) -> str:
+    """
+    What *query* asked, and what it asks now.
+
+    >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
+    "shoes (its text was 'red shoes' and is 'blue shoes')"
+    """
+    said = []
+    if before.text != now.text:
+        said.append("its text was {} and is {}".format(*_where_they_differ(repr(before.text), repr(now.text))))
+    params = _params_text(before.params), _params_text(now.params)
+    if params[0] != params[1]:
+        said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
+    return f"{query} ({', '.join(said) or 'in what is masked, or too large to be kept'})"
+
+
+def _params_text(params: Json) -> str:
+    return "not known" if params is None else json.dumps(params, ensure_ascii=False, sort_keys=True)
+
+
+def _where_they_differ(first: str, second: str) -> tuple[str, str]:
+    """Both texts; of long ones the part that begins shortly before they differ."""
+    if max(len(first), len(second)) <= _MOST_QUOTED:
+        return first, second
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    begin = max(0, same - _MOST_QUOTED // 4)
+    return _cut(first, begin), _cut(second, begin)
+
+
+def _cut(text: str, begin: int) -> str:
+    end = begin + _MOST_QUOTED
+    return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")

@@ -11,7 +11,7 @@ only plain values.
 
 from __future__ import annotations
 
-from harness.model.baselines import Baseline, BaselineFile, BaselineQuery, Reference
+from harness.model.baselines import Baseline, BaselineFile, BaselineQuery, Question, Reference
 from harness.model.comparisons import (
     Agreement,
     Comparison,
@@ -110,6 +110,7 @@ __all__ = [
     "Query",
     "QueryComparison",
     "QueryReport",
+    "Question",
     "RankedDocument",
     "Ranking",
     "Reference",

@@ -10,7 +10,7 @@ from harness.model.places import Json
 from harness.model.searches import IndexFacts, Run
 from harness.model.verdicts import Outcome, Score
 
-__all__ = ["Baseline", "BaselineFile", "BaselineQuery", "Reference"]
+__all__ = ["Baseline", "BaselineFile", "BaselineQuery", "Question", "Reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,25 @@ class BaselineFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """
+    What a query asks: a *fingerprint* of its text and its own params, empty where that is not known.
+
+    *text* and *params* are for people to read, masked; params are None where they are not known, or too large.
+    """
+
+    fingerprint: str
+    text: str
+    params: Json = None
+
+    def is_another(self, other: Question) -> bool:
+        """Whether *other* asks something else, as far as both are known."""
+        if self.fingerprint and other.fingerprint:
+            return self.fingerprint != other.fingerprint
+        return self.text != other.text
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """
     What a run is held against: a baseline's *run*, with *scores* by the judgments, gain and profile of today.
@@ -74,6 +93,7 @@ class Reference:
     the baseline keeps of a query, *same_request* whether the request is still what it was, *changes* are sentences on
     what is not. *remedy* says what to do about a baseline that does not serve. *updating* is set where the run is to
     become the baseline, so that nothing is compared. *name* is what sentences call it where it is no baseline.
+    *changed_questions* are what queries asked then and ask now, where that is not the same; *run* does not have those.
     """
 
     run: Run | None = None
@@ -86,6 +106,7 @@ class Reference:
     remedy: str = ""
     updating: bool = False
     name: str = ""
+    changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
 
     @property
     def called(self) -> str:

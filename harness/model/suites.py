@@ -28,7 +28,8 @@ class Query:
 
     *judgments* map document to grade, all judged documents of the query. *params* fill placeholders of the request
     beside ``{{text}}``. *thresholds* hold the query's own thresholds and its rank expectations. *weight* is what the
-    query counts in a mean beside the others, above 0; 1 for all where the suite has none.
+    query counts in a mean beside the others, above 0; 1 for all where the suite has none. *masked* is a mapping of text
+    and params with ``${NAME}`` in the place of values from the environment that may be secret; None where none is.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Query:
     skip: Waiver | None = None
     mark: Mark = Mark()
     weight: float = 1.0
+    masked: Json = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class RequestTemplate:
     """
     The body that is sent for each query, ``{{placeholders}}`` unfilled.
 
-    *index* overrides the target's. For an HTTP service (`http` not None) the body is what `http` says.
+    *index* overrides the target's. For an HTTP service (`http` not None) the body is what `http` says. *masked* is a
+    mapping of body, index and http as a query's is.
     """
 
     name: str
@@ -85,6 +88,7 @@ class RequestTemplate:
     index: str | None = None
     http: HttpRequest | None = None
     mark: Mark = Mark()
+    masked: Json = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

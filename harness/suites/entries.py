@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.errors import SuiteError
-from harness.model import Gain, Mark, Query
+from harness.model import Gain, Json, Mark, Query
 from harness.suites.conditions import read_expectations, read_thresholds, read_waiver
 from harness.suites.files import SuiteFiles
 from harness.suites.grading import read_grade
 from harness.suites.judging import Judgments
-from harness.suites.nodes import Written
+from harness.suites.leaves import is_masked, read_masked
+from harness.suites.nodes import ListNode, MappingNode, Node, Written
 from harness.suites.problems import Problems
 from harness.suites.query_files import read_queries
 from harness.suites.reading import Reading
@@ -32,7 +33,8 @@ def list_queries(
     if isinstance(written, Written):
         stored = _from_file(written, files, reading.problems)
         return None if stored is None else _distinct(stored, reading.problems)
-    entries = [_query(entry, gain, reading) for entry in written or ()]
+    masked = _masked_questions(reading.root.child("queries")) if reading.variables else {}
+    entries = [_query(entry, gain, reading, masked.get(entry.id.mark)) for entry in written or ()]
     queries = _distinct(entries, reading.problems)
     _check_weights(entries, written or (), reading)
     kept = {id(query) for query in queries}
@@ -56,7 +58,20 @@ def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> list[
     return queries
 
 
-def _query(entry: QueryShape, gain: Gain | None, reading: Reading) -> Query:
+def _masked_questions(nodes: Node | None) -> dict[Mark, Json]:
+    """Text and params of each query that has values from the environment in them, masked, by the place of its id."""
+    queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
+    return {
+        query.child("id").mark: {
+            "text": text.masked if isinstance(text := query.child("text"), Written) else "",
+            "params": {} if (params := query.child("params")) is None else read_masked(params),
+        }
+        for query in queries
+        if "id" in query and is_masked(query.child("text"), query.child("params"))
+    }
+
+
+def _query(entry: QueryShape, gain: Gain | None, reading: Reading, masked: Json) -> Query:
     problems, checking = reading.problems, reading.checking
     own = read_thresholds(entry.thresholds, gain, problems, of_query=True, checking=checking)
     expected = read_expectations(entry.expect, problems, checking=checking)
@@ -71,6 +86,7 @@ def _query(entry: QueryShape, gain: Gain | None, reading: Reading) -> Query:
         xfail=read_waiver(entry.xfail),
         skip=read_waiver(entry.skip),
         mark=entry.id.mark,
+        masked=masked,
     )
 
 

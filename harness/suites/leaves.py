@@ -130,6 +130,32 @@ def read_json(node: Node) -> Json:
     return value
 
 
+def is_masked(*nodes: Node | None) -> bool:
+    """Whether a value from the environment that may be a secret stands below one of *nodes*."""
+    for node in nodes:
+        if isinstance(node, Written) and node.masked != node:
+            return True
+        if isinstance(node, (MappingNode, ListNode)) and is_masked(
+            *(node.values() if isinstance(node, MappingNode) else node)
+        ):
+            return True
+    return False
+
+
+def read_masked(node: Node) -> Json:
+    """As `read_json`, with ``${NAME}`` in the place of values from the environment that may be secret."""
+    if isinstance(node, MappingNode):
+        return {str(key): read_masked(value) for key, value in node.items()}
+    if isinstance(node, ListNode):
+        return [read_masked(item) for item in node]
+    if node.masked != node:
+        return node.masked
+    try:
+        return read_json(node)
+    except PydanticCustomError:  # text such as .inf, where text stands in an HTTP request
+        return str(node)
+
+
 def read_json_object(node: Node) -> dict[str, Json]:
     """A JSON object."""
     if not isinstance(node, MappingNode):

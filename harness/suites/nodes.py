@@ -15,14 +15,15 @@ class Written(str):
 
     *plain* says that it has no quotes, only then it may mean a number. *raw* is the text before variables were put
     in, *variables* are their names, *unset* those that have no value yet. *whole* says that it is one variable and
-    nothing else.
+    nothing else. *masked* is the text with ``${NAME}`` for each value from the environment that may be a secret.
     """
 
-    __slots__ = ("mark", "plain", "raw", "unset", "variables", "whole")
+    __slots__ = ("mark", "masked", "plain", "raw", "unset", "variables", "whole")
 
     mark: Mark
     plain: bool
     raw: str
+    masked: str
     variables: tuple[str, ...]
     unset: tuple[str, ...]
     whole: bool
@@ -32,14 +33,17 @@ class Written(str):
         written = super().__new__(cls, text)
         written.mark = mark
         written.plain = plain
-        written.raw = text
+        written.raw = written.masked = text
         written.variables = written.unset = ()
         written.whole = False
         return written
 
-    def filled(self, text: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool) -> Written:
-        """The same scalar with its variables replaced: now it reads *text*."""
+    def filled(
+        self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
+    ) -> Written:
+        """The same scalar with its variables replaced: now it reads *text*, and *masked* where it is kept."""
         written = Written(text, self.mark, plain=self.plain)
+        written.masked = masked
         written.raw, written.variables, written.unset, written.whole = self.raw, variables, unset, whole
         return written
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from harness.model import HttpRequest, RequestTemplate
-from harness.suites.leaves import BESIDE_A_BODY
+from harness.suites.leaves import BESIDE_A_BODY, is_masked, read_masked
 from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.placeholders import placeholders_in
 from harness.suites.problems import Problems
@@ -33,6 +34,11 @@ PARTS_OF_A_BODY = ASKING | {
 
 def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     """The templates by name, the default first."""
+    nodes = request_nodes(reading)
+    return {name: _with_masked(template, nodes[name]) for name, template in _plain_templates(reading).items()}
+
+
+def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
     shape, problems = reading.shape, reading.problems
     if shape.request is not None and shape.requests is not None:
         problems.at(reading.key_mark("requests"), "found both 'request' and 'requests', expected one of them")
@@ -91,6 +97,17 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
     if isinstance(node, MappingNode):
         _check_body(node.child("body"), problems)
     return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark)
+
+
+def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
+    """*template*, which stands at *node*, with what is kept of it where it has values from the environment."""
+    if not is_masked(node):
+        return template
+    parts = {"body": body_node(node)}
+    if parts["body"] is not node and isinstance(node, MappingNode):
+        parts |= {"index": node.child("index"), "http": node.child("http")}
+    masked = {name: read_masked(part) for name, part in parts.items() if part is not None}
+    return replace(template, masked=masked)
 
 
 def _check_body(body: Node | None, problems: Problems) -> None:

@@ -62,8 +62,10 @@ class Variables:
     def _fill_scalar(self, scalar: Written) -> Written:
         names: list[str] = []
         unset: list[str] = []
+        put_in: list[str] = []
 
         def value_of(match: re.Match[str]) -> str:
+            put_in.append("$" if match.group() == "$$" else match.group())
             if match.group() == "$$":
                 return "$"
             if match[1] is None:
@@ -74,14 +76,17 @@ class Variables:
             if value is None:
                 unset.append(match[1])
                 return match.group()
+            put_in[-1] = _masked(match[1], match[2], value)
             return value
 
         text = _DOLLAR.sub(value_of, scalar)
+        masked = iter(put_in)
         if self.environ is not None:
             for name in dict.fromkeys(unset):
                 self.problems.inside(scalar, scalar.find("${" + name), _not_set(name))
         whole = _DOLLAR.fullmatch(scalar) is not None and len(names) == 1
-        return scalar.filled(text, tuple(names), tuple(unset), whole=whole)
+        in_place = _DOLLAR.sub(lambda _: next(masked), scalar)
+        return scalar.filled(text, in_place, tuple(names), tuple(unset), whole=whole)
 
     def _value(self, name: str, default: str | None) -> str | None:
         """As in a shell, a default stands in for a variable that is unset or empty."""
@@ -100,6 +105,11 @@ class Variables:
         a report, which would be unreadable and no safer with ``${NAME}`` in its place.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
+
+
+def _masked(name: str, default: str | None, value: str) -> str:
+    """What is kept of *value*: the name of its variable where it may be a secret, which the suite's default is not."""
+    return "${" + name + "}" if value != default and _may_be_secret(value) else value
 
 
 def _may_be_secret(value: str) -> bool:

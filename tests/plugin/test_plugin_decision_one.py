@@ -52,6 +52,11 @@ def undefined(text: str) -> str:
     return text.replace("{d: 3}", "{d: 0}")
 
 
+def blue_shoes(text: str) -> str:
+    """The same id asks something else; the engine gives it the same answer."""
+    return text.replace("text: red shoes", "text: blue shoes")
+
+
 def older(text: str) -> str:
     """A baseline from before the suite had boots."""
     content = json.loads(text)
@@ -65,7 +70,8 @@ class Row:
     One outcome.
 
     *more*, *shoes* and *boots* are lines of the suite, *edit* changes its text, *arrange* the engine. *baseline* makes
-    of the baseline that was saved what lies beside the suite; where it is None, none does. *budget* is in seconds.
+    of the baseline that was saved what lies beside the suite; where it is None, none does. *later* changes the suite
+    after that. *budget* is in seconds.
     *status* is `harness run`'s, *ended* pytest's, *counts* its items by outcome. *junit* is the element of the
     threshold's entry, None where it passed; *verdict* a property of the entry. *said* is told by pytest, by
     `harness run`, and in the entry's message where it has one.
@@ -83,6 +89,7 @@ class Row:
     edit: Callable[[str], str] = str
     arrange: Callable[[object], None] = field(default=lambda engine: None)
     baseline: Callable[[str], str] | None = None
+    later: Callable[[str], str] = str
     budget: str | None = None
 
 
@@ -106,7 +113,17 @@ SAVE = "`harness baseline save shop.relevance.yaml` saves one"
 NO_BASELINE = ("there is no baseline: shop.baseline.json is not there", SAVE)
 UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
+REWORDED = ("asked something else for 1 query: shoes (its text was 'red shoes' and is 'blue shoes')", SAVE)
 OPTIONAL = f"{DROP}\nbaseline: optional"
+COMPARING = (
+    "drop nDCG@10 <= 0.02",
+    "drop every nDCG@10 <= 50%",
+    "worse nDCG@10 by 0.1 <= 2 queries",
+    "drop nDCG@10 is not significant at 5%",
+    "mean RBO >= 0",
+    "every overlap@3 >= 0",
+    "drop nDCG@10 <= 0.02 for head",
+)
 
 ROWS = {
     "scored, above": passes("0.8155"),
@@ -156,6 +173,19 @@ ROWS = {
     ),
     "baseline older": fails(*OLDER, more=DROP, baseline=older),
     "baseline there": passes("passed", more=DROP, baseline=str),
+    **{
+        f"another question, {threshold}": fails(
+            *REWORDED, more=f'thresholds: ["{threshold}"]', baseline=str, later=blue_shoes
+        )
+        for threshold in COMPARING
+    },
+    "another question of a query that the threshold is not about": passes(
+        "passed", more=DROP.replace("0.02", "0.02 for tail"), baseline=str, later=blue_shoes
+    ),
+    "another question, optional baseline": warns(*REWORDED, more=OPTIONAL, baseline=str, later=blue_shoes),
+    "a query's own drop from another question": fails(
+        *REWORDED, more="", shoes='thresholds: ["drop nDCG@10 <= 1"]', baseline=str, later=blue_shoes
+    ),
     "optional baseline missing": warns(*NO_BASELINE, more=OPTIONAL),
     "optional baseline unreadable": warns(*UNREADABLE, more=OPTIONAL, baseline=lambda _: "{"),
     "optional baseline older": warns(*OLDER, more=OPTIONAL, baseline=older),
@@ -179,7 +209,9 @@ def arranged(suite: Callable[..., Path], engine: object, capsys: pytest.CaptureF
             assert main(["baseline", "save", path.name, "--url", engine.url, "-q"]) == 0
             file = path.with_name("shop.baseline.json")
             file.write_text(row.baseline(file.read_text(encoding="utf-8")), encoding="utf-8")
+            path.write_text(row.later(path.read_text(encoding="utf-8")), encoding="utf-8")
         capsys.readouterr()
+        engine.rankings["blue shoes"] = engine.rankings["red shoes"]
         row.arrange(engine)
         return path
 

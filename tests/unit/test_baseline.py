@@ -11,6 +11,8 @@ from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.fingerprints import LARGEST_KEPT
+from harness.gate import decide
+from harness.gate.sentences import changed_question
 from harness.measures import parse_measure
 from harness.model import (
     BaselineFile,
@@ -24,14 +26,18 @@ from harness.model import (
     Outcome,
     Profile,
     Query,
+    Question,
     Ranking,
     RequestTemplate,
     Run,
+    Status,
     Suite,
     Target,
     Waiver,
 )
 from harness.scoring import score_run
+from harness.suites import load_suites
+from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)
 QUERIES = (
@@ -124,15 +130,102 @@ def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
     assert (entry.queries["none"].outcome, entry.queries["none"].scores["RR@10"]) == (Outcome.UNDEFINED, None)
 
 
-def test_a_value_from_the_environment_is_neither_kept_nor_told_nor_a_change():
-    def with_index(name):
-        template = RequestTemplate("current", {"query": {"term": {"tenant": name}}})
-        return replace(suite_of(), requests={"current": template}, variables={"TENANT": name})
-
-    assert make(with_index("secret-one")).template == make(with_index("secret-two")).template
+def test_a_value_from_the_environment_is_not_told():
     failing = run_of(boots=Failure(FailureKind.ERROR, "no tenant secret-one"))
     with pytest.raises(UnansweredBaseline, match=r"no tenant \$\{TENANT\}"):
-        make(with_index("secret-one"), failing)
+        make(replace(suite_of(), variables={"TENANT": "secret-one"}), failing)
+
+
+SECRETIVE = """
+suite: shop
+target: {cluster: "http://localhost:9200", index: "${INDEX:-products}"}
+requests:
+  current:
+    index: "${INDEX:-products}"
+    body:
+      query: {match: {title: "{{text}}", "${KEY}": "{{tenant}} {{account}}"}}
+      rescore: ["${KEY}"]
+      post_filter:
+        account: ${ACCOUNT}
+queries:
+  - id: shoes
+    text: shoes of ${KEY}
+    params:
+      tenant: ${TENANT:-acme}
+      account: ${ACCOUNT}
+    judgments: {a: 3}
+  - {id: boots, text: products for kids, params: {tenant: x, account: 1}, judgments: {d: 2}}
+"""
+SERVICE = """
+suite: shop
+target: {cluster: "http://localhost:9200"}
+request:
+  http:
+    path: /find?key=${KEY}
+    ids: $.ids
+    headers: {Authorization: "Bearer ${KEY}", Retry: .inf}
+    json: {q: "{{text}}"}
+queries: [{id: shoes, text: shoes, judgments: {a: 3}}]
+"""
+ENVIRON = {"KEY": "first-sentinel", "ACCOUNT": "1234567890", "INDEX": "products"}
+
+
+@pytest.fixture
+def secretive(tmp_path):
+    """Loads the suite with other values in its environment."""
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(SECRETIVE, encoding="utf-8")
+    return lambda **values: load_suites([path], {**ENVIRON, **values})[0]
+
+
+def test_no_secret_is_kept(secretive):
+    facts = IndexFacts("m", "s", 3, (), [{"properties": "first-sentinel"}], [{"analysis": ["first-sentinel"]}])
+    entry = make(secretive(), replace(run_of(), facts=facts))
+    text = dumps(file_of(entry))
+    assert "sentinel" not in text
+    assert "1234567890" not in text
+    assert entry.queries["shoes"].text == "shoes of ${KEY}"
+    assert entry.queries["shoes"].params == {"tenant": "acme", "account": "${ACCOUNT}"}
+    body = entry.request["body"]
+    assert (body["rescore"], body["post_filter"]) == (["${KEY}"], {"account": "${ACCOUNT}"})
+    assert entry.index.mapping_json == [{"properties": "${KEY}"}]
+    assert entry.index.settings_json == [{"analysis": ["${KEY}"]}]
+
+
+def test_no_secret_of_a_service_is_kept(tmp_path):
+    path = tmp_path / "service.relevance.yaml"
+    path.write_text(SERVICE, encoding="utf-8")
+    [suite] = load_suites([path], ENVIRON)
+    run = replace(run_of(), request="request", responses={"shoes": ranking(("a", 1.0))})
+    entry = make(suite, run)
+    assert "sentinel" not in dumps(file_of(entry))
+    assert entry.request["http"] == {
+        "path": "/find?key=${KEY}",
+        "ids": "$.ids",
+        "headers": {"Authorization": "Bearer ${KEY}", "Retry": ".inf"},
+        "json": {"q": "{{text}}"},
+    }
+
+
+def test_another_secret_asks_the_same(secretive):
+    entry = make(secretive())
+    other = secretive(KEY="other-sentinel", ACCOUNT="9876543210")
+    assert changes_since(entry, other, run_of()) == ()
+    assert reference_to(entry, other, run_of()).changed_questions == {}
+
+
+def test_what_reads_like_a_value_from_the_environment_and_is_none_asks_the_same(secretive):
+    entry = make(secretive())
+    elsewhere = secretive(INDEX="products-of-a-pull-request")
+    assert reference_to(entry, elsewhere, run_of()).changed_questions == {}
+    assert reference_to(make(elsewhere), secretive(), run_of()).changed_questions == {}
+
+
+def test_a_default_is_another_value_than_that_of_the_environment_unless_they_are_the_same(secretive):
+    entry = make(secretive())
+    assert reference_to(entry, secretive(TENANT="acme"), run_of()).changed_questions == {}
+    [(query, (before, now))] = reference_to(entry, secretive(TENANT="globex"), run_of()).changed_questions.items()
+    assert (query, before.params["tenant"], now.params["tenant"]) == ("shoes", "acme", "${TENANT}")
 
 
 @pytest.mark.parametrize("response", [Failure(FailureKind.TIMEOUT, "late"), Failure(FailureKind.NOT_RUN, "no"), None])
@@ -327,6 +420,54 @@ def test_todays_judgments_score_the_baseline_anew():
     assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
     assert reference.changes == ("since the baseline of 2026-05-01 the judgments changed: 1 query (shoes)",)
     assert reference.same_request
+
+
+ASKED = {
+    "another text": ({"text": "blue shoes"}, "shoes (its text was 'red shoes' and is 'blue shoes')"),
+    "other params": ({"params": {"size": 1}}, 'shoes (its params were {} and are {"size": 1})'),
+    "a number that was another": ({"params": {"size": True}}, 'shoes (its params were {} and are {"size": true})'),
+    "both": (
+        {"text": "", "params": {"size": "s"}},
+        "shoes (its text was 'red shoes' and is '', its params were {} and are {\"size\": \"s\"})",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "sentence"), ASKED.values(), ids=ASKED)
+def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have(changed, sentence):
+    suite = suite_of(replace(QUERIES[0], **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
+    reference = reference_to(make(), suite, run_of())
+    assert set(reference.run.responses) == {"boots"}
+    assert changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
+    assert reference.changes == ("since the baseline of 2026-05-01 what is asked changed: 1 query (shoes)",)
+    [verdict] = decide(suite, run_of(), score_run(suite, run_of()), today=TODAY, reference=reference)
+    assert verdict.status is Status.FAILED
+    assert f"asked something else for 1 query: {sentence}" in verdict.reason
+
+
+def test_the_request_that_all_queries_share_may_change():
+    suite = suite_of()
+    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"body": "{{text}}"}}})})
+    reference = reference_to(make(), suite, run_of())
+    assert (reference.changed_questions, reference.same_request) == ({}, False)
+
+
+def test_of_long_texts_the_place_is_shown_where_they_differ():
+    long = "word " * 100
+    told = changed_question("q", Question("1", f"{long}red{long}"), Question("2", f"{long}blue{long}"))
+    assert "word red" in told
+    assert "word blue" in told
+    assert len(told) < 400
+    shortened = changed_question("q", Question("1", long), Question("2", long[:200]))
+    assert shortened.count("…") == 3
+
+
+def test_what_cannot_be_shown_is_said_to_differ():
+    large = {"vector": list(range(LARGEST_KEPT))}
+    entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
+    other = suite_of(replace(QUERIES[0], params={**large, "more": 1}), QUERIES[1])
+    [change] = reference_to(entry, other, run_of()).changed_questions.values()
+    assert changed_question("shoes", *change) == "shoes (in what is masked, or too large to be kept)"
 
 
 def test_where_nothing_changed_nothing_is_named():
