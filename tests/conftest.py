@@ -16,12 +16,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """
-    Let Ctrl-C reach the processes that tests start.
+    Let Ctrl-C and the end of a terminal reach the processes that tests start.
 
-    A shell starts jobs in the background with SIGINT ignored, and every process below inherits that.
+    A shell starts jobs in the background with SIGINT ignored, nohup starts them with SIGHUP ignored, and every process
+    below inherits that.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
