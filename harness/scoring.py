@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness.errors import UndefinedScore
+from harness.errors import MeasureError, UndefinedScore
 from harness.measures import definition_of, gain_in_force, score_query
 from harness.model import (
     BaselineCondition,
@@ -92,6 +92,8 @@ def _score_ranking(suite: Suite, query: Query, measure: Measure, ranking: Rankin
         value = score_query(measure, documents, query.judgments, gain=suite.gain, profile=suite.profile, scores=scores)
     except UndefinedScore as error:
         return Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
+    except MeasureError as error:
+        return Score(query.id, measure.text, None, Outcome.ERROR, str(error))
     return Score(query.id, measure.text, value, *outcome_of(query, ranking))
 
 

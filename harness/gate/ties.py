@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from harness.errors import UndefinedScore
+from harness.errors import MeasureError, UndefinedScore
 from harness.measures.ties import TieBand, tie_band
 from harness.model import Hit, Measure, Query, Ranking, RequestTemplate, Suite
 from harness.thresholds import TOLERANCE
@@ -41,7 +41,7 @@ def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> T
     documents = [hit.id for hit in ranking.hits]
     try:
         return tie_band(measure, documents, scores, query.judgments, gain=suite.gain, profile=suite.profile)
-    except UndefinedScore:
+    except (UndefinedScore, MeasureError):
         return None
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from harness.measures.builtin import definition_of
 from harness.measures.definition import Definition, Needs, Settings
 from harness.measures.profiles import rules_of
+from harness.measures.score import GREATEST_SCORE, in_bounds
 from harness.measures.settings import settings_of, takes_level
 from harness.metrics import batch_metrics as metrics
 from harness.metrics.batch import Batch, Floats
@@ -37,7 +38,7 @@ def score_batch(
     The score of every query of *batch*, NaN where it is undefined; arguments as of `harness.measures.score_query`.
 
     Raises:
-        MeasureError: a grade that the gain map or the measure's scale does not hold.
+        MeasureError: a grade that the gain map or the measure's scale does not hold, a score beyond what can be summed.
     """
     definition, settings = definition_of(measure), settings_of(measure, gain, profile)
     rules = rules_of(profile)
@@ -45,8 +46,12 @@ def score_batch(
         batch = batch.regraded(rules.level)
         settings = replace(settings, values={**settings.values, "rel": 1.0})
     condensed = batch.condensed(rules.least_judged) if settings.values.get("judged_only") else batch
-    values = BATCHED[definition.name](condensed, settings)
-    return np.where(_defined(definition, batch, settings), values, 0.0 if rules.zero_undefined else np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = BATCHED[definition.name](condensed, settings)
+        defined = _defined(definition, batch, settings)
+    for beyond in values[defined & ~(np.abs(values) <= GREATEST_SCORE)].tolist():
+        in_bounds(measure, beyond)  # the first is told
+    return np.where(defined, values, 0.0 if rules.zero_undefined else np.nan)
 
 
 def _defined(definition: Definition, batch: Batch, settings: Settings) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
 from harness.measures.parameters import CONDENSED, UNJUDGED, Choice, Flag, GainChoice, Kind, LogBase, Number
-from harness.measures.reach import cg_range, dcg_range, ndcg_range
+from harness.measures.reach import DEEPEST_SUM, cg_range, dcg_range, ndcg_range
 from harness.metrics import cumulative, graded
 from harness.metrics.discount import RANK, RANK_PLUS_ONE
 from harness.metrics.gain import gains_of, ideal_gains
@@ -68,6 +68,8 @@ def _compatibility(ranking: GradedRanking, settings: Settings) -> float:
 def _check(settings: Settings) -> str | None:
     if settings.given("missing") and settings.cutoff is None:
         return "missing= fills the ranking up to the cutoff, so it needs one, such as @10"
+    if settings.given("missing") and (settings.cutoff or 0) > DEEPEST_SUM:
+        return f"missing= fills the ranking up to the cutoff, which may be no more than @{DEEPEST_SUM} then"
     return None
 
 

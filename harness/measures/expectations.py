@@ -8,6 +8,7 @@ from typing import TypeAlias
 from harness.measures.cumulative_measures import ideal_cutoff
 from harness.measures.definition import Settings
 from harness.metrics import cascade, cumulative, ties
+from harness.metrics.binary import shares_of
 from harness.metrics.gain import gain_function, ideal_gains
 from harness.metrics.ranking import GradedRanking
 
@@ -116,11 +117,11 @@ def _recall(ranking: GradedRanking, groups: Groups, settings: Settings) -> float
 
 def _f_measure(ranking: GradedRanking, groups: Groups, settings: Settings) -> float:
     """F is (1 + beta^2) found / (beta^2 total + ranks), and so linear in what was found."""
-    weight = settings.number("beta") ** 2
+    of_recall, of_precision = shares_of(settings.number("beta") * settings.number("beta"))
     ranks = len(ranking.grades) if settings.cutoff is None else settings.cutoff
     total = ranking.total_relevant(settings.level)
-    below = weight * total + ranks
-    return (1 + weight) * _found(ranking, groups, settings) / below if below else 0.0
+    below = of_recall * total + of_precision * ranks
+    return _found(ranking, groups, settings) / below if below else 0.0
 
 
 def _r_precision(ranking: GradedRanking, groups: Groups, settings: Settings) -> float:

@@ -9,7 +9,7 @@ from harness.metrics.cascade import err, stop_probability
 from harness.metrics.discount import divisors
 from harness.model import GainKind
 
-__all__ = ["cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range"]
+__all__ = ["DEEPEST_SUM", "cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range"]
 
 DEEPEST_SUM = 1_000_000
 """Ranks beyond this are not summed for a bound; the bound is then left open."""
@@ -42,7 +42,7 @@ def ndcg_range(settings: Settings) -> Range:
     if weight is None or not positive:
         return None, 1.0
     first = divisors(settings.word("discount"), settings.number("log"), 1)[0]
-    return least * weight / (min(positive) / first), 1.0
+    return least * weight * first / min(positive), 1.0
 
 
 def _spread(settings: Settings, weight: float | None) -> Range:
@@ -72,7 +72,7 @@ def err_range(settings: Settings) -> Range:
     """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
     stop = stop_probability(settings.number("max"), settings.number("max"))
     if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
-        return 0.0, -stop * log(stop) / (1.0 - stop)
+        return 0.0, -stop * log(stop) / (1.0 - stop) if 0.0 < stop < 1.0 else stop
     return 0.0, err([stop] * settings.cutoff)
 
 

@@ -13,7 +13,18 @@ from harness.metrics.gain import gain_function
 from harness.metrics.ranking import GradedRanking, cover_subtopics, grade_ranking, without_duplicates
 from harness.model import Gain, Measure, Profile
 
-__all__ = ["formula_of", "is_of_novelty", "score_diverse_query", "score_graded", "score_query"]
+__all__ = [
+    "GREATEST_SCORE",
+    "formula_of",
+    "in_bounds",
+    "is_of_novelty",
+    "score_diverse_query",
+    "score_graded",
+    "score_query",
+]
+
+GREATEST_SCORE = 1e100
+"""Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 
 
 def score_query(
@@ -38,8 +49,8 @@ def score_query(
 
     Raises:
         UndefinedScore: nothing that the measure needs is judged, in a profile that does not call that 0.
-        MeasureError: a grade that the gain map or the measure's scale does not hold, or a measure of novelty, which
-            needs judgments by subtopic.
+        MeasureError: a grade that the gain map or the measure's scale does not hold, a score beyond what can be summed,
+            or a measure of novelty, which needs judgments by subtopic.
         UsageError: a grade or a score that is not a number.
 
     >>> from harness.measures import parse_measure
@@ -68,11 +79,27 @@ def score_graded(
     try:
         if definition.name not in rules.formulas:
             _check_defined(definition, ranking, settings)
-        return formula(ranking, settings)
+        value = formula(ranking, settings)
     except UndefinedScore:
         if rules.zero_undefined:
             return 0.0
         raise
+    return in_bounds(measure, value)
+
+
+def in_bounds(measure: Measure, value: float) -> float:
+    """
+    *value*, a score of *measure*.
+
+    Raises:
+        MeasureError: it is no number, or beyond what can be summed with others.
+    """
+    if abs(value) <= GREATEST_SCORE:
+        return value
+    raise MeasureError(
+        f"the score of {measure} is {value:g}, expected a number from {-GREATEST_SCORE:g} to {GREATEST_SCORE:g}; "
+        "use smaller gains"
+    )
 
 
 def is_of_novelty(measure: Measure) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from harness.errors import UsageError
 from harness.measures.expectations import EXPECTED, WORTH
 from harness.measures.profiles import by_score, rules_of
-from harness.measures.score import score_graded, score_query
+from harness.measures.score import in_bounds, score_graded, score_query
 from harness.measures.settings import settings_for
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.model import Gain, Measure, Profile
@@ -68,6 +68,7 @@ def tie_band(
 
     Raises:
         UndefinedScore: nothing that the measure needs is judged.
+        MeasureError: as `score_query`.
         UsageError: there are more or fewer scores than documents.
 
     >>> from harness.measures import parse_measure
@@ -105,7 +106,7 @@ def tie_band(
     least, greatest = score(rising), score(falling)
     if least == greatest:
         return TieBand(least, least, greatest, tied)
-    expected = EXPECTED[measure.name](whole, [len(members) for members in groups], settings)
+    expected = in_bounds(measure, EXPECTED[measure.name](whole, [len(members) for members in groups], settings))
     return TieBand(least, expected, greatest, tied)
 
 

@@ -64,7 +64,7 @@ def _subtopic_recall(ranking: DiverseRanking, _: Settings) -> float:
     return diversity.subtopic_recall(ranking.covers, ranking.subtopics)
 
 
-TOP: Mapping[str, Kind] = {"max": Number(4.0, least=0.0, open_ends=True)}
+TOP: Mapping[str, Kind] = {"max": Number(4.0, least=0.0, greatest=1024.0, open_ends=True)}  # 2^max is a number
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
 RBP: Mapping[str, Kind] = {**PERSISTENCE, "rel": Number(None, least=0.0), "max": Number(None, 0.0, open_ends=True)}
 RESIDUAL: Mapping[str, Kind] = {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))}

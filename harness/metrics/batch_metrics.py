@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.metrics.batch import Batch, Floats, Numbers, at_least, gains_of_array, order_within
+from harness.metrics.binary import shares_of
 from harness.metrics.cascade import stop_probability, usefulness
 from harness.metrics.discount import RANK_PLUS_ONE, Discount, divisors
 from harness.metrics.incomplete import SMOOTHING
@@ -80,8 +81,9 @@ def recall(batch: Batch, level: float, cutoff: int | None) -> Floats:
 def f_measure(batch: Batch, level: float, cutoff: int | None, beta: float) -> Floats:
     """The weighted harmonic mean of precision and recall."""
     share_of_ranks, share_of_relevant = precision(batch, level, cutoff, cutoff), recall(batch, level, cutoff)
-    weight = beta * beta
-    return ratio((1 + weight) * share_of_ranks * share_of_relevant, weight * share_of_ranks + share_of_relevant)
+    of_recall, of_precision = shares_of(beta * beta)
+    below = of_recall * share_of_ranks + of_precision * share_of_relevant
+    return ratio(share_of_ranks * share_of_relevant, below)
 
 
 def reciprocal_rank(batch: Batch, level: float, cutoff: int | None) -> Floats:

@@ -11,7 +11,16 @@ from collections.abc import Sequence
 
 from harness.errors import UndefinedScore
 
-__all__ = ["average_precision", "f_measure", "precision", "r_precision", "recall", "reciprocal_rank", "success"]
+__all__ = [
+    "average_precision",
+    "f_measure",
+    "precision",
+    "r_precision",
+    "recall",
+    "reciprocal_rank",
+    "shares_of",
+    "success",
+]
 
 
 def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
@@ -57,8 +66,19 @@ def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: fl
     share_of_relevant = recall(relevant, total)
     if not found:
         return 0.0
-    weight = beta * beta
-    return (1 + weight) * share_of_ranks * share_of_relevant / (weight * share_of_ranks + share_of_relevant)
+    of_recall, of_precision = shares_of(beta * beta)
+    return share_of_ranks * share_of_relevant / (of_recall * share_of_ranks + of_precision * share_of_relevant)
+
+
+def shares_of(weight: float) -> tuple[float, float]:
+    """
+    A weight and 1 as shares of their sum, which are numbers however large the weight is.
+
+    >>> shares_of(4.0), shares_of(float("inf"))
+    ((0.8, 0.2), (1.0, 0.0))
+    """
+    rest = 1.0 / (1.0 + weight)
+    return 1.0 - rest, rest
 
 
 def reciprocal_rank(relevant: Sequence[bool]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.errors import UndefinedScore
+from harness.metrics.binary import shares_of
 from harness.metrics.ranks import overlap_sum
 
 __all__ = ["compatibility", "q_measure"]
@@ -33,13 +34,14 @@ def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None
     """
     if not ideal:
         raise UndefinedScore("no judged document has a positive gain")
+    of_gain, of_rank = shares_of(beta)
     found, cumulated, best, value = 0, 0.0, 0.0, 0.0
     for rank, gain in enumerate(gains, start=1):
         best += ideal[rank - 1] if rank <= len(ideal) else 0.0
         cumulated += gain
         if gain > 0:
             found += 1
-            value += (found + beta * cumulated) / (rank + beta * best)
+            value += (of_rank * found + of_gain * cumulated) / (of_rank * rank + of_gain * best)
     return value / min(len(ideal), len(ideal) if cutoff is None else cutoff)
 
 

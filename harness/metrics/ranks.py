@@ -42,9 +42,9 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     shared = list(_shared(short, long, len(long)))
     s, ll = len(short), len(long)
     at_s, at_l = shared[s - 1], shared[ll - 1]
-    seen = sum(count / depth * p**depth for depth, count in enumerate(shared, start=1))
-    beyond = sum(at_s * (depth - s) / (s * depth) * p**depth for depth in range(s + 1, ll + 1))
-    return (1 - p) / p * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
+    seen = sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
+    beyond = sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
+    return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
 
 
 def overlap(first: Sequence[str], second: Sequence[str], cutoff: int) -> float:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from math import comb
 from typing import TypeVar
 
+from harness.metrics.binary import shares_of
+
 __all__ = [
     "expected_average_precision",
     "expected_bpref",
@@ -90,7 +92,8 @@ def expected_q(
     >>> expected_q([0.0, 2.0], [2.0], [2], total=1, cutoff=None, beta=1.0)
     0.875
     """
-    blended = [float(gain > 0) + beta * gain for gain in gains]
+    of_gain, of_rank = shares_of(beta)
+    blended = [of_rank * float(gain > 0) + of_gain * gain for gain in gains]
     value, above, best = 0.0, 0.0, 0.0
     for start, members in _split(blended, groups):
         size, whole = len(members), sum(members)
@@ -102,7 +105,7 @@ def expected_q(
                 break
             others = (at - 1) / (size - 1) if size > 1 else 0.0
             term = sum(above + worth + others * (whole - worth) for worth in found) / size
-            value += term / (rank + beta * best)
+            value += term / (of_rank * rank + of_gain * best)
         above += whole
     return value / total
 

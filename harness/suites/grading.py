@@ -9,6 +9,7 @@ from typing import Any
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.measures import score_query
 from harness.measures.profiles import profile_gain
+from harness.metrics.gain import finite
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
 from harness.scoring import measure_named
 from harness.spelling import did_you_mean
@@ -43,7 +44,7 @@ def read_grade(written: Written, names: Mapping[str, float] | None, problems: Pr
     if number is None and written.lstrip("+-").lower() in {"nan", "inf", "infinity"}:
         number = math.inf
     if number is not None:
-        if abs(number) < math.inf:
+        if finite(number) is not None:
             return float(number)
         problems.at(written.mark, f"found {describe(written)}, expected a finite grade")
     elif names is None:

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from harness import evaluation
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.evaluation import evaluate
 from harness.evaluation.arrays import evaluate_grades
@@ -10,6 +13,7 @@ from harness.measures import (
     Cutoff,
     Definition,
     Settings,
+    measure_range,
     parse_measure,
     register_measure,
     score_diverse_query,
@@ -19,8 +23,8 @@ from harness.measures import (
 from harness.measures import builtin as builtin_measures
 from harness.measures.builtin import DEFINITIONS
 from harness.measures.registry import Registry
-from harness.metrics import binary, cumulative, diversity, graded, incomplete, lookup, ties
-from harness.model import Gain, Profile
+from harness.metrics import binary, cumulative, diversity, graded, incomplete, lookup, ranks, ties
+from harness.model import Gain, GainKind, Profile
 
 JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}
 
@@ -124,3 +128,108 @@ def test_grade_0_is_not_positive_in_float32():
 def test_an_expected_value_counts_hits_where_a_profile_does():
     band = tie_band(parse_measure("P@5"), ["a", "b"], [1.0, 1.0], {"a": 1}, profile=Profile.RANK_EVAL)
     assert (band.least, band.expected, band.greatest) == (0.5, 0.5, 0.5)
+
+
+class TestNumbersThatAreTooLarge:
+    """Nothing that can be written in a suite ends as a score that is no number."""
+
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ("ERR(max=2000)", "ERR's max: expected a number from 0 to 1024, ends left out, found 2000"),
+            ("ERR(max=1024)", "ERR's max: expected a number from 0 to 1024, ends left out, found 1024"),
+            ("ERR(max=1e400)", "ERR's max: expected a number, found 1e400"),
+            ("nDCG(missing=-1)@1000001", "fills the ranking up to the cutoff, which may be no more than @1000000 then"),
+        ],
+    )
+    def test_a_parameter(self, text, sentence):
+        with pytest.raises(MeasureError, match=sentence):
+            parse_measure(text)
+
+    @pytest.mark.parametrize("text", ["F(beta=1e200)@3", "F(beta=1e308)@3"])
+    def test_a_beta_beyond_all_leaves_recall(self, text):
+        for returned in (["a", "x"], ["x"], ["a", "b", "c"]):
+            grades = {"a": 1, "b": 1, "c": 0}
+            recall = score_query(parse_measure("R@3"), returned, grades)
+            assert score_query(parse_measure(text), returned, grades) == recall
+            band = tie_band(parse_measure(text), returned, [1.0] * len(returned), grades)
+            assert (band.least, band.expected, band.greatest) == (recall, recall, recall)
+
+    def test_a_beta_beyond_all_leaves_cumulative_gain_in_q(self):
+        ranking, grades = ["b", "x", "a"], {"a": 3, "b": 1}
+        q = score_query(parse_measure("Q(gain=linear,beta=1e308)"), ranking, grades)
+        assert q == pytest.approx((1 / 3 + 4 / 4) / 2)
+        band = tie_band(parse_measure("Q(gain=linear,beta=1e308)"), ranking, [3.0, 2.0, 1.0], grades)
+        assert band.expected == pytest.approx(q)
+
+    @pytest.mark.parametrize("text", ["F@4", "F(beta=0)@4", "F(beta=2)@4", "F(beta=0.5)"])
+    def test_f_is_as_van_rijsbergen_has_it(self, text):
+        grades, ranking = dict.fromkeys("abcde", 1), ["a", "x", "b", "y"]
+        beta, precision, recall = dict(parse_measure(text).parameters).get("beta", 1.0), 2 / 4, 2 / 5
+        expected = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+        assert score_query(parse_measure(text), ranking, grades) == pytest.approx(expected, abs=1e-15)
+
+    @pytest.mark.parametrize("text", ["CG", "DCG@5", "nDCG", "CG(missing=-1e200)@9", "Q"])
+    @pytest.mark.parametrize("batched", [False, True])
+    def test_gains_that_sum_to_no_number(self, text, batched, monkeypatch):
+        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0 if batched else 10**9)
+        documents = [f"d{number}" for number in range(9)]
+        gain = Gain(GainKind.MAP, ((0, -1e308), (1, 1e308)))
+        grades = {document: number % 2 for number, document in enumerate(documents)}
+        if text.startswith(("nDCG", "Q")):
+            grades |= dict.fromkeys(documents[:8], 1)
+        with pytest.raises(
+            MeasureError, match=r"the score of .* is -?(inf|nan|[\d.]+e\+\d+), expected a number from -1e\+100"
+        ):
+            evaluate({"q": grades}, {"q": documents}, [parse_measure(text)], gain=gain)
+
+    def test_scores_up_to_the_bound_can_be_compared(self):
+        from harness.comparison.scores import compare
+
+        before, after = ({"CG": {str(query): sign * 1e100 for query in range(12)}} for sign in (-1, 1))
+        after["CG"]["3"] = 0.0
+        (row,) = compare(before, after).measures
+        assert np.isfinite([row.difference, row.low, row.high, row.p_value, row.effect, row.detectable]).all()
+
+    def test_a_persistence_near_0_is_the_first_rank(self):
+        assert ranks.rbo(["a", "b"], ["a", "c"], p=5e-324) == 1
+        assert ranks.rbo(["b", "a"], ["a", "b"], p=5e-324) < 1e-300
+
+
+NUMBERS = st.sampled_from(["5e-324", "1e-308", "1e-9", "0.5", "1", "3", "1e9", "1e154", "1e200", "1e308"])
+FRACTIONS = st.sampled_from(["5e-324", "1e-308", "0.5", "0.9999999999999999"])
+LEVELS = st.sampled_from([-1e308, -1.0, 0.0, 5e-324, 0.5, 1.0, 3.0, 1e9, 1e308])
+TEXTS = {
+    "CG(missing=-{n})@{k}": NUMBERS, "DCG(log={n})": NUMBERS, "DCG(log=1.0000000000000002)@{k}": NUMBERS,
+    "nDCG(missing=-{n})@{k}": NUMBERS, "nDCG@{k}": NUMBERS, "F(beta={n})@{k}": NUMBERS, "F(beta={n})": NUMBERS,
+    "Q(beta={n})@{k}": NUMBERS, "ERR(max={n})@{k}": NUMBERS, "ERR(max={n})": NUMBERS, "RBP(max={n})": NUMBERS,
+    "RBP(p={n})": FRACTIONS, "RBPResidual(p={n})@{k}": FRACTIONS, "Compat(p={n})": FRACTIONS, "P(rel={n})@{k}": NUMBERS,
+    "AP(rel={n})": NUMBERS, "Bpref(rel={n})": NUMBERS, "infAP(rel={n})": NUMBERS,
+}  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), profile=st.sampled_from(Profile))
+def test_every_score_is_a_number_whatever_the_numbers(data, profile):
+    text = data.draw(st.sampled_from(sorted(TEXTS)))
+    number, cutoff = data.draw(TEXTS[text]), data.draw(st.sampled_from([1, 2, 5]))
+    try:
+        measure = parse_measure(text.format(n=number, k=cutoff))
+    except MeasureError:
+        return
+    grades = data.draw(st.dictionaries(st.sampled_from("abcd"), LEVELS, min_size=1))
+    gain = data.draw(
+        st.sampled_from(
+            [Gain(GainKind.LINEAR), Gain(), Gain(GainKind.MAP, tuple((each, each) for each in grades.values()))]
+        )
+    )
+    ranking = data.draw(st.permutations("abcdx"))
+    assert not any(np.isnan(end) for end in measure_range(measure, gain) if end is not None)
+    for compute in (
+        lambda: score_query(measure, ranking, grades, gain=gain, profile=profile),
+        lambda: tie_band(measure, ranking, [2.0, 1.0, 1.0, 1.0, 0.5], grades, gain=gain, profile=profile).expected,
+    ):
+        try:
+            assert np.isfinite(compute()), measure
+        except (MeasureError, UndefinedScore):
+            continue

@@ -18,10 +18,13 @@ from harness.model import (
     Failure,
     FailureKind,
     Fixture,
+    Gain,
+    GainKind,
     IndexFacts,
     MissingDocument,
     Outcome,
     Query,
+    Report,
     RequestTemplate,
     Status,
     Suite,
@@ -29,6 +32,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.report import json as report_json
 from harness.running.conclusion import QUERIES_LOCATED
 from harness.running.execution import SuiteExecution
 from harness.running.options import RunOptions
@@ -434,3 +438,24 @@ def test_a_request_with_an_index_of_its_own_is_the_same_request_on_another(tmp_p
     write_baselines(tmp_path / "s.baseline.json", BaselineFile("suite", {"current": entry}))
     report = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(today=DAY, index="products_v2")).report
     assert not any("the request changed" in note for note in report.notes)
+
+
+def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
+    """Two documents of so great a gain have a sum beyond all numbers; the query that finds one of them has none."""
+    measures = (parse_measure("CG@3"), parse_measure("RR@3"))
+    judgments = {"a": 2, "b": 2}
+    suite = replace(
+        suite_of(
+            query("both", judgments=judgments),
+            query("none", judgments=judgments),
+            thresholds=("mean CG@3 >= 0", "mean RR@3 >= 0.4"),
+        ),
+        measures=measures,
+        gain=Gain(GainKind.MAP, ((2, 1e308),)),
+    )
+    finished = execute(suite, FakeSearch({"both": ["a", "b"], "none": ["x"]}))
+    first, second = finished.report.verdicts
+    assert (first.status, second.status) == (Status.ERROR, Status.PASSED)
+    assert "the score of CG@3 is inf" in first.reason
+    assert exit_status([finished.report]) == 3
+    assert "Infinity" not in report_json.dumps(Report("2026-06-01T00:00:00+00:00", "0", (finished.report,), 3))

@@ -93,6 +93,15 @@ def test_an_engine_failure_is_an_error_without_value_that_names_its_kind(kind):
     assert score.reason == f"{kind.value} (503): shard 0 is gone"
 
 
+def test_a_score_that_is_no_number_is_an_error_of_its_query_and_of_no_other():
+    large, small = Query("large", "large", judgments={"a": 3, "b": 3}), Query("small", "small", judgments={"a": 1})
+    suite = suite_of(large, small, gain=Gain(GainKind.MAP, ((1, 1), (3, 1e308))), measures=[parse_measure("CG@3")])
+    first, second = score_run(suite, Run({"large": ranking("a", "b"), "small": ranking("a")}, Engine("fake")))
+    assert (first.value, first.outcome) == (None, Outcome.ERROR)
+    assert first.reason == "the score of CG@3 is inf, expected a number from -1e+100 to 1e+100; use smaller gains"
+    assert (second.value, second.outcome) == (1.0, Outcome.SCORED)
+
+
 def test_a_query_that_did_not_run_is_not_an_error_of_the_engine():
     query = Query("q", "q", judgments={"a": 1})
     stopped = only_score(query, Failure(FailureKind.NOT_RUN, "the time is spent"))

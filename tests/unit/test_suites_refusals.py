@@ -305,6 +305,19 @@ CASES = {
         "found 'exponental', expected exponential or linear; did you mean 'exponential'?",
         "gain: exponental",
     ),
+    "a score that is no number": (
+        changed('measures: ["nDCG@10"]', 'gain: {good: 1e308, bad: 0}\nmeasures: ["CG@10"]'),
+        "7:1",
+        "CG@10 cannot score query 'shoes': the score of CG@10 is 1e+308, expected a number from -1e+100 to 1e+100; "
+        "use smaller gains",
+        'measures: ["CG@10"]',
+    ),
+    "a scale beyond all": (
+        changed("nDCG@10", "ERR(max=2000)"),
+        "6:21",
+        "ERR's max: expected a number from 0 to 1024, ends left out, found 2000",
+        'measures: ["ERR(max=2000)"]',
+    ),
     "unknown profile": (
         changed("grades:", "profile: rank-eval\ngrades:"),
         "3:10",
@@ -659,6 +672,12 @@ CASES = {
 def test_a_mistake_is_told_with_its_place_and_a_caret(shop, text, place, message, line):
     number, column = map(int, place.split(":"))
     assert refusal(shop(text)) == excerpt(place, message, number, line, column)
+
+
+def test_a_hexadecimal_grade_beyond_all_numbers_is_refused_like_any_other(shop):
+    beyond = "0x" + "f" * 260  # its 313 digits fit into the text of a number, and not into a number
+    message = f"shop.relevance.yaml:13:24: found '{beyond[:59]}…', expected a finite grade\n"
+    assert refusal(shop(changed("sku-1: good", f"sku-1: {beyond}"))).startswith(message)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing but a comment\n", "---\n"])
