@@ -73,8 +73,14 @@ def run_with(
     environ: Mapping[str, str],
     progress: Progress | None = None,
     matrix: Matrix | None = None,
+    earlier: FinishedSuite | None = None,
 ) -> list[FinishedSuite]:
-    """As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from."""
+    """
+    As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from.
+
+    Where *earlier* is what came of the same suite under the same options, only the queries that had no answer are
+    asked, and the others keep theirs.
+    """
     from harness.suites import load_suites
 
     loaded = load_suites(collect_suites(paths), environ, needs_judgments=not options.unjudged)
@@ -87,7 +93,7 @@ def run_with(
     runs: list[FinishedSuite] = []
     problems: dict[Problem, None] = {}
     for suite in suites:
-        through = _Passage(doors.get(suite.path), suite, environ, progress, builds)
+        through = _Passage(doors.get(suite.path), suite, environ, progress, builds, earlier)
         for cell in cells.cells(suite, options):
             try:
                 runs.append(through.run(cell))
@@ -192,6 +198,7 @@ class _Passage:
     environ: Mapping[str, str]
     progress: Progress | None
     builds: FixtureBuilds
+    earlier: FinishedSuite | None
 
     def run(self, options: RunOptions) -> FinishedSuite:
         """One cell of the suite."""
@@ -199,5 +206,5 @@ class _Passage:
         if door is None:
             return SuiteExecution(suite, options, suite.target.cluster, None, self.progress).without(None)
         masker = door.masker(suite, self.environ)
-        execution = SuiteExecution(suite, options, door.name, masker, self.progress, self.builds)
+        execution = SuiteExecution(suite, options, door.name, masker, self.progress, self.builds, self.earlier)
         return execution.without(door.error) if door.search is None else execution.over(door.search)

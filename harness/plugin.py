@@ -23,7 +23,7 @@ from harness.collecting.items import (
     is_suite_file,
     looks_like_suite,
 )
-from harness.collecting.options import read_options
+from harness.collecting.options import only_shows, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
 from harness.errors import Problem
@@ -89,6 +89,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Run the suite of an item that is set up: what could not be asked or answered is an error there, not a failure."""
+    item.config.stash[SESSION].set_up(item.nodeid)
     if isinstance(item, SuiteItem):
         item.settle()
 
@@ -98,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = config.stash[SESSION]
     if not session.suites_collected:
         return
-    session.is_due = not config.option.collectonly
+    session.is_due = not only_shows(config)
     check_choices(session)
     if session.options.tags:
         deselect_by_tag(config, items)
@@ -108,7 +109,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Know whether a suite is to run, once all plugins have left out what they leave out."""
     relevance = session.config.stash[SESSION]
     chosen = any(isinstance(item, SuiteItem) for item in session.items)
-    relevance.is_due = not session.config.option.collectonly and (chosen or bool(relevance.refusals))
+    relevance.is_due = not only_shows(session.config) and (chosen or bool(relevance.refusals))
 
 
 @pytest.hookimpl(trylast=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.collecting.options import only_shows
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -60,20 +61,25 @@ class SuiteFile(pytest.File):
         super().__init__(**others)
         self.relevance = relevance
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
+        self._planned: tuple[PlannedItem, ...] = ()
 
     def report(self, request: str | None, index: str | None = None) -> IndexedReport:
         """
-        The report on the suite with *request* on *index*, or with the session's where None; it runs if it has not.
+        The report on the suite with *request* on *index*, or with the session's where None; it runs if it has not, and
+        what had no answer is asked again where an item runs again.
 
         Raises:
             RunFailed: it could not be run.
         """
         cell = (request, index)
-        if cell not in self._indexed:
+        known = self._indexed.get(cell)
+        if known is None or self.relevance.runs_again:
             from harness.collecting.outcomes import IndexedReport
 
             report = self.relevance.report_on(self.path, *cell)
-            self._indexed[cell] = IndexedReport(report, self.relevance.lone_queries(self.path, *cell))
+            if known is None or known.suite is not report:
+                lone, each_query = self.relevance.lone_queries(self.path, *cell), self.relevance.options.each_query
+                self._indexed[cell] = IndexedReport(report, lone, self._planned, each_query=each_query)
         return self._indexed[cell]
 
     def collect(self) -> Iterator[SuiteItem]:
@@ -83,8 +89,8 @@ class SuiteFile(pytest.File):
         Raises:
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
-        suite = self._load()
-        for planned in self.relevance.plan(suite):
+        self._planned = self.relevance.plan(self._load())
+        for planned in self._planned:
             # Said outright, since pytest, which reads a request in brackets as parameters wherever it is given an id,
             # would make of the name an id without any: then --lf does not know the item again.
             nodeid = f"{self.nodeid}::{planned.name}"
@@ -135,8 +141,11 @@ class SuiteItem(pytest.Item):
         """
         from harness.model import Status
 
-        if self.planned.skip is not None:
+        if self.planned.skip is not None or only_shows(self.config):
             return
+        told = () if self._settlement is None else self._settlement.properties
+        self.user_properties[:] = [one for one in self.user_properties if one not in told]
+        self._settlement = None
         settled = self._settlement = self._settled()
         self.user_properties.extend(settled.properties)
         reason = _reason(settled.waiver) if settled.waiver else settled.reason

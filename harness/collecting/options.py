@@ -15,7 +15,7 @@ from harness.collecting.reports import REPORT_SUFFIXES
 from harness.errors import UsageError
 from harness.github_step import GitHubStep, github_step, in_github_actions
 
-__all__ = ["PluginOptions", "read_options"]
+__all__ = ["PluginOptions", "only_shows", "read_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,11 @@ def read_options(config: pytest.Config) -> PluginOptions:
         update_baseline=update_baseline,
         github=_github(config),
     )
+
+
+def only_shows(config: pytest.Config) -> bool:
+    """Whether the session runs no item, as under ``--collect-only``, ``--setup-only`` and ``--setup-plan``."""
+    return bool(config.getoption("collectonly") or config.getoption("setuponly", False))
 
 
 def _github(config: pytest.Config) -> GitHubStep | None:

@@ -30,6 +30,8 @@ WORST_FIRST = (
 
 QUERIES_SHOWN = 3
 
+CHANGED = "the suite was changed while it was tested"
+
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
@@ -48,11 +50,26 @@ class Settlement:
 
 
 class IndexedReport:
-    """A suite's report, in which thousands of items look themselves up; *lone* judges what it does not tell."""
+    """
+    A suite's report, in which thousands of items look themselves up; *lone* judges what it does not tell. *unexpected*
+    is what no item is about: it came to the suite after that was collected.
+    """
 
-    def __init__(self, report: SuiteReport, lone: LoneQueries) -> None:
+    def __init__(
+        self, report: SuiteReport, lone: LoneQueries, items: Sequence[PlannedItem], *, each_query: bool = False
+    ) -> None:
+        """
+        Args:
+            report: On the suite as it ran.
+            lone: Judges single queries.
+            items: Those of the suite as it was collected.
+            each_query: Whether every query has an item.
+        """
         self.suite = report
         self.lone = lone
+        verdicts, queries = {name for item in items for name in item.verdicts}, {item.query for item in items}
+        self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in verdicts]
+        self.unexpected += [query.id for query in report.queries if each_query and query.id not in queries]
         self.queries = {query.id: query for query in report.queries}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self._blamed: dict[str, frozenset[str]] = {}
@@ -76,9 +93,9 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     verdicts = _concerning(item, indexed)
     absent = set(item.verdicts) - {verdict.id for verdict in verdicts}
     if absent:
-        return Settlement(
-            Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: the suite was changed while it was tested"
-        )
+        return Settlement(Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: {CHANGED}")
+    if indexed.unexpected:
+        return Settlement(Status.ERROR, f"no item is about {', '.join(indexed.unexpected)}: {CHANGED}")
     decided, reason = _status(item, verdicts, of_query)
     decisive = [verdict for verdict in verdicts if verdict.status is decided]
     status = _as_expected(decided, item, decisive)
@@ -150,7 +167,7 @@ def _as_expected(decided: Status, item: PlannedItem, decisive: Sequence[Verdict]
 def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
     """A query that no threshold is about: as missing never passes, it still has to have a score."""
     if query is None:
-        return Status.ERROR, f"nothing is reported of query {item.query}: the suite was changed while it was tested"
+        return Status.ERROR, f"nothing is reported of query {item.query}: {CHANGED}"
     if query.outcome is Outcome.SKIPPED:
         return Status.SKIPPED, "the query was skipped"
     if query.outcome is Outcome.UNDEFINED:

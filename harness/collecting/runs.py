@@ -5,6 +5,9 @@ In one process the others find the report in memory. Under pytest-xdist every wo
 workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
 file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the
 suite.
+
+Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees with
+the items that were decided before.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError, InputError, Problem
 
 if TYPE_CHECKING:
-    from harness.model import Run, SuiteReport
+    from harness.model import Run, Suite, SuiteReport
     from harness.running.execution import FinishedSuite
     from harness.running.options import RunOptions
 
@@ -34,10 +37,20 @@ class RunFailed(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A suite that ran; *run* is not read back before somebody asks for it."""
+    """
+    A suite that ran; *run* is not read back before somebody asks for it.
+
+    *suite* is what ran, with the queries that were selected; None where another process ran it.
+    """
 
     report: SuiteReport
     run: Callable[[], Run] = field(compare=False)
+    suite: Suite | None = field(default=None, compare=False)
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether a query had none."""
+        return any(query.outcome.is_unanswered for query in self.report.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +65,41 @@ class Failed:
     sentence: str
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def lacks_answers(self) -> bool:
+        """Nothing was answered."""
+        return True
+
+
+Execute: TypeAlias = "Callable[[Path, RunOptions, Finished | None], FinishedSuite]"
+"""Runs a suite under its options; where it ran before, only what had no answer then is asked."""
+
 
 class SuiteRuns:
     """The runs of one process, shared with others where there is a *folder*."""
 
-    def __init__(self, run: Callable[[Path, RunOptions], FinishedSuite], folder: Path | None = None) -> None:
+    def __init__(self, run: Execute, folder: Path | None = None) -> None:
         self._run = run
         self._folder = folder
         self._done: dict[tuple[Path, RunOptions], Finished | Failed] = {}
 
-    def finished(self, path: Path, options: RunOptions) -> Finished:
+    def finished(self, path: Path, options: RunOptions, *, again: bool = False) -> Finished:
         """
         The run of the suite at *path*, made now if it was not yet.
+
+        Args:
+            path: The suite's file.
+            options: What was asked for.
+            again: Whether to ask again what had no answer, unless another process has done so meanwhile.
 
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
         """
         key = (_identity(path), options)
-        if key not in self._done:
-            self._done[key] = self._execute(*key) if self._folder is None else self._share(self._folder, *key)
+        known = self._done.get(key)
+        if known is None or (again and known.lacks_answers):
+            share = self._folder
+            self._done[key] = self._execute(*key, known) if share is None else self._share(share, *key, known)
         done = self._done[key]
         if isinstance(done, Failed):
             raise RunFailed(done.error)
@@ -92,31 +121,35 @@ class SuiteRuns:
             if isinstance(done, Finished) and file.stem == _stem(_identity(Path(done.report.path)), options)
         ]
 
-    def _share(self, folder: Path, path: Path, options: RunOptions) -> Finished | Failed:
+    def _share(
+        self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
+    ) -> Finished | Failed:
+        """What is in the file, unless there is none, or nothing else than is *known*."""
         from filelock import FileLock
 
         folder.mkdir(parents=True, exist_ok=True)
         name = _name(path, options)
         file = folder / f"{name}.json"
         with FileLock(folder / f"{name}.lock"):
-            if file.exists():
-                return _read(file)
-            done = self._execute(path, options)
+            found = _read(file) if file.exists() else None
+            if found is not None and found != known:
+                return found
+            done = self._execute(path, options, found)
             _write(file, done)
         return done
 
-    def _execute(self, path: Path, options: RunOptions) -> Finished | Failed:
+    def _execute(self, path: Path, options: RunOptions, known: Finished | Failed | None) -> Finished | Failed:
         try:
-            finished = self._run(path, options)
+            finished = self._run(path, options, known if isinstance(known, Finished) else None)
         except HarnessError as error:
             text = in_pytest(str(error))
             problems = error.problems if isinstance(error, InputError) else ()
             return Failed(str(path), text, text.partition("\n")[0], problems)
         except Exception:
-            # A defect of ours or of a plugin: asked again by each item it would only come again.
+            # A defect of ours or of a plugin: every item that asked would only meet it again.
             text = traceback.format_exc()
             return Failed(str(path), text, text.strip().splitlines()[-1])
-        return Finished(reworded(finished.report), lambda: finished.run)
+        return Finished(reworded(finished.report), lambda: finished.run, finished.suite)
 
 
 def _identity(path: Path) -> Path:

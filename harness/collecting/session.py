@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
-from harness.collecting.runs import Failed, Finished, SuiteRuns
+from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.errors import HarnessError, Problem, SuiteError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class RelevanceSession:
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
-    a session without a report came to grief.
+    a session without a report came to grief. *runs_again* says that the item which is set up was set up just before.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -49,6 +49,8 @@ class RelevanceSession:
         self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
         self.is_due = False
+        self.runs_again = False
+        self._setting_up: str | None = None
         self._today = date.today()
         self.is_worker = folder is not None
         self._folder = folder
@@ -79,14 +81,20 @@ class RelevanceSession:
         """Keep what is wrong in suites, each problem once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
+    def set_up(self, nodeid: str) -> None:
+        """Know whether the item of that id runs again, as pytest-rerunfailures and others have it."""
+        self.runs_again, self._setting_up = nodeid == self._setting_up, nodeid
+
     def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
         """
-        The report on the suite at *path* under `run_options`; it runs if it has not.
+        The report on the suite at *path* under `run_options`; it runs if it has not, and what had no answer is asked
+        again where an item runs again.
 
         Raises:
             RunFailed: it could not be run.
         """
-        return self._runs.finished(path, self._shared(path, self.run_options(request, index))).report
+        options = self._shared(path, self.run_options(request, index))
+        return self._runs.finished(path, options, again=self.runs_again).report
 
     def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
@@ -102,12 +110,20 @@ class RelevanceSession:
             RunFailed: it could not be run.
             SuiteError: it has changed since it ran, and is wrong now.
         """
+        done = self._runs.finished(path, self._shared(path, options), again=self.runs_again)
+        return self._whole(done, path, options, environ)
+
+    def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
+        """*done* with its suite, which is read anew where another process ran it."""
         from harness.running.execution import FinishedSuite
         from harness.scoring import score_run
         from harness.selection import select_queries
 
-        done = self._runs.finished(path, self._shared(path, options))
-        suite, run = select_queries(self.load(path, environ), options.tags), done.run()
+        suite, run = done.suite, done.run()
+        if suite is None:
+            suite = select_queries(self.load(path, environ), options.tags)
+            if {query.id for query in suite.queries} != {query.id for query in done.report.queries}:
+                raise RunFailed(f"{_from_here(path)}: the suite was changed after it ran")
         return FinishedSuite(suite, run, score_run(suite, run), done.report)
 
     def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
@@ -221,15 +237,16 @@ class RelevanceSession:
             return options  # the run will tell what is wrong
         return replace(options, request=None) if options.request == first else options
 
-    def _run(self, path: Path, options: RunOptions) -> FinishedSuite:
+    def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
         from harness.pipeline import connections_for, run_with
 
+        earlier = None if done is None else self._whole(done, path, options, os.environ)
         if options.embedded:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
         with connections_for(options, os.environ) as connections:
-            [finished] = run_with(connections, [_from_here(path)], options, environ=os.environ)
+            [finished] = run_with(connections, [_from_here(path)], options, environ=os.environ, earlier=earlier)
         return finished
 
     def _node(self, version: str | None) -> Node:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
-from harness.model import Engine, Failure, FailureKind, Run, Score, Suite, SuiteReport
+from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, Score, Suite, SuiteReport
 from harness.running.conclusion import Conclusion
 from harness.running.fixture_builds import FixtureBuilds
 from harness.running.options import RunOptions
@@ -53,7 +53,8 @@ class SuiteExecution:
     A loaded suite and what is asked of it.
 
     *cluster* is what the report calls the server. *masker* hides secrets in the report. *progress* is told how far
-    the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own.
+    the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own. Where *earlier*
+    is a run of the same suite, only the queries that had no answer there are asked.
     """
 
     suite: Suite
@@ -62,6 +63,7 @@ class SuiteExecution:
     masker: Masker | None = None
     progress: Progress | None = None
     builds: FixtureBuilds | None = None
+    earlier: FinishedSuite | None = None
 
     def over(self, search: Search) -> FinishedSuite:
         """
@@ -95,6 +97,8 @@ class SuiteExecution:
         from harness.suites.requests import on_index
 
         active = queries_to_run(self._selected, self.options.day())
+        kept = self._answered()
+        active = replace(active, queries=tuple(query for query in active.queries if query.id not in kept))
         if self.progress is not None:
             self.progress.suite_started(self.suite, len(active.queries), self.options.chosen())
         if self.options.index is not None:
@@ -118,6 +122,25 @@ class SuiteExecution:
             active, search, request=self.options.request, progress=on_done, today=day, budget=self.options.budget
         )
 
+    def _answered(self) -> dict[str, Response]:
+        """What was answered earlier, and is not asked again."""
+        earlier = self.earlier
+        if earlier is None or earlier.suite != self._selected:
+            return {}
+        return {query: answer for query, answer in earlier.run.responses.items() if isinstance(answer, Ranking)}
+
+    def _joined(self, run: Run) -> Run:
+        """The earlier run with the answers of *run*, to the queries that had none."""
+        kept = self._answered()
+        if self.earlier is None or not kept:
+            return run
+        answers = {**run.responses, **kept}
+        return replace(
+            self.earlier.run,
+            responses={query.id: answers[query.id] for query in self._selected.queries if query.id in answers},
+            seconds=self.earlier.run.seconds + run.seconds,
+        )
+
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with what its index is, where that is compared with a baseline's or kept in one."""
         from harness.baseline.references import compares
@@ -135,6 +158,7 @@ class SuiteExecution:
         return Run(responses, engine, template.name, template.index or active.target.index)
 
     def _finish(self, run: Run, search: Search | None) -> FinishedSuite:
+        run = self._joined(run)
         scores, report = Conclusion(self.suite, self.options, self.cluster, self.masker).of(run, search)
         if self.progress is not None:
             self.progress.suite_finished(report)

@@ -174,6 +174,36 @@ def test_what_a_fixture_ran_otherwise_is_not_kept(
     assert set(kept(path)) == {"shoes", "boots"}
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
+    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    path = suite(DROP)
+    pytester.makeconftest(
+        """
+        from pathlib import Path
+
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(session):
+            if not hasattr(session.config, "workerinput"):
+                path = Path(__file__).with_name("shop.relevance.yaml")
+                path.write_text(path.read_text() + "  - {id: wellies, text: rubber boots, judgments: {d: 3}}\\n")
+        """
+    )
+
+    result = run(*workers, "--relevance-update-baseline")
+
+    if workers:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stdout.fnmatch_lines(["*shop.relevance.yaml: the suite was changed after it ran*"])
+        assert not path.with_name("shop.baseline.json").exists()
+    else:
+        assert result.ret == pytest.ExitCode.OK
+        assert set(kept(path)) == {"shoes", "boots"}
+
+
 def test_a_run_with_an_error_is_not_kept(suite: Suite, run: Run, engine) -> None:
     path = suite('thresholds: ["mean nDCG@10 >= 0.5"]')
     engine.broken["red shoes"] = 400

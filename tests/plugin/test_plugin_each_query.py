@@ -81,12 +81,21 @@ def test_a_bound_from_the_environment_holds_each_query(
     run_queries(*options, BOOTS).assert_outcomes(failed=1, deselected=0)
 
 
-def test_a_suite_that_is_gone_when_a_query_is_judged_is_an_error(suite: Suite, run_queries: Run, engine: Any) -> None:
+def test_a_query_is_judged_by_the_suite_as_it_ran(suite: Suite, run_queries: Run, engine: Any) -> None:
     path = suite(EVERY)
     engine.before_search = lambda: path.unlink(missing_ok=True)
 
-    result = run_queries("--relevance-tag", "tail")
+    run_queries("--relevance-tag", "tail").assert_outcomes(failed=1, deselected=2)
 
-    result.assert_outcomes(errors=1, deselected=2)
+
+def test_a_suite_that_is_gone_when_another_process_judges_a_query_is_an_error(
+    suite: Suite, run_queries: Run, engine: Any
+) -> None:
+    path = suite(EVERY)
+    engine.before_search = lambda: path.unlink(missing_ok=True)
+
+    result = run_queries("--relevance-tag", "tail", "-p", "xdist", "-n2", "--dist", "each")
+
+    result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(["*shop.relevance.yaml*"])
     result.stdout.no_fnmatch_line("*Traceback*")

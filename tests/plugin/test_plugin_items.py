@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from builders.engine import ScriptedEngine
 
 THRESHOLDS = 'thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.6 for tail"]'
 EXPECTS = 'expect: ["a in top 1", "a before b"]'
@@ -39,12 +40,27 @@ def test_one_item_a_threshold_and_one_a_query_with_its_own(suite: Suite, run: Ru
     assert ids(result) == [MEAN, TAIL, SHOES]
 
 
-def test_collecting_asks_no_server(suite: Suite, run: Run, engine: object) -> None:
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
+def test_a_session_that_runs_no_item_sends_nothing(
+    suite: Suite,
+    run: Run,
+    engine: ScriptedEngine,
+    pytester: pytest.Pytester,
+    option: str,
+    workers: tuple[str, ...],
+) -> None:
     suite(THRESHOLDS, shoes=EXPECTS)
+    report = pytester.path / "report.json"
+    report.write_text("of an earlier session")
 
-    run("--collect-only", "-q")
+    result = run(*workers, option, "--relevance-report", "report.json", "--relevance-update-baseline")
 
-    assert engine.asked == Counter()
+    assert result.ret == pytest.ExitCode.OK
+    assert engine.sent == []
+    assert report.read_text() == "of an earlier session"
+    assert not list(pytester.path.glob("*.baseline.json"))
+    assert "did not run" not in result.stdout.str()
 
 
 def test_an_item_of_each_query_where_that_was_asked_for(suite: Suite, run: Run) -> None:

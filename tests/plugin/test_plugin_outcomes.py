@@ -166,3 +166,46 @@ def test_an_entry_of_junit_xml_tells_what_it_was_made_with(
         assert "relevance.baseline-changes" not in found
         assert found["relevance.verdict"] == "passed"
     assert properties(cases["query.boots"])["relevance.query"] == "boots"
+
+
+CHANGES = {
+    "a threshold is added": ('["mean nDCG@10 >= 0.8"]', '["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.99"]'),
+    "a threshold is changed": ('["mean nDCG@10 >= 0.8"]', '["mean nDCG@10 >= 0.7"]'),
+    "a query gets a threshold": ("judgments: {d: 3}", 'judgments: {d: 3}\n    thresholds: ["nDCG@10 >= 0.99"]'),
+    "a query gets an expectation": ("judgments: {d: 3}", 'judgments: {d: 3}\n    expect: ["d in top 1"]'),
+    "a query with a threshold is added": (
+        "  - id: boots",
+        '  - {id: wellies, text: rubber boots, judgments: {d: 3}, thresholds: ["nDCG@10 >= 0.99"]}\n  - id: boots',
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n2"), ("--relevance-each-query",)], ids=str)
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_comes_to_a_suite_after_it_was_collected_does_not_pass(
+    suite: Suite, run: Run, pytester: pytest.Pytester, change: str, options: tuple[str, ...]
+) -> None:
+    suite(MEAN, shoes='expect: ["a in top 1"]')
+    pytester.makeconftest(
+        f"""
+        import os
+        from pathlib import Path
+
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol():
+            suite = Path(__file__).with_name("shop.relevance.yaml")
+            before, after = {CHANGES[change]!r}
+            text = suite.read_text()
+            changed = suite.with_name(f"{{os.getpid()}}.part")
+            changed.write_text(text if after in text else text.replace(before, after))
+            changed.replace(suite)
+        """
+    )
+
+    result = run(*options)
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes().keys() == {"errors"}
+    result.stdout.fnmatch_lines(["*the suite was changed while it was tested*"])

@@ -459,3 +459,60 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
     assert "the score of CG@3 is inf" in first.reason
     assert exit_status([finished.report]) == 3
     assert "Infinity" not in report_json.dumps(Report("2026-06-01T00:00:00+00:00", "0", (finished.report,), 3))
+
+
+# ------------------------------------------------------------------------------------------------ asked again
+
+DOWN = Failure(FailureKind.ERROR, "come back later", 503)
+
+
+def test_only_what_had_no_answer_is_asked_again():
+    suite = suite_of(query("q"), query("r"), query("s"), thresholds=["mean RR@3 >= 0.7"])
+    first = execute(suite, FakeSearch({"q": ["x", "a"], "r": DOWN, "s": ["a"]}))
+    again = FakeSearch({"q": ["a"], "r": ["x", "y", "a"], "s": ["x"]})
+
+    second = execute(suite, again, earlier=first)
+
+    assert [request.query for request in again.requests] == ["r"]
+    assert {score.query: score.value for score in second.scores} == {"q": 0.5, "r": 1 / 3, "s": 1.0}
+    assert list(second.run.responses) == ["q", "r", "s"]
+    assert (first.report.verdicts[0].status, second.report.verdicts[0].status) == (Status.ERROR, Status.FAILED)
+    assert second.run.seconds > first.run.seconds
+
+
+@pytest.mark.parametrize("error", [EngineUnreachable("down"), None])
+def test_what_was_answered_stays_where_nothing_is_answered_any_more(error):
+    suite = suite_of(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
+    first = execute(suite, FakeSearch({"q": ["a"], "r": DOWN}))
+    execution = SuiteExecution(suite, RunOptions(today=DAY), "default", earlier=first)
+
+    second = (
+        execution.without(EngineUnreachable("gone")) if error is None else execution.over(FakeSearch({}, error=error))
+    )
+
+    assert second.run.responses["q"] == first.run.responses["q"]
+    assert second.run.engine == first.run.engine
+    assert [one.outcome for one in second.report.queries] == [Outcome.SCORED, Outcome.ERROR]
+    assert second.report.queries[1].reason == f"engine error: {'gone' if error is None else 'down'}"
+
+
+def test_a_suite_that_is_another_by_now_is_asked_whole():
+    first = execute(suite_of(query("q"), query("r")), FakeSearch({"q": ["x", "a"], "r": DOWN}))
+    again = FakeSearch({"q": ["a"], "r": ["a"]})
+
+    second = execute(suite_of(query("q", judgments={"b": 1}), query("r")), again, earlier=first)
+
+    assert [request.query for request in again.requests] == ["q", "r"]
+    assert second.run.responses["q"].hits[0].id == "a"
+
+
+def test_the_queries_of_a_tag_are_asked_again_by_themselves():
+    suite = suite_of(query("q", "head"), query("r", "head"), query("s", "tail"))
+    options = RunOptions(today=DAY, tags=("head",))
+    first = execute(suite, FakeSearch({"q": ["a"], "r": DOWN}), options)
+    again = FakeSearch({"q": ["a"], "r": ["a"]})
+
+    second = execute(suite, again, options, earlier=first)
+
+    assert [request.query for request in again.requests] == ["r"]
+    assert list(second.run.responses) == ["q", "r"]

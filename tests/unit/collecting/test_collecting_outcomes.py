@@ -55,6 +55,7 @@ def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = (), lone: Lone
     return IndexedReport(
         SuiteReport("shop", "s.yaml", "r", "default", None, engine, standard, exponential, 10, (), verdicts, queries),
         lone or Lone(),
+        [of_threshold(*(each.id for each in verdicts))],
     )
 
 
@@ -226,6 +227,27 @@ def test_a_verdict_that_is_not_there_is_an_error() -> None:
     assert "mean" in settled.reason
 
 
+def test_a_verdict_that_no_item_is_about_is_an_error_of_each_item() -> None:
+    passed = verdict("mean", Status.PASSED)
+    ran = report(passed, queries=(query("q"),))
+    items = [of_threshold("mean"), of_query("q")]
+    indexed = IndexedReport(replace(ran.suite, verdicts=(passed, verdict("every", Status.FAILED))), ran.lone, items)
+
+    for item in items:
+        settled = settle(item, indexed)
+        assert settled.status is Status.ERROR
+        assert settled.reason == "no item is about every: the suite was changed while it was tested"
+
+
+def test_a_query_without_an_item_is_an_error_where_each_has_one() -> None:
+    items = [of_threshold("mean"), of_query("q")]
+    ran = report(verdict("mean", Status.PASSED), queries=(query("q"), query("r")))
+
+    assert settle(items[0], IndexedReport(ran.suite, ran.lone, items)).status is Status.PASSED
+    settled = settle(items[0], IndexedReport(ran.suite, ran.lone, items, each_query=True))
+    assert settled.reason == "no item is about r: the suite was changed while it was tested"
+
+
 def test_properties_are_builtin_and_say_what_was_measured() -> None:
     measured = verdict("mean", Status.FAILED, observed=0.7, required=0.8)
     assert properties(settle(of_threshold("mean"), report(measured))) == {
@@ -244,7 +266,9 @@ def test_properties_are_builtin_and_say_what_was_measured() -> None:
 def test_the_baseline_is_named_where_there_is_one() -> None:
     indexed = report(verdict("drop", Status.PASSED))
     baseline = BaselineSummary("2026-11-20", ("a changed", "b too"))
-    compared = IndexedReport(replace(indexed.suite, baseline=baseline, index="products"), indexed.lone)
+    compared = IndexedReport(
+        replace(indexed.suite, baseline=baseline, index="products"), indexed.lone, [of_threshold("drop")]
+    )
     found = properties(settle(of_threshold("drop"), compared))
     assert found["relevance.index"] == "products"
     assert found["relevance.baseline"] == "2026-11-20"

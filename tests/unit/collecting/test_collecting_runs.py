@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
 import subprocess
@@ -17,7 +18,9 @@ from harness.model import (
     Failure,
     FailureKind,
     Hit,
+    Outcome,
     Profile,
+    QueryReport,
     Ranking,
     Run,
     Suite,
@@ -42,25 +45,29 @@ RUN = Run(
 )
 
 
-def finished(path: Path, run: Run = RUN) -> FinishedSuite:
+def finished(path: Path, run: Run = RUN, outcome: Outcome = Outcome.SCORED) -> FinishedSuite:
+    queries = (QueryReport("q", "red shoes", outcome, ""),)
     report = SuiteReport(
-        "shop", str(path), run.request, "default", None, run.engine, Profile.STANDARD, "linear", 10, (), (), ()
+        "shop", str(path), run.request, "default", None, run.engine, Profile.STANDARD, "linear", 10, (), (), queries
     )
     return FinishedSuite(Suite("shop", str(path), Target(), {}, (), ()), run, (), report)
 
 
 class Runner:
-    """Counts its calls, and raises where it was told to."""
+    """Counts its calls, and does what it was told: raises, or answers with an outcome; the last goes for all others."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, *does: Exception | Outcome) -> None:
         self.calls: list[tuple[Path, RunOptions]] = []
-        self._error = error
+        self.known: list[Finished | None] = []
+        self._does = list(does) or [Outcome.SCORED]
 
-    def __call__(self, path: Path, options: RunOptions) -> FinishedSuite:
+    def __call__(self, path: Path, options: RunOptions, known: Finished | None) -> FinishedSuite:
         self.calls.append((path, options))
-        if self._error is not None:
-            raise self._error
-        return finished(path)
+        self.known.append(known)
+        does = self._does.pop(0) if len(self._does) > 1 else self._does[0]
+        if isinstance(does, Exception):
+            raise does
+        return finished(path, outcome=does)
 
 
 def test_in_one_process_it_runs_once_for_each_path_and_options(tmp_path: Path) -> None:
@@ -137,7 +144,7 @@ def test_a_defect_is_told_with_its_traceback_and_not_tried_again(tmp_path: Path)
 
 
 def test_an_interrupt_is_nobodys_result(tmp_path: Path) -> None:
-    def interrupted(_path: Path, _options: RunOptions) -> FinishedSuite:
+    def interrupted(_path: Path, _options: RunOptions, _known: Finished | None) -> FinishedSuite:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -146,6 +153,42 @@ def test_an_interrupt_is_nobodys_result(tmp_path: Path) -> None:
     runner = Runner()
     SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
     assert len(runner.calls) == 1
+
+
+@pytest.mark.parametrize("first", [Outcome.ERROR, Outcome.NOT_RUN, SuiteError.at("a.yaml", 3, 5, "not set")], ids=str)
+@pytest.mark.parametrize("folder", [None, "shared"])
+def test_what_has_no_answer_is_asked_again_where_that_is_wanted(
+    tmp_path: Path, folder: str | None, first: Exception | Outcome
+) -> None:
+    runner = Runner(first, Outcome.ERROR, Outcome.SCORED)
+    runs = SuiteRuns(runner, tmp_path / folder if folder else None)
+    with contextlib.suppress(RunFailed):
+        runs.finished(tmp_path / "a.yaml", OPTIONS)
+
+    second = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+    assert second.lacks_answers
+    assert runs.finished(tmp_path / "a.yaml", OPTIONS) is second
+    third = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+    assert not third.lacks_answers
+    assert runs.finished(tmp_path / "a.yaml", OPTIONS, again=True) is third
+
+    assert len(runner.calls) == 3
+    assert [known is None for known in runner.known] == [True, isinstance(first, Exception), False]
+    assert runner.known[2] == second
+    assert runs.all() == [third]
+
+
+def test_of_processes_that_share_a_folder_one_asks_again(tmp_path: Path) -> None:
+    first, second = Runner(Outcome.ERROR, Outcome.SCORED), Runner()
+    here, there = (SuiteRuns(runner, tmp_path) for runner in (first, second))
+    for runs in (here, there):
+        assert runs.finished(tmp_path / "a.yaml", OPTIONS).lacks_answers
+
+    assert not here.finished(tmp_path / "a.yaml", OPTIONS, again=True).lacks_answers
+    assert there.finished(tmp_path / "a.yaml", OPTIONS).lacks_answers
+    assert not there.finished(tmp_path / "a.yaml", OPTIONS, again=True).lacks_answers
+
+    assert (len(first.calls), len(second.calls)) == (2, 0)
 
 
 PROCESS = """
@@ -158,7 +201,7 @@ from harness.model import Engine, Profile, Run, Suite, SuiteReport, Target
 
 folder, task = Path(sys.argv[1]), sys.argv[2]
 
-def run(path, options):
+def run(path, options, known):
     with (folder / "calls").open("ab") as calls:
         calls.write(b"x")
     if task == "die":

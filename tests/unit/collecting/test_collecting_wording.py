@@ -59,7 +59,7 @@ def test_what_the_suite_says_itself_is_left_alone():
 
 
 def test_an_error_of_the_run_is_reworded(tmp_path):
-    def refuse(path, options):
+    def refuse(path, options, known):
         raise UsageError("give --url or --embedded")
 
     runs = SuiteRuns(refuse)
