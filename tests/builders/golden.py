@@ -39,6 +39,7 @@ MASKS = (
     (re.compile(r"^::[0-9a-f]{16,}::$", re.MULTILINE), "::<token>::"),
     (re.compile(r"^([=_-])\1{2,} (.*) \1{3,}$", re.MULTILINE), r"\1\1\1 \2 \1\1\1"),
     (re.compile(r" +\[ *\d+%\]$", re.MULTILINE), ""),
+    (re.compile(r"(?<![\w/])/[\w./-]*/harness/[\w./-]+\.py:[0-9]+(?=: )"), "<source>"),
 )
 
 
