@@ -103,6 +103,27 @@ def _r_precision(batch: Batch, settings: Settings) -> Floats:
     return metrics.r_precision(batch, settings.level)
 
 
+def _interpolated_precision(batch: Batch, settings: Settings) -> Floats:
+    nearest = settings.word("rounding") == "nearest"
+    return metrics.interpolated_precision(batch, settings.level, settings.number("recall"), nearest=nearest)
+
+
+def _set_precision(batch: Batch, settings: Settings) -> Floats:
+    return metrics.set_precision(batch, settings.level, relative=bool(settings.values["relative"]))
+
+
+def _set_f(batch: Batch, settings: Settings) -> Floats:
+    return metrics.set_f(batch, settings.level, settings.number("beta"))
+
+
+def _set_average_precision(batch: Batch, settings: Settings) -> Floats:
+    return metrics.set_average_precision(batch, settings.level)
+
+
+def _queries(batch: Batch, _: Settings) -> Floats:
+    return np.ones(batch.queries)
+
+
 def _bpref(batch: Batch, settings: Settings) -> Floats:
     return metrics.bpref(batch, settings.level, skip_negative=settings.word("negative") == "skipped")
 
@@ -148,12 +169,18 @@ BATCHED: Mapping[str, BatchFormula] = {
     "AP": _at_level(metrics.average_precision),
     "Rprec": _r_precision,
     "Success": _at_level(metrics.success),
+    "IPrec": _interpolated_precision,
+    "SetP": _set_precision,
+    "SetR": _at_level(metrics.recall),
+    "SetF": _set_f,
+    "SetAP": _set_average_precision,
     "Judged": _judged,
     "Bpref": _bpref,
     "infAP": _inferred_ap,
     "ERR": _err,
     "RBP": _rbp,
     "RBPResidual": _rbp_residual,
+    "NumQ": _queries,
     "NumRet": _returned,
     "NumRel": _relevant_judged,
     "NumRelRet": _at_level(metrics.relevant_returned),

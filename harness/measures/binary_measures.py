@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
-from harness.measures.parameters import CONDENSED, LEVEL, NEGATIVE, Choice, Kind, Number
+from harness.measures.parameters import CONDENSED, LEVEL, NEGATIVE, Choice, Flag, Kind, Number
 from harness.measures.reach import count_range
 from harness.metrics import binary, incomplete
 from harness.metrics.ranking import GradedRanking
@@ -51,6 +51,33 @@ def _success(ranking: GradedRanking, settings: Settings) -> float:
     return binary.success(_relevant(ranking, settings))
 
 
+def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:
+    nearest = settings.word("rounding") == "nearest"
+    recall = settings.number("recall")
+    return binary.interpolated_precision(
+        _relevant(ranking, settings), _total(ranking, settings), recall, nearest=nearest
+    )
+
+
+def _set_precision(ranking: GradedRanking, settings: Settings) -> float:
+    relevant = _relevant(ranking, settings)
+    if settings.values["relative"]:
+        return binary.relative_precision(relevant, _total(ranking, settings))
+    return binary.precision(relevant, None)
+
+
+def _set_f(ranking: GradedRanking, settings: Settings) -> float:
+    return binary.set_f(_relevant(ranking, settings), _total(ranking, settings), settings.number("beta"))
+
+
+def _set_average_precision(ranking: GradedRanking, settings: Settings) -> float:
+    return binary.set_average_precision(_relevant(ranking, settings), _total(ranking, settings))
+
+
+def _query(_: GradedRanking, __: Settings) -> float:
+    return 1.0
+
+
 def _judged(ranking: GradedRanking, _: Settings) -> float:
     return incomplete.judged(ranking.grades)
 
@@ -77,6 +104,12 @@ def _relevant_returned(ranking: GradedRanking, settings: Settings) -> float:
 
 
 BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
+INTERPOLATED: Mapping[str, Kind] = {
+    **LEVEL,
+    "recall": Number(None, 0.0, 1.0),
+    "rounding": Choice("up", ("up", "nearest")),
+    **CONDENSED,
+}
 DIVISOR: Mapping[str, Kind] = {"over": Choice("cutoff", ("cutoff", "hits"))}
 
 DEFINITIONS: tuple[Definition, ...] = (
@@ -87,9 +120,15 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition("AP", _average_precision, BINARY, batched=True),
     Definition("Rprec", _r_precision, BINARY, Cutoff.NONE, batched=True),
     Definition("Success", _success, BINARY, batched=True),
+    Definition("IPrec", _interpolated_precision, INTERPOLATED, Cutoff.NONE, batched=True, at="recall"),
+    Definition("SetP", _set_precision, {**LEVEL, "relative": Flag(), **CONDENSED}, Cutoff.NONE, batched=True),
+    Definition("SetR", _recall, LEVEL, Cutoff.NONE, batched=True),
+    Definition("SetF", _set_f, {**LEVEL, "beta": Number(1.0, least=0.0), **CONDENSED}, Cutoff.NONE, batched=True),
+    Definition("SetAP", _set_average_precision, BINARY, Cutoff.NONE, batched=True),
     Definition("Judged", _judged, needs=Needs.NOTHING, batched=True),
     Definition("Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batched=True),
     Definition("infAP", _inferred_ap, LEVEL, Cutoff.NONE, batched=True),
+    Definition("NumQ", _query, {}, Cutoff.NONE, Needs.NOTHING, summed=True, batched=True),
     Definition("NumRet", _returned, {}, Cutoff.OPTIONAL, Needs.NOTHING, count_range, True, True),
     Definition("NumRel", _relevant_judged, LEVEL, Cutoff.NONE, Needs.NOTHING, count_range, True, True),
     Definition("NumRelRet", _relevant_returned, LEVEL, Cutoff.OPTIONAL, Needs.NOTHING, count_range, True, True),

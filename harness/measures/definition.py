@@ -92,7 +92,8 @@ class Definition:
     *diverse* formula instead, over judgments by subtopic. *parameters* maps each name that may stand in parentheses to
     its kind, in the order of the canonical text. *reach* gives the range of its values. *check* says what is wrong
     with parameters that do not go together. *summed* marks counts, for which a sum over the queries says more than a
-    mean. *batched*: `harness.measures.batched` has a formula for many queries at once.
+    mean. *batched*: `harness.measures.batched` has a formula for many queries at once. *at* names the parameter that
+    stands behind ``@`` in place of a cutoff, and must be given.
     """
 
     name: str
@@ -105,3 +106,4 @@ class Definition:
     batched: bool = False
     check: Check = no_objection
     diverse: DiverseFormula | None = None
+    at: str | None = None

@@ -60,7 +60,8 @@ def _preference(grade: float | None, settings: Settings) -> float:
 
 WORTH: Mapping[str, Worth] = {
     **dict.fromkeys(("CG", "DCG", "nDCG"), _gain),
-    **dict.fromkeys(("P", "R", "F", "RR", "AP", "Rprec", "Success", "NumRet", "NumRel", "NumRelRet"), _relevance),
+    **dict.fromkeys(("P", "R", "F", "RR", "AP", "Rprec", "IPrec", "Success"), _relevance),
+    **dict.fromkeys(("SetP", "SetR", "SetF", "SetAP", "NumQ", "NumRet", "NumRel", "NumRelRet"), _relevance),
     "Q": _positive_gain,
     "ERR": _stop,
     "RBP": _usefulness,

@@ -4,6 +4,7 @@ The text of a measure, taken apart.
 ::
 
     measure   = name [ "(" parameter { "," parameter } ")" ] [ "@" cutoff ]
+    cutoff    = whole number of at least 1, or the number that a measure takes in its place
     parameter = name "=" value
     value     = word | number | "{" grade ":" gain { "," grade ":" gain } "}"
 
@@ -35,12 +36,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A measure's text as read, before any name is looked up."""
+    """A measure's text as read, before any name is looked up; *at* is what stands behind ``@``, None without one."""
 
     name: Part
     parameters: tuple[tuple[Part, Part], ...]
-    cutoff: int | None
-    cutoff_offset: int
+    at: Part | None
+
+    @property
+    def cutoff(self) -> int | None:
+        """
+        The cutoff, None where there is none.
+
+        Raises:
+            MeasureError: what stands behind ``@`` is no cutoff.
+        """
+        return None if self.at is None else _cutoff(self.at)
 
 
 def take_apart(text: str) -> Parts:
@@ -60,27 +70,25 @@ def take_apart(text: str) -> Parts:
         close = _closing(text, at)
         parameters = tuple(_parameters(text, at + 1, close))
         at = _skip_blanks(text, close + 1)
-    cutoff_offset = at
-    cutoff = None
+    behind = None
     if text[at : at + 1] == "@":
-        cutoff_offset = _skip_blanks(text, at + 1)
-        cutoff, at = _cutoff(text, cutoff_offset)
-    if at < len(text):
+        at = _skip_blanks(text, at + 1)
+        behind = Part(text[at:].rstrip(), at)
+    elif at < len(text):
         raise MeasureError(f"expected @ and a cutoff, or the end, after {text[:at].strip()}, found {text[at:]!r}", at)
-    return Parts(Part(match.group(), start), parameters, cutoff, cutoff_offset)
+    return Parts(Part(match.group(), start), parameters, behind)
 
 
-def _cutoff(text: str, at: int) -> tuple[int, int]:
-    match = DIGITS.match(text, at)
-    end = _skip_blanks(text, match.end()) if match else at
-    if not match or end < len(text):
-        raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {_found(text, at)}", at)
-    digits = match.group().lstrip("0")
+def _cutoff(at: Part) -> int:
+    if not DIGITS.fullmatch(at.text):
+        found = repr(at.text) if at.text else "nothing"
+        raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {found}", at.offset)
+    digits = at.text.lstrip("0")
     if not digits:
-        raise MeasureError(f"the cutoff must be at least 1, found {match.group()}", at)
+        raise MeasureError(f"the cutoff must be at least 1, found {at.text}", at.offset)
     if len(digits) > LONGEST_CUTOFF:
-        raise MeasureError(f"the cutoff {digits} is larger than any ranking", at)
-    return int(digits), end
+        raise MeasureError(f"the cutoff {digits} is larger than any ranking", at.offset)
+    return int(digits)
 
 
 def _closing(text: str, opening: int) -> int:

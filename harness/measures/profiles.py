@@ -75,7 +75,11 @@ RULES: Mapping[Profile, Rules] = {
     Profile.STANDARD: Rules(zero_undefined=False),
     Profile.TREC: Rules(
         GainKind.LINEAR,
-        {"Bpref": {"negative": "skipped"}, "RBPResidual": {"negative": "skipped", "tail": "unjudged"}},
+        {
+            "Bpref": {"negative": "skipped"},
+            "RBPResidual": {"negative": "skipped", "tail": "unjudged"},
+            "IPrec": {"rounding": "nearest"},
+        },
         skips_unjudged=True,
         sorts=True,
         least_judged=0.0,

@@ -25,9 +25,11 @@ OTHER_NAMES = {
     "prec": "P",
     "precision": "P",
     "recall": "R",
-    "setp": "P",
-    "setr": "R",
-    "setf": "F",
+    "iprec_at_recall": "IPrec",
+    "set_p": "SetP",
+    "set_recall": "SetR",
+    "set_map": "SetAP",
+    "setrelp": "SetP",
     "f1": "F",
     "ndcg_cut": "nDCG",
     "cumulative_gain": "CG",
@@ -37,8 +39,8 @@ OTHER_NAMES = {
     "expected_reciprocal_rank": "ERR",
     "q": "Q",
     "qmeasure": "Q",
-    "set_f": "F",
-    "num_q": "NumRet",
+    "set_f": "SetF",
+    "num_q": "NumQ",
 }
 """What other tools call the same thing, in lower case; only for the hint in an error."""
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from harness.errors import MeasureError
 from harness.measures.builtin import definition_named
 from harness.measures.definition import Cutoff, Definition
-from harness.measures.grammar import Parts, take_apart
+from harness.measures.grammar import Part, Parts, take_apart
 from harness.measures.parameters import as_text
 from harness.measures.settings import settings_of
 from harness.model import Measure, Parameter
@@ -31,27 +31,29 @@ def parse_measure(text: str) -> Measure:
     """
     parts = take_apart(text)
     definition = definition_named(parts.name.text, parts.name.offset)
-    _check_cutoff(definition, parts)
     given = _read_parameters(definition, parts)
+    cutoff = _read_cutoff(definition, parts) if definition.at is None else None
     parameters = tuple((name, given[name]) for name in definition.parameters if name in given)
-    canonical = _canonical(definition.name, parameters, parts.cutoff)
-    measure = Measure(definition.name, parts.cutoff, parameters, canonical)
+    measure = Measure(definition.name, cutoff, parameters, _canonical(definition, parameters, cutoff))
     objection = definition.check(settings_of(measure))
     if objection:
         raise MeasureError(f"{measure.text}: {objection}", parts.name.offset)
     return measure
 
 
-def _check_cutoff(definition: Definition, parts: Parts) -> None:
-    if definition.cutoff is Cutoff.NONE and parts.cutoff is not None:
-        raise MeasureError(f"{definition.name} has no cutoff; leave out @{parts.cutoff}", parts.cutoff_offset)
-    if definition.cutoff is Cutoff.REQUIRED and parts.cutoff is None:
-        raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.cutoff_offset)
+def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
+    cutoff = parts.cutoff
+    if definition.cutoff is Cutoff.NONE and parts.at is not None:
+        raise MeasureError(f"{definition.name} has no cutoff; leave out @{cutoff}", parts.at.offset)
+    if definition.cutoff is Cutoff.REQUIRED and cutoff is None:
+        raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.name.offset)
+    return cutoff
 
 
 def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Parameter]:
     given: dict[str, Parameter] = {}
-    for name, value in parts.parameters:
+    behind = [(Part(definition.at, parts.at.offset), parts.at)] if definition.at and parts.at else []
+    for name, value in [*parts.parameters, *behind]:
         kind = definition.parameters.get(name.text)
         if kind is None:
             raise MeasureError(_unknown_parameter(definition, name.text), name.offset)
@@ -61,6 +63,10 @@ def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Paramete
             given[name.text] = kind.read(value.text)
         except MeasureError as error:
             raise MeasureError(f"{definition.name}'s {name.text}: {error}", value.offset + error.offset) from None
+    if definition.at and definition.at not in given:
+        raise MeasureError(
+            f"{definition.name} needs a {definition.at}, such as {definition.name}@0.5", parts.name.offset
+        )
     return given
 
 
@@ -73,6 +79,8 @@ def _unknown_parameter(definition: Definition, name: str) -> str:
     return f"{definition.name} has no parameter {name}; {hint}"
 
 
-def _canonical(name: str, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
-    inside = ",".join(f"{key}={as_text(value)}" for key, value in parameters)
-    return name + (f"({inside})" if inside else "") + (f"@{cutoff}" if cutoff is not None else "")
+def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
+    texts = {name: as_text(value) for name, value in parameters}
+    behind = texts.pop(definition.at or "", None if cutoff is None else str(cutoff))
+    inside = ",".join(f"{name}={value}" for name, value in texts.items())
+    return definition.name + (f"({inside})" if inside else "") + (f"@{behind}" if behind is not None else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from math import factorial, fsum, prod
 from random import Random
@@ -98,7 +98,7 @@ def tie_band(
     now = score(groups)
     if not tied:
         return TieBand(now, now, now, 0)
-    if cut_first or measure.name in rules.formulas or measure.name not in EXPECTED:
+    if cut_first or measure.name in rules.formulas or measure.name not in WORTH:
         return _looked_at(groups, score, tied)
     worth = WORTH[measure.name]
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
@@ -106,6 +106,8 @@ def tie_band(
     least, greatest = score(rising), score(falling)
     if least == greatest:
         return TieBand(least, least, greatest, tied)
+    if measure.name not in EXPECTED:
+        return replace(_looked_at(groups, score, tied), least=least, greatest=greatest)
     expected = in_bounds(measure, EXPECTED[measure.name](whole, [len(members) for members in groups], settings))
     return TieBand(least, expected, greatest, tied)
 

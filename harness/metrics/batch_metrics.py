@@ -25,6 +25,7 @@ __all__ = [
     "err",
     "f_measure",
     "inferred_ap",
+    "interpolated_precision",
     "judged",
     "precision",
     "r_precision",
@@ -34,6 +35,9 @@ __all__ = [
     "recall",
     "reciprocal_rank",
     "relevant_returned",
+    "set_average_precision",
+    "set_f",
+    "set_precision",
     "success",
 ]
 
@@ -80,10 +84,40 @@ def recall(batch: Batch, level: float, cutoff: int | None) -> Floats:
 
 def f_measure(batch: Batch, level: float, cutoff: int | None, beta: float) -> Floats:
     """The weighted harmonic mean of precision and recall."""
-    share_of_ranks, share_of_relevant = precision(batch, level, cutoff, cutoff), recall(batch, level, cutoff)
-    of_recall, of_precision = shares_of(beta * beta)
+    return _blended(precision(batch, level, cutoff, cutoff), recall(batch, level, cutoff), beta * beta)
+
+
+def _blended(share_of_ranks: Floats, share_of_relevant: Floats, weight: float) -> Floats:
+    of_recall, of_precision = shares_of(weight)
     below = of_recall * share_of_ranks + of_precision * share_of_relevant
     return ratio(share_of_ranks * share_of_relevant, below)
+
+
+def interpolated_precision(batch: Batch, level: float, recall: float, *, nearest: bool) -> Floats:
+    """The greatest precision at any rank from which on *recall* is reached."""
+    found = batch.relevant(level)
+    order = order_within(found.query)
+    needed = np.floor(recall * batch.total(level) + (0.5 if nearest else 0.9))
+    reached = order >= needed[found.query]
+    values = np.zeros(batch.queries)
+    np.maximum.at(values, found.query[reached], order[reached] / found.rank[reached])
+    return values
+
+
+def set_precision(batch: Batch, level: float, *, relative: bool) -> Floats:
+    """The relevant hits over all hits, or over the most of them that can be relevant."""
+    hits = np.minimum(batch.returned, batch.total(level)) if relative else batch.returned
+    return ratio(relevant_returned(batch, level, None), hits)
+
+
+def set_f(batch: Batch, level: float, weight: float) -> Floats:
+    """The weighted harmonic mean of precision and recall of all hits."""
+    return _blended(precision(batch, level, None, None), recall(batch, level, None), weight)
+
+
+def set_average_precision(batch: Batch, level: float) -> Floats:
+    """Precision times recall of all hits."""
+    return precision(batch, level, None, None) * recall(batch, level, None)
 
 
 def reciprocal_rank(batch: Batch, level: float, cutoff: int | None) -> Floats:

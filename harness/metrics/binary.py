@@ -13,11 +13,16 @@ from harness.errors import UndefinedScore
 
 __all__ = [
     "average_precision",
+    "documents_of_recall",
     "f_measure",
+    "interpolated_precision",
     "precision",
     "r_precision",
     "recall",
     "reciprocal_rank",
+    "relative_precision",
+    "set_average_precision",
+    "set_f",
     "shares_of",
     "success",
 ]
@@ -36,6 +41,45 @@ def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
     """
     ranks = len(relevant) if cutoff is None else cutoff
     return sum(relevant) / ranks if ranks else 0.0
+
+
+def relative_precision(relevant: Sequence[bool], total: int) -> float:
+    """
+    Precision over the greatest that so many hits can have: relevant hits over the lesser of the hits and *total*.
+
+    Source: set_relative_P of trec_eval.
+
+    >>> relative_precision([True, False, True], total=2)
+    1.0
+    """
+    ranks = min(len(relevant), _some(total))
+    return sum(relevant) / ranks if ranks else 0.0
+
+
+def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, *, nearest: bool = False) -> float:
+    """
+    The greatest precision at any rank from which on *recall* is reached; 0 where it never is.
+
+    *recall* of *total* documents is a number of documents: rounded up from a tenth on, or to the *nearest*.
+
+    Source: Manning, Raghavan & Schütze (2008), section 8.4; the rounding is that of trec_eval 9, or 10.
+
+    >>> interpolated_precision([True, False, True, False], total=2, recall=0.6)
+    0.6666666666666666
+    """
+    needed = documents_of_recall(recall, _some(total), nearest=nearest)
+    ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
+    return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
+
+
+def documents_of_recall(recall: float, total: int, *, nearest: bool) -> int:
+    """
+    How many of *total* relevant documents make a *recall*.
+
+    >>> documents_of_recall(0.2, 3, nearest=False), documents_of_recall(0.1, 3, nearest=True)
+    (1, 0)
+    """
+    return int(recall * total + (0.5 if nearest else 0.9))
 
 
 def recall(relevant: Sequence[bool], total: int) -> float:
@@ -61,13 +105,7 @@ def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: fl
     >>> round(f_measure([True, False, True], total=4, cutoff=5), 4)
     0.4444
     """
-    found = sum(relevant)
-    share_of_ranks = precision(relevant, cutoff)
-    share_of_relevant = recall(relevant, total)
-    if not found:
-        return 0.0
-    of_recall, of_precision = shares_of(beta * beta)
-    return share_of_ranks * share_of_relevant / (of_recall * share_of_ranks + of_precision * share_of_relevant)
+    return _blended(precision(relevant, cutoff), recall(relevant, total), beta * beta)
 
 
 def shares_of(weight: float) -> tuple[float, float]:
@@ -79,6 +117,30 @@ def shares_of(weight: float) -> tuple[float, float]:
     """
     rest = 1.0 / (1.0 + weight)
     return 1.0 - rest, rest
+
+
+def set_f(relevant: Sequence[bool], total: int, weight: float = 1.0) -> float:
+    """
+    `f_measure` of all hits, in which recall counts the root of *weight* times as much as precision.
+
+    Source: set_F of trec_eval.
+
+    >>> round(set_f([True, False, True], total=4, weight=2.0), 4)
+    0.5455
+    """
+    return _blended(precision(relevant, None), recall(relevant, total), weight)
+
+
+def set_average_precision(relevant: Sequence[bool], total: int) -> float:
+    """
+    Precision times recall, of all hits: average precision where their order is not known.
+
+    Source: set_map of trec_eval.
+
+    >>> round(set_average_precision([True, False, True], total=4), 4)
+    0.3333
+    """
+    return precision(relevant, None) * recall(relevant, total)
 
 
 def reciprocal_rank(relevant: Sequence[bool]) -> float:
@@ -136,6 +198,12 @@ def success(relevant: Sequence[bool]) -> float:
     1.0
     """
     return float(any(relevant))
+
+
+def _blended(share_of_ranks: float, share_of_relevant: float, weight: float) -> float:
+    of_recall, of_precision = shares_of(weight)
+    below = of_recall * share_of_ranks + of_precision * share_of_relevant
+    return share_of_ranks * share_of_relevant / below if below else 0.0
 
 
 def _some(total: int) -> int:

@@ -193,6 +193,61 @@ def test_ir_measures(seed):
         assert scores[text] == {query: pytest.approx(theirs[str(measure)][query], abs=1e-9) for query in runs}, text
 
 
+OF_SETS = {
+    "IPrec@0": "IPrec@0.0",
+    "IPrec@0.1": "IPrec@0.1",
+    "IPrec@0.33": "IPrec@0.33",
+    "IPrec@0.5": "IPrec@0.5",
+    "IPrec@1": "IPrec@1.0",
+    "IPrec(rel=2)@0.2": "IPrec(rel=2)@0.2",
+    "IPrec(judged_only=true)@0.7": "IPrec(judged_only=True)@0.7",
+    "SetP": "SetP",
+    "SetP(rel=2)": "SetP(rel=2)",
+    "SetP(relative=true)": "SetP(relative=True)",
+    "SetP(rel=2,relative=true,judged_only=true)": "SetP(rel=2,relative=True,judged_only=True)",
+    "SetR": "SetR",
+    "SetR(rel=2)": "SetR(rel=2)",
+    "SetF": "SetF",
+    "SetF(beta=3)": "SetF(beta=3.0)",
+    "SetF(rel=2,beta=0.5)": "SetF(rel=2,beta=0.5)",
+    "SetAP": "SetAP",
+    "SetAP(rel=2)": "SetAP(rel=2)",
+    "NumQ": "NumQ",
+}
+"""What ir_measures has of sets and of recall, by the same text; its numbers are of Python."""
+
+
+@pytest.mark.parametrize("text", OF_SETS)
+def test_measures_of_sets_and_of_recall(text):
+    """
+    Each alone, as ir_measures gives all SetF of one call the first one's beta.
+
+    It takes IPrec from trec_eval 9, which rounds as here; the profile trec rounds as trec_eval 10.
+    """
+    import ir_measures
+
+    own = text.replace("IPrec(", "IPrec(rounding=up,").replace("IPrec@", "IPrec(rounding=up)@")
+    for seed in range(15):
+        judgments, runs = collection(seed, ties=True)
+        wanted = ir_measures.parse_measure(OF_SETS[text])
+        theirs = {each.query_id: each.value for each in ir_measures.iter_calc([wanted], judgments, runs)}
+        (scores,) = ours([own], judgments, runs, profile=Profile.TREC).values()
+        assert scores == pytest.approx(theirs, abs=1e-9)
+        relevant, runs = collection(seed, relevant=True)
+        theirs = {each.query_id: each.value for each in ir_measures.iter_calc([wanted], relevant, runs)}
+        plain = evaluate(relevant, in_order(runs), [parse_measure(text)]).scores
+        assert plain[parse_measure(text).text] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_number_of_queries_is_the_sum():
+    import ir_measures
+
+    judgments, runs = collection(4)
+    result = evaluate(judgments, in_order(runs), [parse_measure("NumQ")])
+    assert result.sum("NumQ") == ir_measures.calc_aggregate([ir_measures.NumQ], judgments, runs)[ir_measures.NumQ] > 1
+    assert result.summed == {"NumQ"}
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_reciprocal_rank_at_a_cutoff_where_nothing_ties(seed):
     import ir_measures

@@ -26,10 +26,11 @@ ALL = [
         "nDCG(missing=-2)@5", "nDCG(log=10)@2", "P", "P@3", "P(rel=2)@4", "R", "R@3", "F", "F@3",
         "F(beta=0.5)@3", "RR", "RR@2", "AP", "AP@3", "Rprec", "Success", "Success@2", "Judged", "Judged@4",
         "NumRet", "NumRet@3", "NumRel", "NumRelRet", "NumRelRet@3", "ERR", "ERR@3", "RBP", "RBP@3",
-        "RBP(max=4)@3", "RBPResidual", "RBPResidual@3", "Q", "Q@3", "Bpref", "infAP", "Compat",
+        "RBP(max=4)@3", "RBPResidual", "RBPResidual@3", "Q", "Q@3", "Bpref", "infAP", "Compat", "IPrec@0",
+        "IPrec@0.5", "SetP", "SetP(relative=true)", "SetR", "SetF(beta=3)", "SetAP", "NumQ",
     ]
 ]  # fmt: skip
-DEPEND_ON_LENGTH = {"P", "F", "Judged", "NumRet", "RBPResidual", "Compat"}
+DEPEND_ON_LENGTH = {"P", "F", "SetP", "SetF", "SetAP", "Judged", "NumRet", "RBPResidual", "Compat"}
 """Without a cutoff these change with the number of hits; with one, they may where the ranking is shorter."""
 
 

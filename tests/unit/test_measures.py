@@ -53,6 +53,10 @@ EXPONENTIAL = Gain(GainKind.EXPONENTIAL)
         ("AP(judged_only=True)", "AP(judged_only=true)"),
         ("alpha_nDCG(alpha=0.5)@10", "alpha_nDCG(alpha=0.5)@10"),
         ("P(rel=1e0)@5", "P(rel=1)@5"),
+        ("IPrec@0.50", "IPrec@0.5"),
+        (" IPrec( rel = 2 ) @ .1 ", "IPrec(rel=2)@0.1"),
+        ("IPrec(recall=1.0,rel=1)", "IPrec(rel=1)@1"),
+        ("SetP(relative=True)", "SetP(relative=true)"),
     ],
 )
 def test_text_becomes_canonical_and_stays_so(text, canonical):
@@ -118,6 +122,13 @@ def test_the_parts_of_a_measure():
         ("nDCG(discount=rank)@5", 14, "nDCG's discount: expected log or jarvelin, found rank"),
         ("AP(judged_only=yes)", 15, "AP's judged_only: expected true or false, found yes"),
         ("Rprec@5", 6, "Rprec has no cutoff; leave out @5"),
+        ("SetP@5", 5, "SetP has no cutoff; leave out @5"),
+        ("IPrec", 0, "IPrec needs a recall, such as IPrec@0.5"),
+        ("IPrec@10", 6, "IPrec's recall: expected a number from 0 to 1, found 10"),
+        ("IPrec@half", 6, "IPrec's recall: expected a number, found half"),
+        ("IPrec(recall=0.5)@0.5", 18, "recall is given twice"),
+        ("IPrec(rl=2)@0.5", 6, "IPrec has no parameter rl; did you mean rel?"),
+        ("set_map", 0, "unknown measure set_map; did you mean SetAP?"),
         ("RBP(rel=1,max=3)", 0, "RBP(rel=1,max=3): rel= makes it binary and max= graded: give one of them"),
     ],
 )  # fmt: skip
@@ -204,9 +215,9 @@ def test_deepest_cutoff():
 class TestUndefined:
     @pytest.mark.parametrize("definition", [each for each in DEFINITIONS if each.formula], ids=lambda each: each.name)
     def test_only_measures_that_need_no_judgment_have_a_value_without_one(self, definition):
-        measure = parse_measure(definition.name)
+        measure = parse_measure(f"{definition.name}@1" if definition.at else definition.name)
         for grades in ({}, {"a": 0}, {"a": -1, "b": 0}):
-            if definition.name in {"Judged", "NumRet", "NumRel", "NumRelRet", "RBPResidual"}:
+            if definition.name in {"Judged", "NumQ", "NumRet", "NumRel", "NumRelRet", "RBPResidual"}:
                 assert score_query(measure, ["a"], grades) >= 0
             else:
                 with pytest.raises(UndefinedScore):

@@ -292,6 +292,22 @@ class TestWorkbench:
         assert (band.least, band.greatest) == (pytest.approx(1 / 3), 1)
 
 
+class TestInterpolatedPrecision:
+    """iprec_at_recall of trec_eval 10 rounds recall times R to the nearest; 9 rounded it up from a tenth on."""
+
+    @pytest.mark.parametrize(("recall", "up", "nearest"), [(0.4, 2 / 3, 1), (0.5, 2 / 3, 2 / 3), (1, 3 / 5, 3 / 5)])
+    def test_it(self, recall, up, nearest):
+        returned = [1, 0, 1, None, 1]
+        assert score(f"IPrec@{recall}", returned) == pytest.approx(up)
+        assert score(f"IPrec@{recall}", returned, profile=Profile.TREC) == pytest.approx(nearest)
+        assert score(f"IPrec(rounding=up)@{recall}", returned, profile=Profile.TREC) == pytest.approx(up)
+
+    def test_recall_that_is_not_reached(self):
+        assert score("IPrec@0.5", [1, 0], not_returned=[1, 1]) == 0
+        assert score("IPrec@0", [0, 1], not_returned=[1]) == 0.5
+        assert score("IPrec@0", [0, 0], not_returned=[1]) == 0
+
+
 class TestResidualOfRbp:
     """rbp_resid of trec_eval 10: a grade below 0 is no judgment, and where no hit is unjudged there is no residual."""
 

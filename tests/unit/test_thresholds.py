@@ -22,6 +22,7 @@ from harness.thresholds import parse_expectation, parse_threshold
 from harness.thresholds.reach import check_reach
 
 NDCG = parse_measure("nDCG@10")
+IPREC = parse_measure("IPrec@0.2")
 
 
 def of_suite(text):
@@ -48,6 +49,8 @@ def of_query(text):
             ScoreCondition(StatisticKind.MEAN, NDCG, Operator.AT_LEAST, -0.9),
             "long tail",
         ),
+        ("mean IPrec@0.2>=.5", ScoreCondition(StatisticKind.MEAN, IPREC, Operator.AT_LEAST, 0.5), None),
+        ("worse IPrec@.20 by 0.1 <= 3 queries", WorseCondition(IPREC, 0.1, 3), None),
         ("drop nDCG@10 <= 0.02", DropCondition(NDCG, 0.02), None),
         ("drop every nDCG@10 <= 2 % for head", DropCondition(NDCG, 0.02, every=True, relative=True), "head"),
         ("drop nDCG@10 is not significant at 5%", SignificanceCondition(NDCG, 0.05), None),
