@@ -25,6 +25,7 @@ __all__ = [
     "gated_thresholds",
     "index_ids",
     "is_selected",
+    "left_out",
     "queries_to_run",
     "query_ids",
     "request_ids",
@@ -109,6 +110,11 @@ def select_queries(suite: Suite, tags: Collection[str]) -> Suite:
     if not tags:
         return suite
     return replace(suite, queries=tuple(query for query in suite.queries if not set(tags).isdisjoint(query.tags)))
+
+
+def left_out(suite: Suite, tags: Collection[str]) -> tuple[Query, ...]:
+    """The queries of *suite* that `select_queries` does not select."""
+    return tuple(query for query in suite.queries if tags and set(tags).isdisjoint(query.tags))
 
 
 def queries_to_run(suite: Suite, today: date) -> Suite:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from harness.assembly.summaries import measure_summaries, tag_summaries
+from harness.fingerprints import question_fingerprint
 from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
 from harness.metrics.gain import gain_of
@@ -154,6 +155,7 @@ def _query_report(
         judged=len(query.judgments),
         duplicates=ranking.duplicates,
         weight=query.weight,
+        question=question_fingerprint(query),
     )
 
 

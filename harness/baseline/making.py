@@ -154,14 +154,14 @@ def with_entry(
 
     Args:
         file: The suite's baselines so far.
-        suite: The whole suite.
+        suite: The whole suite, with the queries that were not selected too.
         request: Whose entry it is.
         entry: Of the queries that ran.
         partial: Whether only a part of the suite was asked for.
 
     Raises:
-        BaselineError: Queries would stay that were kept under another request, depth, engine or index, so that the
-            entry would claim for them what was never so.
+        BaselineError: Queries would stay that were kept under another request, depth, gain, profile, engine or index,
+            so that the entry would claim for them what was never so.
     """
     requests = dict(file.requests) if file else {}
     old = requests.get(request)
@@ -182,6 +182,8 @@ def _refuse_mixture(path: str, old: Baseline, new: Baseline, staying: Sequence[s
     facts = (
         ("request", old.template, new.template),
         ("depth", old.depth, new.depth),
+        ("gain", old.gain, new.gain),
+        ("profile", old.profile, new.profile),
         ("engine", old.engine, new.engine),
         ("mapping of the index", old.index.mapping, new.index.mapping),
         ("settings of the index", old.index.settings, new.index.settings),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import __version__
+from harness.baseline.changes import changed_questions
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.baseline.making import make_baseline, with_entry
 from harness.errors import BaselineError, UsageError
-from harness.model import Baseline, BaselineFile, Run, Score, Suite
+from harness.gate.sentences import changed_question, count, listed
+from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
 
 __all__ = ["CI_VARIABLES", "Kept", "ci_variable", "keep_run", "refuse_in_ci"]
 
@@ -84,14 +86,15 @@ class Kept:
     """
     What a file is to hold after a run: *file* with the entry of *request*, ready to be written to *path*.
 
-    *before* is the entry that it replaces. *note* says of a file that could not be read that it is replaced whole.
+    *before* is the entry that it replaces. *notes* are sentences on what else there is to know: that a file which could
+    not be read is replaced whole, that queries stay which ask something else by now.
     """
 
     path: Path
     file: BaselineFile
     request: str
     before: Baseline | None = None
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def entry(self) -> Baseline:
@@ -110,6 +113,7 @@ def keep_run(
     *,
     created: str,
     partial: bool,
+    others: Sequence[Query] = (),
     file: Path | None = None,
     standing: Mapping[Path, BaselineFile] | None = None,
 ) -> Kept:
@@ -122,6 +126,7 @@ def keep_run(
         scores: Of the run.
         created: The day, as an ISO date.
         partial: Whether only a part of the suite's queries was selected.
+        others: The queries of the suite that were not selected.
         file: Where baselines stand; None takes the file beside the suite.
         standing: What files are to hold after runs that were kept before and are not written yet, by path.
 
@@ -133,20 +138,31 @@ def keep_run(
     entry = make_baseline(suite, run, scores, created=created, harness=__version__)
     path = file or baseline_path(suite.path)
     kept_before = (standing or {}).get(path)
-    found, note = (kept_before, "") if kept_before else _found(path, partial=partial)
+    found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
     if found is not None and file is not None and found.suite != suite.name:
         raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
     before = found.requests.get(run.request) if found else None
-    return Kept(path, with_entry(found, suite, run.request, entry, partial=partial), run.request, before, note)
+    whole = replace(suite, queries=(*suite.queries, *others))
+    kept = with_entry(found, whole, run.request, entry, partial=partial)
+    notes += _outdated(kept.requests[run.request], whole)
+    return Kept(path, kept, run.request, before, tuple(notes))
 
 
-def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, str]:
+def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
+    """Of a new entry only the queries that stayed as they were can ask something else than the suite."""
+    changed = changed_questions(entry, suite)
+    if changed:
+        asked = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"what was kept of {count(len(changed), 'query')} that did not run answers another question: {asked}"
+
+
+def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
     """The file so far. One that cannot be read is replaced, but never by a part of a suite."""
     if not path.exists():
-        return None, ""
+        return None, []
     try:
-        return read_baselines(path), ""
+        return read_baselines(path), []
     except BaselineError as error:
         if partial:
             raise BaselineError(f"{error}; save the whole suite") from None
-        return None, f"{error}; it is replaced"
+        return None, [f"{error}; it is replaced"]

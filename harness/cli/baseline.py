@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.suite_paths import suites_argument
-from harness.errors import BaselineError, UsageError
+from harness.errors import BaselineError, HarnessError, UsageError
 from harness.report.figures import counted_text, score_text
 from harness.report.printable import printable
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from harness.baseline.saving import Kept
+    from harness.model import Baseline, Suite
     from harness.running.cells import Matrix
     from harness.running.execution import FinishedSuite
     from harness.running.options import RunOptions
@@ -90,8 +92,12 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
             problems.append(f"{error}; {remedy_for(suite)}")
             continue
         click.echo(printable(f"{found.suite}  {path.as_posix()}"))
+        loaded = _loaded(suite)
         for request in sorted(found.requests):
-            print_all(entry_renderables(request, found.requests[request]))
+            entry = found.requests[request]
+            of_suite = loaded is None or loaded.name == found.suite
+            asked = _asked_otherwise(entry, loaded) if of_suite else ()
+            print_all(chain(entry_renderables(request, entry), asked))
     if problems:
         raise BaselineError("\n".join(problems))
 
@@ -115,6 +121,30 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
         print_all(_difference(one, options, matrix))
 
 
+def _loaded(suite: Path) -> Suite | None:
+    """The suite at a path; None where it cannot be read here and now, as without its variables."""
+    from harness.suites import load_suite
+
+    try:
+        return load_suite(suite, os.environ, needs_judgments=False)
+    except HarnessError:
+        return None
+
+
+def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[RenderableType]:
+    """What queries of *suite* asked when *entry* was saved, where they ask something else by now."""
+    from rich.text import Text
+
+    from harness.baseline.changes import changed_questions
+    from harness.gate.sentences import changed_question
+
+    if suite is None:
+        yield Text("  whether queries still ask the same is not known: the suite cannot be read")
+        return
+    for query, both in changed_questions(entry, suite).items():
+        yield Text(printable(f"  answers another question: {changed_question(query, *both)}"))
+
+
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
     from harness.cli.progress import run_progress
     from harness.pipeline import connections_for, run_with
@@ -135,6 +165,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
             one.scores,
             created=options.day().isoformat(),
             partial=bool(options.tags),
+            others=one.others,
             file=file,
             standing={before.path: before.file for before in kept},
         )
@@ -149,8 +180,8 @@ def _saved(kept: Kept) -> Iterator[str]:
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
     yield printable(f"{kept.path.as_posix()}: request {kept.request}, {counted_text(len(entry.queries), 'query')}")
-    if kept.note:
-        yield printable(f"  {kept.note}")
+    for note in kept.notes:
+        yield printable(f"  {note}")
     before = means_of(kept.before) if kept.before else {}
     for measure, (value, _) in means_of(entry).items():
         was = f", was {score_text(before[measure][0])}" if measure in before else ""
@@ -172,7 +203,7 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     from harness.baseline.differences import difference
     from harness.baseline.making import refuse_unanswered
     from harness.baseline.references import read_entry, reference_to
-    from harness.gate.sentences import listed
+    from harness.gate.sentences import changed_question, listed
     from harness.report.terminal.baselines import difference_renderables
 
     suite, run = finished.suite, finished.run
@@ -184,7 +215,8 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     sent = printable(f"request {run.request}{index}")
     yield Text.assemble((printable(suite.name), "bold"), f"  {sent}, against {entry.created}")
     sides = (("new in the suite", found.added), ("no longer in the suite", () if options.tags else found.removed))
-    lines = [*found.changes, *(f"{what}: {listed(names)}" for what, names in sides if names), *found.refusals]
+    asked = [f"not compared: {changed_question(query, *both)}" for query, both in found.changed_questions.items()]
+    lines = [*found.changes, *asked, *(f"{what}: {listed(names)}" for what, names in sides if names), *found.refusals]
     for line in lines:
         yield Text(f"  {printable(line)}")
     yield Text()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,8 +46,8 @@ def update_wanted(word: str | None) -> bool:
     return word is not None
 
 
-def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tuple[list[Path], list[str]]:
-    """The files that were written, and a sentence for each suite whose baseline could not be."""
+def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tuple[list[str], list[str]]:
+    """What was written, a line for each file and for what is to be known of it; and why others could not be."""
     from harness.baseline.saving import keep_run
 
     written, problems = [], []
@@ -60,11 +59,12 @@ def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tu
                 one.scores,
                 created=options.day().isoformat(),
                 partial=bool(options.tags),
+                others=one.others,
                 file=options.baseline,
             )
             kept.write()
         except HarnessError as error:
             problems.append(str(error))
         else:
-            written.append(kept.path)
+            written += [f"baseline written to {kept.path}", *(f"  {note}" for note in kept.notes)]
     return list(dict.fromkeys(written)), problems

@@ -24,7 +24,7 @@ from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError, InputError, Problem
 
 if TYPE_CHECKING:
-    from harness.model import Run, Suite, SuiteReport
+    from harness.model import Query, Run, Suite, SuiteReport
     from harness.running.execution import FinishedSuite
     from harness.running.options import RunOptions
 
@@ -40,12 +40,14 @@ class Finished:
     """
     A suite that ran; *run* is not read back before somebody asks for it.
 
-    *suite* is what ran, with the queries that were selected; None where another process ran it.
+    *suite* is what ran, with the queries that were selected, and *others* are its other queries; None, and none, where
+    another process ran it.
     """
 
     report: SuiteReport
     run: Callable[[], Run] = field(compare=False)
     suite: Suite | None = field(default=None, compare=False)
+    others: tuple[Query, ...] = field(default=(), compare=False)
 
     @property
     def lacks_answers(self) -> bool:
@@ -149,7 +151,7 @@ class SuiteRuns:
             # A defect of ours or of a plugin: every item that asked would only meet it again.
             text = traceback.format_exc()
             return Failed(str(path), text, text.strip().splitlines()[-1])
-        return Finished(reworded(finished.report), lambda: finished.run, finished.suite)
+        return Finished(reworded(finished.report), lambda: finished.run, finished.suite, finished.others)
 
 
 def _identity(path: Path) -> Path:

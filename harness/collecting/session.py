@@ -44,7 +44,7 @@ class RelevanceSession:
         self.options = options
         self.written: list[Path] = []
         self.removed: list[Path] = []
-        self.updated: list[Path] = []
+        self.updated: list[str] = []
         self.problems: list[str] = []
         self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
@@ -115,16 +115,19 @@ class RelevanceSession:
 
     def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """*done* with its suite, which is read anew where another process ran it."""
+        from harness.fingerprints import question_fingerprint
         from harness.running.execution import FinishedSuite
         from harness.scoring import score_run
-        from harness.selection import select_queries
+        from harness.selection import left_out, select_queries
 
-        suite, run = done.suite, done.run()
+        suite, run, others = done.suite, done.run(), done.others
         if suite is None:
-            suite = select_queries(self.load(path, environ), options.tags)
-            if {query.id for query in suite.queries} != {query.id for query in done.report.queries}:
+            whole = self.load(path, environ)
+            suite, others = select_queries(whole, options.tags), left_out(whole, options.tags)
+            asked = {query.id: question_fingerprint(query) for query in suite.queries}
+            if asked != {query.id: query.question for query in done.report.queries}:
                 raise RunFailed(f"{_from_here(path)}: the suite was changed after it ran")
-        return FinishedSuite(suite, run, score_run(suite, run), done.report)
+        return FinishedSuite(suite, run, score_run(suite, run), done.report, others)
 
     def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
         """

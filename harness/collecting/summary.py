@@ -76,8 +76,8 @@ def _print_suites(
             terminal.write_line(line)
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
-    for path in session.updated:
-        terminal.write_line(f"baseline written to {path}")
+    for line in session.updated:
+        terminal.write_line(line)
     for path in session.written:
         terminal.write_line(f"report written to {path}")
     for path in session.removed:

@@ -100,7 +100,7 @@ def assemble_comparison(
         verdicts=verdicts,
         notes=(*basis.notes, *untested, *_changes(pair), *_in_neither(basis)),
         only_reference=_only(basis, runs[0], runs[1]),
-        only_candidate=_only(basis, runs[1], runs[0]),
+        only_candidate=tuple(one for one in _only(basis, runs[1], runs[0]) if one not in pair[0].changed_questions),
         exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
 
@@ -120,6 +120,7 @@ def _verdicts(
         depth=suite.depth,
         same_request=reference.template is not None and reference.template == candidate.template,
         name=reference.side.name,
+        changed_questions=reference.changed_questions,
     )
     return decide(suite, basis.runs[1], basis.scores[1], today=options.today, reference=held_against)
 

@@ -134,11 +134,11 @@ def plain_suite(pair: tuple[Contender, Contender], profile: Profile, gain: Gain)
 
 
 def _joined(first: Query | None, second: Query) -> Query:
-    """What two sides know of one query: a baseline has neither text nor grades."""
+    """What two sides know of one query: a run file has no text, and a baseline no grades."""
     if first is None:
         return second
-    text, tags = (first.text, first.tags) if first.text != first.id else (second.text, second.tags)
-    return replace(first, text=text, tags=tags, judgments={**second.judgments, **first.judgments})
+    text = first.text if first.text != first.id else second.text
+    return replace(first, text=text, tags=first.tags or second.tags, judgments={**second.judgments, **first.judgments})
 
 
 def _strangers(pair: Iterable[Contender], suite: Suite) -> Iterator[str]:

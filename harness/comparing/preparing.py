@@ -20,6 +20,7 @@ from harness.comparing.forms import Form, FormKind, read_form
 from harness.comparing.held_to import check_thresholds, read_thresholds
 from harness.comparing.live import Run, live_side, options_of
 from harness.comparing.measuring import require_packages
+from harness.comparing.questions import same_questions
 from harness.comparing.reading import baseline_side, report_side, run_side
 from harness.comparing.sides import Contender, with_empty
 from harness.comparing.stored import by_stored_scores
@@ -78,7 +79,11 @@ class Prepared:
     ) -> ComparisonReport:
         """The comparison as it is made now, held to *thresholds*; raises as `assemble_comparison`."""
         made = Made(datetime.now(UTC).isoformat(timespec="seconds"), __version__)
-        report = assemble_comparison(self.pair, self._basis(options, measures, thresholds), options, made)
+        active = self.suite and queries_to_run(select_queries(self.suite, self.tags), options.today)
+        pair, notes = same_questions(self.pair, active)
+        basis = replace(self, pair=pair)._basis(active, measures, thresholds)
+        basis = replace(basis, notes=(*notes, *basis.notes))
+        report = assemble_comparison(pair, basis, options, made)
         return report if self.suite is None else redact_comparison(report, Masker(self.suite.variables).mask)
 
     def _filled(self, queries: Iterable[str]) -> tuple[Contender, Contender]:
@@ -87,9 +92,9 @@ class Prepared:
         wanted = list(queries) if self.complete else []
         return with_empty(first, wanted), with_empty(second, wanted)
 
-    def _basis(self, options: CompareOptions, measures: Sequence[Measure], thresholds: Sequence[Threshold]) -> Basis:
-        if self.suite is not None:
-            active = queries_to_run(select_queries(self.suite, self.tags), options.today)
+    def _basis(self, active: Suite | None, measures: Sequence[Measure], thresholds: Sequence[Threshold]) -> Basis:
+        """*active* is the suite with the queries that are compared."""
+        if active is not None and self.suite is not None:
             pair = self._filled([query.id for query in active.queries])
             return by_suite(pair, self.suite, active.queries, measures, thresholds)
         if self.judgments is not None:

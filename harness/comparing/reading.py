@@ -21,6 +21,7 @@ from harness.model import (
     Outcome,
     Profile,
     Query,
+    Question,
     Ranking,
     Report,
     Run,
@@ -83,12 +84,13 @@ def _of_baseline(name: str, entry: Baseline, request: str) -> Contender:
         side,
         run,
         entry.depth,
-        tuple(Query(query, query, weight=kept.weight) for query, kept in entry.queries.items()),
+        tuple(Query(query, kept.text, weight=kept.weight) for query, kept in entry.queries.items()),
         tuple(scores),
         read_gain(entry.gain),
         entry.profile,
         template=entry.template or None,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
+        questions={query: Question(one.question, one.text, one.params) for query, one in entry.queries.items()},
     )
 
 

@@ -12,6 +12,7 @@ from harness.model import (
     Outcome,
     Query,
     QueryReport,
+    Question,
     RankedDocument,
     Ranking,
     Response,
@@ -56,6 +57,7 @@ def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str
         read_gain(report.gain),
         report.profile,
         orders_ties=any(_orders_ties(query.ranking) for query in ran),
+        questions={query.id: Question(query.question, query.text) for query in ran},
     )
 
 

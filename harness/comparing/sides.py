@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from harness.model import Failure, Gain, Profile, Query, Ranking, Response, Run, Score, Side, SideKind, Suite
+from harness.model import Failure, Gain, Profile, Query, Question, Ranking, Response, Run, Score, Side, SideKind, Suite
 from harness.scoring import failure_text, score_run
 
 __all__ = ["Contender", "contender_of_rankings", "cut_at", "with_empty"]
@@ -20,6 +20,8 @@ class Contender:
     grades that it holds. *scores* are as it holds them, made with *gain* and *profile*, None where it has none.
     *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request puts
     documents of equal score in an order of its own. *fingerprints* of the judgments by query are a baseline's.
+    *questions* are what its queries asked, where that is known. *changed_questions* are what it was asked and what is
+    asked now; its answers to the former are taken from it.
     """
 
     side: Side
@@ -32,6 +34,8 @@ class Contender:
     template: str | None = None
     orders_ties: bool = False
     fingerprints: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
 
 
 def contender_of_rankings(suite: Suite, run: Run, name: str) -> Contender:

@@ -77,7 +77,7 @@ def listed(names: Sequence[str]) -> str:
 
 def changed_question(query: str, before: Question, now: Question) -> str:
     """
-    What *query* asked, and what it asks now.
+    What *query* asked, and what it asks now; of params that are not known only where the texts are the same.
 
     >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
     "shoes (its text was 'red shoes' and is 'blue shoes')"
@@ -86,7 +86,7 @@ def changed_question(query: str, before: Question, now: Question) -> str:
     if before.text != now.text:
         said.append("its text was {} and is {}".format(*_where_they_differ(repr(before.text), repr(now.text))))
     params = _params_text(before.params), _params_text(now.params)
-    if params[0] != params[1]:
+    if params[0] != params[1] and (not said or None not in (before.params, now.params)):
         said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
     return f"{query} ({', '.join(said) or 'in what is masked, or too large to be kept'})"
 

@@ -55,7 +55,7 @@ class QueryReport:
 
     *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
     returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
-    *weight* is what the query counts in means.
+    *weight* is what the query counts in means, *question* a fingerprint of its text and its own params.
     """
 
     id: str
@@ -73,6 +73,7 @@ class QueryReport:
     duplicates: tuple[str, ...] = ()
     total_is_lower_bound: bool = False
     weight: float = 1.0
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
-from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, Score, Suite, SuiteReport
+from harness.model import Engine, Failure, FailureKind, Query, Ranking, Response, Run, Score, Suite, SuiteReport
 from harness.running.conclusion import Conclusion
 from harness.running.fixture_builds import FixtureBuilds
 from harness.running.options import RunOptions
-from harness.selection import queries_to_run, select_queries
+from harness.selection import left_out, queries_to_run, select_queries
 
 if TYPE_CHECKING:
     from harness.masking import Masker
@@ -39,12 +39,17 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FinishedSuite:
-    """One suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it."""
+    """
+    One suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it.
+
+    *others* are the queries that were not selected.
+    """
 
     suite: Suite
     run: Run
     scores: tuple[Score, ...]
     report: SuiteReport
+    others: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +167,7 @@ class SuiteExecution:
         scores, report = Conclusion(self.suite, self.options, self.cluster, self.masker).of(run, search)
         if self.progress is not None:
             self.progress.suite_finished(report)
-        return FinishedSuite(self._selected, run, scores, report)
+        return FinishedSuite(self._selected, run, scores, report, left_out(self.suite, self.options.tags))
 
 
 def _targeting(suite: Suite, index: str | None) -> Suite:

@@ -107,7 +107,20 @@ def test_a_query_s_own_drop_is_the_query_s_item(suite: Suite, save, run: Run, en
 # ------------------------------------------------------------------------------------------------ updating
 
 
-def kept(path: Path) -> dict[str, object]:
+def test_an_update_of_a_part_says_which_queries_stay_and_ask_something_else(suite: Suite, save, run: Run) -> None:
+    path = suite(DROP.replace("0.02", "0.02 for head"))
+    save(path)
+    path.write_text(path.read_text().replace("text: rubber boots", "text: wellies"))
+    result = run("--relevance-update-baseline", "--relevance-tag", "head")
+    result.stdout.fnmatch_lines(
+        [
+            "baseline written to shop.baseline.json",
+            "*1 query that did not run answers another question: boots (its text was 'rubber boots' and is 'wellies')",
+        ]
+    )
+
+
+def kept(path: Path) -> dict[str, dict[str, object]]:
     return json.loads(path.with_name("shop.baseline.json").read_text())["requests"]["request"]["queries"]
 
 
@@ -174,13 +187,18 @@ def test_what_a_fixture_ran_otherwise_is_not_kept(
     assert set(kept(path)) == {"shoes", "boots"}
 
 
+@pytest.mark.parametrize(
+    "change",
+    ['+ "  - {id: wellies, text: rubber boots, judgments: {d: 3}}\\n"', '.replace("rubber boots", "wellies")'],
+    ids=["another query", "another text"],
+)
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
 def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
-    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
+    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...], change: str
 ) -> None:
     path = suite(DROP)
     pytester.makeconftest(
-        """
+        f"""
         from pathlib import Path
 
         import pytest
@@ -189,7 +207,7 @@ def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
         def pytest_sessionfinish(session):
             if not hasattr(session.config, "workerinput"):
                 path = Path(__file__).with_name("shop.relevance.yaml")
-                path.write_text(path.read_text() + "  - {id: wellies, text: rubber boots, judgments: {d: 3}}\\n")
+                path.write_text(path.read_text(){change})
         """
     )
 
@@ -201,7 +219,10 @@ def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
         assert not path.with_name("shop.baseline.json").exists()
     else:
         assert result.ret == pytest.ExitCode.OK
-        assert set(kept(path)) == {"shoes", "boots"}
+        assert {query: one["text"] for query, one in kept(path).items()} == {
+            "shoes": "red shoes",
+            "boots": "rubber boots",
+        }
 
 
 def test_a_run_with_an_error_is_not_kept(suite: Suite, run: Run, engine) -> None:

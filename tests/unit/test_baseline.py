@@ -280,6 +280,8 @@ def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skippe
     [
         ({"template": "other"}, "request"),
         ({"depth": 20}, "depth"),
+        ({"gain": "linear"}, "gain"),
+        ({"profile": Profile.TREC}, "profile"),
         ({"engine": "opensearch 3.8"}, "engine"),
         ({"index": replace(FACTS, mapping="m2")}, "mapping of the index"),
     ],

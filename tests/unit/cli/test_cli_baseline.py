@@ -195,6 +195,53 @@ def test_show_prints_every_request_and_the_queries_that_ties_move(folder, engine
     assert ["RR@3", "0.5000", "2", "q"] in [line.split() for line in text.splitlines()]
 
 
+def asks_otherwise(folder):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(path.read_text().replace("text: two", "text: zwei"))
+
+
+ANOTHER_QUESTION = "r (its text was 'two' and is 'zwei')"
+
+
+def test_show_names_the_queries_that_ask_something_else_by_now(folder, engine, capsys, monkeypatch):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    capsys.readouterr()
+    assert harness_baseline("show", "shop.relevance.yaml") == 0
+    assert "another question" not in capsys.readouterr().out
+    asks_otherwise(folder)
+    assert harness_baseline("show", "shop.relevance.yaml") == 0
+    assert f"answers another question: {ANOTHER_QUESTION}" in capsys.readouterr().out
+    path = folder / "shop.relevance.yaml"
+    path.write_text(path.read_text().replace("zwei", "${NOT_SET}"))
+    assert harness_baseline("show", "shop.relevance.yaml") == 0
+    assert "whether queries still ask the same is not known" in capsys.readouterr().out
+
+
+def test_diff_compares_the_queries_that_ask_the_same_and_shows_what_the_others_asked(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    asks_otherwise(folder)
+    engine.now(q=["x", "a"])
+    capsys.readouterr()
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
+    text = capsys.readouterr().out
+    assert f"not compared: {ANOTHER_QUESTION}" in text
+    assert ["RR@3", "1.0000", "0.5000", "-0.5000", "0/0/1", "0", "1"] in [line.split() for line in text.splitlines()]
+
+
+def test_what_stays_of_another_question_is_said_and_compared_with_nothing(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    asks_otherwise(folder)
+    capsys.readouterr()
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 0
+    said = f"what was kept of 1 query that did not run answers another question: {ANOTHER_QUESTION}"
+    assert said in capsys.readouterr().out
+    assert main(["run", "shop.relevance.yaml"]) == 1
+    assert f"asked something else for 1 query: {ANOTHER_QUESTION}" in " ".join(capsys.readouterr().out.split())
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "tail") == 0
+    assert "another question" not in capsys.readouterr().out
+    assert main(["run", "shop.relevance.yaml"]) == 0
+
+
 def test_show_says_which_suites_have_none(folder, engine, capsys):
     (folder / "store.relevance.yaml").write_text(SUITE.format(name="store"))
     harness_baseline("save", "shop.relevance.yaml", "-q")

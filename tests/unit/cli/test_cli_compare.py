@@ -1,5 +1,6 @@
 """``harness compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -122,6 +123,87 @@ def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop
     assert report.agreement.queries == 3
     assert (report.agreement.same_ranking, report.agreement.same_documents, report.agreement.same_first) == (1, 2, 1)
     assert "both are scored with the judgments of the suite shop" in report.notes
+
+
+# ------------------------------------------------------------------------------------------------ other questions
+
+ANOTHER = "s (its text was 'three' and is 'drei')"
+
+
+def asks_otherwise():
+    Path("shop.relevance.yaml").write_text(SUITE.replace("text: three", "text: drei"), encoding="utf-8")
+
+
+def save_all(capsys):
+    """The same run as a baseline, a report and a run file."""
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    main(["run", "shop.relevance.yaml", "--output", "json=old.json", "-q"])
+    write_run("old.run", CURRENT)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("first", ["baseline", "baseline:shop.baseline.json", "report:old.json"])
+def test_a_query_that_asks_something_else_is_one_that_the_first_side_does_not_have(shop, capsys, first):
+    save_all(capsys)
+    asks_otherwise()
+    drop = ("--threshold", "drop RR@3 <= 1", "--threshold", "mean RBO >= 0", "--threshold", "drop RR@3 <= 1 for head")
+    status, report = told(capsys, first, "request:candidate", *SUITE_WORDS, *drop)
+    assert (status, [str(one.status) for one in report.verdicts]) == (1, ["failed", "failed", "passed"])
+    assert f"{first} asked something else for 1 query: {ANOTHER}" in report.verdicts[0].reason
+    assert f"{first} asked something else for 1 query, not compared: {ANOTHER}" in report.notes
+    assert (report.measures.measures[0].queries, report.agreement.queries) == (2, 2)
+    assert (report.only_reference, report.only_candidate) == ((), ())
+    query = next(one for one in report.queries if one.id == "s")
+    assert (query.text, query.scores, query.documents) == ("drei", {"RR@3": (None, 0.5)}, ())
+
+
+def test_so_it_is_of_two_files_without_a_suite(shop, capsys):
+    save_all(capsys)
+    asks_otherwise()
+    main(["run", "shop.relevance.yaml", "--request", "candidate", "--output", "json=new.json", "-q"])
+    capsys.readouterr()
+    for first in ("shop.baseline.json", "old.json"):
+        status, report = told(capsys, first, "new.json", "--threshold", "drop RR@3 <= 1")
+        assert (status, report.measures.measures[0].queries) == (1, 2)
+        assert ANOTHER in report.verdicts[0].reason
+
+
+def test_answers_to_an_older_question_are_not_scored_with_the_judgments_of_todays(shop, capsys):
+    save_all(capsys)
+    asks_otherwise()
+    drop = ("--threshold", "drop RR@3 <= 1")
+    status, report = told(capsys, "baseline", "report:old.json", *SUITE_WORDS, *drop)
+    assert (status, report.measures.measures[0].queries) == (1, 2)
+    assert ANOTHER in report.verdicts[0].reason
+    status, report = told(capsys, "old.run", "report:old.json", *SUITE_WORDS, *drop)
+    assert (status, str(report.verdicts[0].status)) == (3, "error")
+    assert f"something else was asked: {ANOTHER}" in report.verdicts[0].reason
+
+
+def test_what_a_run_file_was_asked_is_not_known(shop, capsys):
+    save_all(capsys)
+    asks_otherwise()
+    status, report = told(capsys, "old.run", "request:candidate", *SUITE_WORDS, "--threshold", "drop RR@3 <= 1")
+    assert (status, report.measures.measures[0].queries) == (0, 3)
+
+
+def test_of_a_report_that_has_no_fingerprints_the_texts_are_compared(shop, capsys):
+    save_all(capsys)
+    asks_otherwise()
+    report = json.loads(Path("old.json").read_text(encoding="utf-8"))
+    for query in report["suites"][0]["queries"]:
+        del query["question"]
+    Path("older.json").write_text(json.dumps(report), encoding="utf-8")
+    _, compared = told(capsys, "older.json", "request:candidate", *SUITE_WORDS)
+    assert ANOTHER in "".join(compared.notes)
+
+
+def test_a_question_of_a_query_that_is_not_compared_is_not_told(shop, capsys):
+    save_all(capsys)
+    asks_otherwise()
+    for candidate in ("request:candidate", "report:old.json"):
+        _, report = told(capsys, "baseline", candidate, *SUITE_WORDS, "--tag", "head")
+        assert "something else" not in "".join(report.notes)
 
 
 def test_what_a_suite_took_from_the_environment_is_not_told(shop, capsys, monkeypatch):
