@@ -7,6 +7,7 @@ whoever has the package installed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
@@ -39,8 +40,11 @@ DUE = "relevance_is_due"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Register `--relevance-…` and the lines of the ini file."""
+    """Register `--relevance-…` and the lines of the ini file, before any conftest.py is read."""
     add_options(parser)
+    measures = sys.modules.get("harness.measures.builtin")
+    if measures is not None:  # else no earlier session of the process has registered any
+        measures.let_measures_be_replaced()
 
 
 def pytest_configure(config: pytest.Config) -> None:

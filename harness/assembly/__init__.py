@@ -160,7 +160,10 @@ def _query_report(
 
 
 def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -> tuple[Outcome, str]:
-    """What became of a query as a whole: an undefined score comes before others, for it is what a person must mend."""
+    """What became of a query as a whole: what a person must mend comes before the scores that there are."""
+    failed = [score for score in scores if score.outcome is Outcome.ERROR]
+    if failed and isinstance(response, Ranking):
+        return Outcome.ERROR, f"{', '.join(score.measure for score in failed)}: {failed[0].reason}"
     undefined = [score for score in scores if score.outcome is Outcome.UNDEFINED]
     if undefined:
         return Outcome.UNDEFINED, f"{', '.join(score.measure for score in undefined)}: {undefined[0].reason}"

@@ -34,6 +34,8 @@ from harness.scoring import measures_of, outcome_of
 
 __all__ = ["as_run", "make_baseline", "refuse_unanswered", "with_entry"]
 
+REFUSAL = "no baseline is saved from a run with errors"
+
 
 def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: str, harness: str) -> Baseline:
     """
@@ -47,10 +49,11 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         harness: The version that makes it.
 
     Raises:
-        UnansweredBaseline: A query that was not skipped has no ranking.
+        UnansweredBaseline: A query that was not skipped has no ranking, or a measure no number for one.
         BaselineError: No query ran.
     """
-    refuse_unanswered(suite, run, "no baseline is saved from a run with errors")
+    refuse_unanswered(suite, run, REFUSAL)
+    _refuse_unscored(suite, scores)
     if not run.responses:
         raise BaselineError(f"{suite.path}: no baseline is saved from a run of no query")
     values = {(score.query, score.measure): score.value for score in scores}
@@ -96,6 +99,14 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
         names = listed([query.id for query in unanswered])
         reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))[1]
         sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
+        raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
+
+
+def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
+    """What no number could be computed for is not kept as undefined, which is for the judgments to say."""
+    failed = next((score for score in scores if score.outcome is Outcome.ERROR), None)
+    if failed is not None:
+        sentence = f"{suite.path}: {REFUSAL}: {failed.measure} of query {failed.query!r}: {failed.reason}"
         raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
 
 

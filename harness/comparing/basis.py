@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from harness.comparing.depths import Depths
 from harness.comparing.sides import Contender, cut_at
+from harness.errors import MeasureError
 from harness.gate.sentences import count, listed
 from harness.measures import profile_gain
-from harness.model import Gain, Measure, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
+from harness.model import Gain, Measure, Outcome, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
 from harness.scoring import common_measures, measure_named, score_run
 
 __all__ = ["Basis", "Judgments", "by_judgments", "by_suite", "deepest_ranking", "plain_suite"]
@@ -69,6 +70,7 @@ def by_suite(
 
     Raises:
         UsageError: A measure looks at more hits than a side has.
+        MeasureError: A measure has no number for a ranking.
     """
     bare = replace(
         suite,
@@ -109,7 +111,17 @@ def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str
     depth = depths.common
     first, second = (cut_at(one.run, depth) for one in pair)
     deep = replace(suite, depth=depth or deepest_ranking(first, second))
-    return Basis(deep, (first, second), (score_run(deep, first), score_run(deep, second)), depth, tuple(notes))
+    scores = score_run(deep, first), score_run(deep, second)
+    for one, run, found in zip(pair, (first, second), scores, strict=True):
+        _refuse_unscored(one.side.name, run, found)
+    return Basis(deep, (first, second), scores, depth, tuple(notes))
+
+
+def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
+    """A measure that has no number for a ranking would be compared over other queries than the rest."""
+    for score in scores:
+        if score.outcome is Outcome.ERROR and isinstance(run.responses.get(score.query), Ranking):
+            raise MeasureError(f"{name}: {score.measure} cannot score query {score.query!r}: {score.reason}")
 
 
 def deepest_ranking(*runs: Run) -> int:

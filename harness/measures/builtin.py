@@ -8,7 +8,7 @@ from harness.measures.definition import Definition
 from harness.measures.registry import Registry
 from harness.model import Measure
 
-__all__ = ["DEFINITIONS", "definition_named", "definition_of", "register_measure"]
+__all__ = ["DEFINITIONS", "definition_named", "definition_of", "let_measures_be_replaced", "register_measure"]
 
 DEFINITIONS: tuple[Definition, ...] = (
     *cumulative_measures.DEFINITIONS,
@@ -23,10 +23,17 @@ def register_measure(definition: Definition) -> None:
     """
     Make a measure of your own known, so that suites can name it; in a conftest.py, or by an entry point.
 
+    A measure that an earlier pytest session of the process registered, or a cell of a notebook, is replaced.
+
     Raises:
         UsageError: the name is taken, or cannot stand in a measure's text.
     """
     _REGISTRY.add(definition)
+
+
+def let_measures_be_replaced() -> None:
+    """Let measures that are registered be registered anew: each pytest session of a process reads its conftest.py."""
+    _REGISTRY.let_replace()
 
 
 def definition_of(measure: Measure) -> Definition:

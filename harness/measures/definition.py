@@ -83,10 +83,10 @@ def no_objection(_: Settings) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Definition:
     """
-    A measure that can be written in a suite.
+    A measure that can be written in a suite; equal to itself only.
 
     *formula* computes it for one graded ranking, which is cut at the cutoff already; a measure of novelty has a
     *diverse* formula instead, over judgments by subtopic. *parameters* maps each name that may stand in parentheses to

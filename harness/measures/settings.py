@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from harness.measures.builtin import definition_of
-from harness.measures.definition import Range, Settings
+from harness.measures.definition import Definition, Range, Settings
 from harness.measures.parameters import read_gain
 from harness.measures.profiles import rules_of
 from harness.model import Gain, Measure, Profile
@@ -15,10 +15,13 @@ from harness.model import Gain, Measure, Profile
 __all__ = ["deepest_cutoff", "gain_in_force", "measure_range", "settings_for", "settings_of", "takes_level"]
 
 
-@lru_cache(maxsize=512)
 def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Settings:
     """*measure* made ready: what its text gives, else what the profile has, else the defaults; the gain in force."""
-    definition = definition_of(measure)
+    return _settings(definition_of(measure), measure, gain, profile)
+
+
+@lru_cache(maxsize=512)
+def _settings(definition: Definition, measure: Measure, gain: Gain | None, profile: Profile) -> Settings:
     defaults = {name: kind.default for name, kind in definition.parameters.items()}
     profiled = {name: value for name, value in rules_of(profile).defaults_of(measure.name) if name in defaults}
     values = {**defaults, **profiled, **dict(measure.parameters)}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from harness.errors import GrammarError
+from harness.errors import GrammarError, MeasureError
 from harness.measures import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
 from harness.spelling import did_you_mean
@@ -120,11 +120,19 @@ def _parse(
     measure = getattr(condition, "measure", None)
     if measure is not None and _refused_for_novelty(measure, text, problems):
         return None
-    sentence = check_reach(condition, gain) if gain is not None else None
+    sentence = _out_of_reach(condition, gain) if gain is not None else None
     if sentence:
         problems.at(text.mark, sentence)
         return None
     return (unresolved if text.variables and checking else condition), tag
+
+
+def _out_of_reach(condition: Condition, gain: Gain) -> str | None:
+    """As `check_reach`; a measure of the user's may not know its own reach."""
+    try:
+        return check_reach(condition, gain)
+    except MeasureError as error:
+        return str(error)
 
 
 def _tag_as_written(text: Written) -> str | None:

@@ -1,10 +1,14 @@
 """The text of a measure: read, made canonical, refused with a sentence that says where and what."""
 
+import math
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from importlib.metadata import EntryPoint, EntryPoints
 from math import e, inf
 
+import numpy as np
 import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
@@ -17,6 +21,7 @@ from harness.measures import (
     parse_measure,
     profile_gain,
     register_measure,
+    score_diverse_query,
     score_query,
 )
 from harness.measures import builtin as builtin_measures
@@ -301,9 +306,148 @@ class TestOfYourOwn:
         ):
             parse_measure("Odd@2")
 
+    def test_an_entry_point_that_cannot_be_loaded_is_told_each_time(self, monkeypatch):
+        def load(_):
+            raise ImportError("no module named shop")
+
+        offered = EntryPoint("Odd", "shop:ODD", ENTRY_POINTS)
+        monkeypatch.setattr(EntryPoint, "load", load)
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([offered]))
+        for _ in range(2):
+            with pytest.raises(UsageError, match=r"\(shop:ODD\) cannot be loaded: ImportError: no module named shop"):
+                parse_measure("Odd@2")
+
     def test_a_name_can_be_taken_only_once(self):
         with pytest.raises(UsageError, match="a measure named nDCG is registered already"):
             register_measure(self.bad_on_top("nDCG"))
+        register_measure(self.bad_on_top())
+        with pytest.raises(UsageError, match="a measure named BadOnTop is registered already"):
+            register_measure(self.bad_on_top())
+
+    def test_the_same_definition_may_be_registered_again(self):
+        definition = self.bad_on_top()
+        register_measure(definition)
+        register_measure(definition)
+        assert parse_measure("BadOnTop@2").name == "BadOnTop"
+
+    def test_the_next_session_replaces_what_it_registers_and_keeps_the_rest(self):
+        register_measure(Definition("Kept", self.giving(0.25), needs=Needs.NOTHING))
+        register_measure(Definition("Mine", self.giving(0.5), {"least": Number(1.0)}, needs=Needs.NOTHING))
+        measure = parse_measure("Mine")
+        assert score_query(measure, ["a"], {}) == 0.5
+
+        builtin_measures.let_measures_be_replaced()
+        own = Definition(
+            "Mine", lambda _, settings: settings.number("least"), {"least": Number(2.0)}, needs=Needs.NOTHING
+        )
+        register_measure(own)
+
+        assert score_query(measure, ["a"], {}) == 2.0
+        assert score_query(parse_measure("Kept"), ["a"], {}) == 0.25
+        with pytest.raises(UsageError, match="a measure named Mine is registered already"):
+            register_measure(Definition("Mine", self.giving(0.5)))
+        with pytest.raises(UsageError, match="a measure named nDCG is registered already"):
+            register_measure(self.bad_on_top("nDCG"))
+
+    def test_a_cell_of_a_notebook_may_be_executed_again(self, monkeypatch):
+        monkeypatch.delattr(sys.modules["__main__"], "__file__")
+        for value in (0.25, 0.5):
+            formula = self.giving(value)
+            formula.__module__ = "__main__"
+            register_measure(Definition("Mine", formula, needs=Needs.NOTHING))
+            assert score_query(parse_measure("Mine"), ["a"], {}) == value
+
+    @staticmethod
+    def giving(value):
+        return lambda _ranking, _settings: value
+
+    @pytest.mark.parametrize(
+        ("value", "score"),
+        [
+            (np.float32(0.5), 0.5),
+            (np.float64(0.25), 0.25),
+            (np.int64(2), 2.0),
+            (np.bool_(True), 1.0),
+            (False, 0.0),
+            (1, 1.0),
+            (Decimal("0.25"), 0.25),
+            (Fraction(1, 4), 0.25),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_a_number_of_any_kind_becomes_a_float(self, value, score):
+        register_measure(Definition("Mine", self.giving(value), needs=Needs.NOTHING))
+        found = score_query(parse_measure("Mine"), ["a"], {})
+        assert (type(found), found) == (float, score)
+        register_measure(Definition("Ours", diverse=self.giving(value)))
+        found = score_diverse_query(parse_measure("Ours"), ["a"], {"a": {"s": 1}})
+        assert (type(found), found) == (float, score)
+
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [
+            (math.nan, "nan"),
+            (math.inf, "inf"),
+            (Decimal("NaN"), "Decimal('NaN')"),
+            (np.float32("nan"), "nan"),
+            (None, "None"),
+            ("0.5", "'0.5'"),
+            (1j, "1j"),
+            (np.array([0.5]), "array"),
+            (np.array(0.5), "array"),
+            ([0.5], "[0.5]"),
+            (10**400, "an object of type int"),
+            (10**5000, "an object of type int"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_what_is_no_number_is_refused(self, value, shown):
+        register_measure(Definition("Mine", self.giving(value), needs=Needs.NOTHING))
+        with pytest.raises(MeasureError) as caught:
+            score_query(parse_measure("Mine"), ["a"], {})
+        assert shown in str(caught.value)
+        assert str(caught.value).startswith("the formula of Mine gave ")
+        assert str(caught.value).endswith(", expected a finite number")
+        register_measure(Definition("Ours", diverse=self.giving(value)))
+        with pytest.raises(MeasureError, match="the formula of Ours gave "):
+            score_diverse_query(parse_measure("Ours"), ["a"], {"a": {"s": 1}})
+
+    def test_what_a_function_raises_names_the_measure(self):
+        def fail(*_):
+            raise ZeroDivisionError("division by zero")
+
+        register_measure(Definition("Formula", fail, needs=Needs.NOTHING))
+        with pytest.raises(MeasureError, match=r"^the formula of Formula raised ZeroDivisionError: division by zero$"):
+            score_query(parse_measure("Formula"), ["a"], {})
+        register_measure(Definition("Reach", self.giving(0.5), reach=fail))
+        with pytest.raises(MeasureError, match=r"^the reach of Reach raised ZeroDivisionError: division by zero$"):
+            measure_range(parse_measure("Reach"))
+        register_measure(Definition("Check", self.giving(0.5), check=fail))
+        with pytest.raises(MeasureError, match=r"^the check of Check raised ZeroDivisionError: division by zero$"):
+            parse_measure("Check")
+
+    def test_a_formula_may_say_that_a_score_is_undefined(self):
+        def nothing(*_):
+            raise UndefinedScore("nothing to measure")
+
+        register_measure(Definition("Mine", nothing, needs=Needs.NOTHING))
+        with pytest.raises(UndefinedScore, match="nothing to measure"):
+            score_query(parse_measure("Mine"), ["a"], {})
+
+    def test_a_range_holds_floats(self):
+        register_measure(Definition("Mine", self.giving(0.5), reach=lambda _: (np.float32(0), Decimal(2))))
+        assert measure_range(parse_measure("Mine")) == (0.0, 2.0)
+        assert [type(end) for end in measure_range(parse_measure("Mine"))] == [float, float]
+
+    @pytest.mark.parametrize("reach", [0.5, None, (0, 1, 2), (0, "1"), (math.nan, None)], ids=repr)
+    def test_what_is_no_range_is_refused(self, reach):
+        register_measure(Definition("Mine", self.giving(0.5), reach=lambda _: reach))
+        with pytest.raises(MeasureError, match="the reach of Mine "):
+            measure_range(parse_measure("Mine"))
+
+    def test_a_formula_for_many_queries_at_once_is_the_harness_s_own_only(self):
+        register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batched=True))
+        assert not builtin_measures.definition_named("Mine").batched
 
     def test_a_name_must_fit_into_the_text_of_a_measure(self):
         with pytest.raises(UsageError, match="'bad on top' cannot name a measure"):

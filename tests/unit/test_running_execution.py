@@ -8,7 +8,7 @@ import pytest
 import harness.search.fixtures
 from harness.baseline.files import write_baselines
 from harness.baseline.making import make_baseline
-from harness.errors import EngineUnreachable, FixtureError
+from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.masking import Masker
 from harness.measures import parse_measure
@@ -461,6 +461,21 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
     assert "Infinity" not in report_json.dumps(Report("2026-06-01T00:00:00+00:00", "0", (finished.report,), 3))
 
 
+def test_a_query_that_a_measure_has_no_number_for_is_an_error_with_a_threshold_or_without():
+    suite = replace(
+        suite_of(query("both", judgments={"a": 2, "b": 2})),
+        measures=(parse_measure("RR@3"), parse_measure("CG@3")),
+        gain=Gain(GainKind.MAP, ((2, 1e308),)),
+    )
+    finished = execute(suite, FakeSearch({"both": ["a", "b"]}))
+    [found] = finished.report.queries
+    assert (found.outcome, found.scores) == (Outcome.ERROR, {"RR@3": 1.0, "CG@3": None})
+    assert found.reason.startswith("CG@3: the score of CG@3 is inf")
+    assert exit_status([finished.report]) == 3
+    with pytest.raises(UnansweredBaseline, match="from a run with errors: CG@3 of query 'both': the score of CG@3 is"):
+        make_baseline(finished.suite, finished.run, finished.scores, created="2026-06-01", harness="0")
+
+
 # ------------------------------------------------------------------------------------------------ asked again
 
 DOWN = Failure(FailureKind.ERROR, "come back later", 503)
@@ -504,6 +519,14 @@ def test_a_suite_that_is_another_by_now_is_asked_whole():
 
     assert [request.query for request in again.requests] == ["q", "r"]
     assert second.run.responses["q"].hits[0].id == "a"
+
+
+def test_where_all_was_answered_nothing_is_asked_again():
+    suite = suite_of(query("q"))
+    first = execute(suite, FakeSearch({"q": ["a"]}))
+    again = FakeSearch({"q": ["x"]})
+    assert execute(suite, again, earlier=first).scores == first.scores
+    assert again.requests == []
 
 
 def test_the_queries_of_a_tag_are_asked_again_by_themselves():

@@ -1,9 +1,13 @@
 import json
 import math
+from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from harness.cli import main
+from harness.measures import Definition, Needs, builtin, register_measure
+from harness.measures.registry import Registry
 
 QRELS = """\
 q1 0 a 3
@@ -224,3 +228,33 @@ def test_json_needs_no_rich(files, capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     evaluated(capsys, [*files, "--measure", "RR"])
     assert not any(name.split(".")[0] == "rich" for name in sys.modules)
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Registers a measure that gives one value, for one test."""
+    monkeypatch.setattr(builtin, "_REGISTRY", Registry(builtin.DEFINITIONS))
+
+    def with_value(value):
+        register_measure(Definition("Mine", lambda _ranking, _settings: value, needs=Needs.NOTHING))
+
+    return with_value
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), Decimal("0.5")], ids=lambda value: type(value).__name__)
+def test_a_measure_of_the_user_s_gives_plain_numbers(files, capsys, register, value):
+    register(value)
+    assert evaluated(capsys, [*files, "--measure", "Mine"])["measures"]["Mine"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "significance"])
+def test_a_measure_of_the_user_s_that_gives_no_number_is_told(files, capsys, register, command):
+    register(math.nan)
+    _, _, qrels, _, run = files
+    words = {
+        "evaluate": ["--qrels", qrels, "--run", run],
+        "compare": [run, run, "--qrels", qrels],
+        "significance": [run, run, "--qrels", qrels],
+    }
+    assert main([command, *words[command], "--measure", "Mine"]) == 2
+    assert "the formula of Mine gave nan, expected a finite number" in capsys.readouterr().err
