@@ -1,11 +1,17 @@
 """What all tests share."""
 
+import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from harness.baseline.saving import CI_VARIABLES
+from harness.collecting.engine import NodeHost
+from harness.engines.cache import CACHE_VARIABLE, cache_folder
 
 pytest_plugins = ["pytester"]
 
@@ -14,7 +20,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden outputs anew")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    _heed_signals()
+    if not hasattr(config, "workerinput"):
+        _own_engines(config)
+
+
+def _heed_signals() -> None:
     """
     Let Ctrl-C and the end of a terminal reach the processes that tests start.
 
@@ -24,6 +36,23 @@ def pytest_configure() -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def _own_engines(config: pytest.Config) -> None:
+    """
+    Have one embedded node for all tests, apart from those that a developer has up.
+
+    The process that owns it is the only one, or the controller of pytest-xdist: workers end at different times, and a
+    node ends with its owner, however that ends. The first test that asks starts it; see `harness.collecting.engine`.
+    """
+    jars = cache_folder() / "jars"
+    jars.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="relevance-tests-"))
+    (folder / "jars").symlink_to(jars)
+    os.environ[CACHE_VARIABLE] = str(folder)  # workers inherit it
+    host = NodeHost(None, folder)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    config.add_cleanup(host.close)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,7 +2,9 @@
 The engines that tests of real engines run on.
 
 RELEVANCE_TEST_ELASTICSEARCH holds URLs, comma separated; RELEVANCE_TEST_OPENSEARCH one, without which the embedded node
-is started. What is not there is skipped with its reason, or fails where RELEVANCE_TEST_REQUIRED=1.
+is started; RELEVANCE_TEST_SECURE a URL, the path of its CA, a user and a password, comma separated. What is not there
+is skipped with its reason, or fails where RELEVANCE_TEST_REQUIRED=1. `-m engine` selects the tests that ask one of
+these servers, and leaves out what else is here: the life of the embedded node.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from typing import Any, NoReturn
 
 import pytest
 
+from harness.collecting.engine import RemoteNode
+from harness.engines.cache import cache_folder
 from harness.errors import EngineStartError
 from harness.model import Cluster
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 
 EMBEDDED = "opensearch"
+SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server"}
+"""The fixtures that give an engine."""
 
 
 def missing(reason: str) -> NoReturn:
@@ -38,11 +44,21 @@ def stated_urls() -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes `engine_url` runs once on each engine."""
     if "engine_url" in metafunc.fixturenames:
-        marks = [pytest.mark.cluster]
-        servers = [pytest.param(url, id=f"elasticsearch{n}", marks=marks) for n, url in enumerate(stated_urls())]
-        absent = pytest.param(None, id="elasticsearch", marks=marks)
-        embedded = pytest.param(EMBEDDED, id=EMBEDDED, marks=[pytest.mark.embedded])
+        servers = [_on(f"elasticsearch{n}", url, pytest.mark.cluster) for n, url in enumerate(stated_urls())]
+        absent = _on("elasticsearch", None, pytest.mark.cluster)
+        embedded = _on(EMBEDDED, EMBEDDED, pytest.mark.embedded)
         metafunc.parametrize("engine_url", [*(servers or [absent]), embedded], indirect=True, scope="session")
+
+
+def _on(name: str, value: str | None, mark: pytest.MarkDecorator) -> Any:
+    return pytest.param(value, id=name, marks=[mark, pytest.mark.xdist_group(name)])
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """One worker runs the tests of a file on one engine, as they share what they set up there."""
+    item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    if SERVERS & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.engine)
 
 
 @pytest.fixture(scope="session")
@@ -52,23 +68,19 @@ def elasticsearch_urls() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def opensearch_url() -> Iterator[str]:
-    """An OpenSearch: the one that the environment names, or the embedded node."""
-    stated = os.environ.get("RELEVANCE_TEST_OPENSEARCH")
-    if stated:
-        yield stated
-        return
-    from harness.engines.embedded import start
+def secure_server() -> str:
+    """URL, path of ca.crt, user and password of a server with TLS, comma separated."""
+    return os.environ.get("RELEVANCE_TEST_SECURE") or missing("RELEVANCE_TEST_SECURE names no server")
 
+
+@pytest.fixture(scope="session")
+def opensearch_url() -> str:
+    """An OpenSearch: the one that the environment names, or the embedded node that all workers share."""
+    stated = os.environ.get("RELEVANCE_TEST_OPENSEARCH")
     try:
-        node = start()
-        url = node.__enter__().url
+        return stated or RemoteNode(cache_folder()).url()
     except EngineStartError as error:
         missing(str(error))
-    try:
-        yield url
-    finally:
-        node.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="session")

@@ -27,8 +27,12 @@ PATIENCE = 60.0  # seconds; a node ends within one, on a machine that is not bus
 
 @pytest.fixture(scope="module", params=versions())
 def node(request: pytest.FixtureRequest) -> Iterator[EmbeddedNode]:
+    """Each version; its folder goes with it."""
     with start(request.param) as running:
+        process = psutil.Process(running.pid)
         yield running
+    assert not running.home.exists()
+    assert not process.is_running()
 
 
 def call(node: EmbeddedNode, method: str, path: str, body: object = None, status: int = 200) -> Any:
@@ -75,14 +79,10 @@ def test_it_has_the_modules_of_the_engine(node: EmbeddedNode) -> None:
     assert [hit["_score"] for hit in call(node, "POST", "shoes/_search", scored)["hits"]["hits"]] == [2.0, 1.0]
 
 
-def test_the_folder_holds_everything_and_goes_with_the_node() -> None:
-    with start() as running:
-        assert (running.home / "node.log").stat().st_size > 0
-        process = psutil.Process(running.pid)
-        written = {Path(file.path) for file in process.open_files() if "w" in file.mode}
-        assert all(path.is_relative_to(running.home) for path in written if path.is_file()), written
-    assert not running.home.exists()
-    assert not process.is_running()
+def test_its_folder_holds_all_that_it_writes(node: EmbeddedNode) -> None:
+    assert (node.home / "node.log").stat().st_size > 0
+    written = {Path(file.path) for file in psutil.Process(node.pid).open_files() if "w" in file.mode}
+    assert all(path.is_relative_to(node.home) for path in written if path.is_file()), written
 
 
 def test_a_port_that_is_taken_is_in_the_error() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import builders.loaded  # noqa: F401
 from harness.engines.cache import cache_folder
 from harness.report.json import loads
 
@@ -56,7 +57,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    return lambda *options: pytester.runpytest_subprocess("-p", "relevance", "-W", "error", "-v", *options)
+    return lambda *options: pytester.runpytest("-p", "relevance", "-W", "error", "-v", *options)
 
 
 @WORKERS
@@ -92,6 +93,7 @@ def temporary(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(cache))
     folder = pytester.mkdir("temporary")
     monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
     yield folder
     for process in node_processes(folder):
         process.kill()

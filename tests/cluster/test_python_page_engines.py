@@ -44,7 +44,7 @@ def test_the_tests_in_python_pass(engine_url: str) -> None:
 
 @pytest.mark.embedded
 def test_outside_pytest_it_prints_what_the_page_says(
-    opensearch_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     executed(example("embedded=True"))

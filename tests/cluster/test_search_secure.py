@@ -1,7 +1,7 @@
 """
-TLS and logins on a real engine: RELEVANCE_TEST_SECURE="url,path of ca.crt,user,password", skipped otherwise.
+TLS and logins on a real engine.
 
-The user may create API keys and roles.
+The user of RELEVANCE_TEST_SECURE may create API keys and roles.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import ssl
 import uuid
 from collections.abc import Callable, Iterator
@@ -52,11 +51,8 @@ class Secure:
 
 
 @pytest.fixture(scope="module")
-def secure() -> Secure:
-    stated = os.environ.get("RELEVANCE_TEST_SECURE")
-    if not stated:
-        pytest.skip("RELEVANCE_TEST_SECURE names no server")
-    return Secure(*stated.split(",", 3))
+def secure(secure_server: str) -> Secure:
+    return Secure(*secure_server.split(",", 3))
 
 
 @pytest.fixture(scope="module")

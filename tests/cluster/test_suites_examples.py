@@ -1,12 +1,14 @@
 """The example suites on real engines: what passes, what fails on purpose, and the same scores from each engine."""
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+import builders.loaded  # noqa: F401
+from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.figures import score_text
 from harness.report.json import loads
@@ -24,17 +26,27 @@ MEANS = {
 }
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(
-        [sys.executable, "-m", *words], capture_output=True, text=True, check=False, cwd=ROOT, env=environ
-    )
+@pytest.fixture(scope="module", autouse=True)
+def _from_the_root() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        yield
 
 
 def harness_run(*words: str, status: int = 0) -> Report:
-    done = run("harness", "run", *words, "--allow-write", "--json")
-    assert done.returncode == status, done.stderr + done.stdout[-3000:]
-    return loads(done.stdout)
+    with redirect_stdout(StringIO()) as printed:
+        assert main(["run", *words, "--allow-write", "--json", "-q"]) == status, printed.getvalue()[-3000:]
+    return loads(printed.getvalue())
+
+
+@pytest.fixture
+def run_pytest(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, engine_url: str
+) -> Callable[..., pytest.RunResult]:
+    """Runs pytest with this project's own settings on the engine."""
+    monkeypatch.chdir(ROOT)
+    options = ("-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
+    return lambda *words: pytester.runpytest(*words, *options)
 
 
 def by_status(report: SuiteReport, *statuses: Status) -> set[str]:
@@ -167,31 +179,29 @@ def test_the_failing_suite_fails_in_the_ways_that_the_docs_show(engine_url):
     assert {missing.id: missing.rank for missing in jackets.missing}["sku-1201"] > 10
 
 
-def test_pytest_collects_the_folder_and_passes(engine_url):
-    done = run("pytest", "suites/", "-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "37 passed, 5 xfailed" in done.stdout
-    assert "failing" not in done.stdout
+def test_pytest_collects_the_folder_and_passes(run_pytest):
+    done = run_pytest("suites/")
+    done.assert_outcomes(passed=37, xfailed=5)
+    done.stdout.no_fnmatch_line("*failing*")
 
 
-def test_pytest_fails_the_suite_that_is_named(engine_url):
-    done = run("pytest", FAILING, "-p", "no:cacheprovider", "--relevance-url", engine_url, "--relevance-allow-write")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "4 failed, 3 passed" in done.stdout
-    assert "Waterproofing spray" in done.stdout
+def test_pytest_fails_the_suite_that_is_named(run_pytest):
+    done = run_pytest(FAILING)
+    done.assert_outcomes(failed=4, passed=3)
+    done.stdout.fnmatch_lines("*Waterproofing spray*")
 
 
-def test_an_unexpected_pass_fails_where_pytest_is_strict(engine_url):
+def test_an_unexpected_pass_fails_where_pytest_is_strict(run_pytest):
     """This project's own pytest is: `xfail_strict`."""
-    options = ("--relevance-url", engine_url, "--relevance-allow-write", "--relevance-request", "candidate")
-    done = run("pytest", "suites/products.relevance.yaml", "-p", "no:cacheprovider", *options)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "3 failed" in done.stdout
-    assert "XPASS(strict)" in done.stdout
+    done = run_pytest("suites/products.relevance.yaml", "--relevance-request", "candidate")
+    assert done.parseoutcomes()["failed"] == 3
+    done.stdout.fnmatch_lines("*XPASS(strict)*")
 
 
 @pytest.mark.embedded
-def test_the_older_embedded_node_passes_too():
-    reports = harness_run("suites/", "--embedded", "--engine-version", "2.19").suites
-    assert [report.engine.version for report in reports] == ["2.19.1"] * 3
+def test_the_older_embedded_node_passes_them_and_the_suite_of_init_too(tmp_path):
+    assert main(["init", str(tmp_path)]) == 0
+    reports = harness_run("suites/", str(tmp_path), "--embedded", "--engine-version", "2.19").suites
+    assert [report.engine.version for report in reports] == ["2.19.1"] * 4
+    assert len(reports[3].queries) == 6
     assert means(reports[1]) == pytest.approx(MEANS["current"], abs=5e-5)

@@ -14,13 +14,13 @@ the answers below, and the example suites on what the embedded node once found (
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+import builders.loaded  # noqa: F401
 from builders import golden as kept
 from builders.engine import ScriptedEngine, item_of
 from builders.recorded import RECORDED, RecordedEngine, read_recorded
@@ -29,28 +29,6 @@ from harness.cli import main
 collect_ignore = ["suites"]  # run by the tests, in folders of their own
 
 HERE = Path(__file__).parent
-
-# pytester forgets the modules that an inner run was the first to import, and some cannot be loaded twice.
-for _name in (
-    "harness.api",
-    "harness.api.comparing",
-    "harness.comparison.scores",
-    "harness.pipeline",
-    "harness.report.ci.annotations",
-    "harness.report.html",
-    "harness.report.json",
-    "harness.report.markdown",
-    "harness.report.terminal.comparison",
-    "harness.report.terminal.report",
-    "harness.running.searching",
-    "harness.search.fixtures",
-    "harness.search.opening",
-    "harness.suites.loading",
-    "harness.suites.requests",
-    "scipy.optimize",
-    "scipy.stats",
-):
-    importlib.import_module(_name)
 
 Golden = Callable[[Mapping[str, str]], None]
 Harness = Callable[..., str]

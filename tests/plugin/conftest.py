@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import builders.loaded  # noqa: F401
 from builders.engine import ScriptedEngine
 
 collect_ignore = ["examples"]  # run by tests, in folders of their own
-
-# pytester forgets the modules that an inner run was the first to import, and some cannot be loaded twice.
-for _name in (
-    "harness.api",
-    "harness.api.comparing",
-    "harness.comparing.preparing",
-    "harness.comparison.scores",
-    "harness.report.terminal.comparison",
-    "harness.report.html",
-    "harness.report.json",
-    "harness.report.terminal.report",
-    "harness.running.searching",
-    "harness.search.fixtures",
-    "harness.search.opening",
-    "harness.suites.loading",
-    "harness.suites.requests",
-    "scipy.optimize",
-    "scipy.stats",
-):
-    importlib.import_module(_name)
 
 
 @pytest.fixture

@@ -101,18 +101,11 @@ def test_a_suite_that_changes_between_collection_and_run_is_an_error(
     result.stdout.fnmatch_lines("*no verdict on mean-nDCG-10-ge-0.8: the suite was changed*")
 
 
-def test_a_defect_is_shown_with_its_traceback(suite: Suite, pytester: pytest.Pytester) -> None:
+def test_a_defect_is_shown_with_its_traceback(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     suite(MEAN, shoes='expect: ["a in top 1"]')
-    pytester.makeconftest(
-        """
-        import harness.pipeline
+    monkeypatch.setattr("harness.pipeline.run_with", lambda *_, **__: 1 / 0)
 
-        def pytest_configure():
-            harness.pipeline.run_with = lambda *_, **__: 1 / 0
-        """
-    )
-
-    result = pytester.runpytest_subprocess("-W", "error", "-p", "no:cacheprovider")
+    result = run()
 
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*Traceback*", "*ZeroDivisionError: division by zero"])

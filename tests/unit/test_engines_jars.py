@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders import ports
 from harness.engines import jars as jars_module
 from harness.engines.jars import ensure_jars, require_extra
 from harness.engines.lock import Jar, Lock
@@ -71,10 +71,8 @@ def repository(httpserver: HTTPServer, cache: Path, tmp_path: Path, monkeypatch:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that nobody else can take and nobody listens on."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
+    with ports.closed_port() as port:
+        yield port
 
 
 def kept(cache: Path) -> dict[str, bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import ssl
 import threading
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
@@ -146,12 +146,8 @@ def test_a_login_that_everything_refuses_is_an_error_that_hides_it(httpserver: H
 
 
 def test_nothing_listens() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
-
-    with pytest.raises(EngineUnreachable, match="refused"):
-        ask(url, SEARCH, SEARCH)
+    with closed_port() as port, pytest.raises(EngineUnreachable, match="refused"):
+        ask(f"http://127.0.0.1:{port}", SEARCH, SEARCH)
 
 
 def test_an_answer_that_does_not_come_is_a_timeout() -> None:

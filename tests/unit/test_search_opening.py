@@ -18,6 +18,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
 from harness.search import open_search
@@ -36,12 +37,6 @@ FOUND = {"hits": {"total": 1, "hits": [{"_id": "a", "_score": 1.0}]}, "status": 
 def cluster(server: HTTPServer | str, **more: Any) -> Cluster:
     url = server if isinstance(server, str) else server.url_for("")
     return Cluster("test", url=url, **{"timeout": 5.0, **more})
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class TestIdentity:
@@ -234,8 +229,8 @@ class TestAddress:
 
 class TestUnreachable:
     def test_nothing_listens(self) -> None:
-        with pytest.raises(EngineUnreachable, match=r"is refused.*docker compose up --wait"):
-            open_search(cluster(f"http://127.0.0.1:{closed_port()}"), {})
+        with closed_port() as port, pytest.raises(EngineUnreachable, match=r"is refused.*docker compose up --wait"):
+            open_search(cluster(f"http://127.0.0.1:{port}"), {})
 
     def test_no_such_host(self) -> None:
         with pytest.raises(EngineUnreachable, match="host name is not known"):
@@ -254,16 +249,18 @@ class TestUnreachable:
 
     def test_another_node_of_the_list_answers(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/").respond_with_json(OPENSEARCH)
-        down = f"http://127.0.0.1:{closed_port()}"
 
-        with open_search(cluster(down, nodes=(httpserver.url_for(""),)), {}) as search:
+        with (
+            closed_port() as port,
+            open_search(cluster(f"http://127.0.0.1:{port}", nodes=(httpserver.url_for(""),)), {}) as search,
+        ):
             assert search.engine.kind == "opensearch"
 
     def test_no_node_of_the_list_answers_and_all_are_named(self) -> None:
-        first, second = (f"http://127.0.0.1:{closed_port()}" for _ in range(2))
-
-        with pytest.raises(EngineUnreachable) as caught:
-            open_search(cluster(first, nodes=(second,)), {})
+        with closed_port() as one, closed_port() as other:
+            first, second = (f"http://127.0.0.1:{port}" for port in (one, other))
+            with pytest.raises(EngineUnreachable) as caught:
+                open_search(cluster(first, nodes=(second,)), {})
         assert first in str(caught.value)
         assert second in str(caught.value)
 
@@ -278,7 +275,7 @@ def certificate(authority: trustme.CA) -> trustme.LeafCert:
     return authority.issue_cert("localhost")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def secure(certificate: trustme.LeafCert) -> Iterator[HTTPServer]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificate.configure_cert(context)

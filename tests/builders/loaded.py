@@ -1,0 +1,29 @@
+"""
+Loads what an inner pytest would be the first to import, for the modules that import this one.
+
+pytester forgets the modules that an inner run was the first to import, and some cannot be loaded twice.
+"""
+
+import importlib
+
+for _name in (
+    "harness.api",
+    "harness.api.comparing",
+    "harness.comparing.preparing",
+    "harness.comparison.scores",
+    "harness.pipeline",
+    "harness.report.ci.annotations",
+    "harness.report.html",
+    "harness.report.json",
+    "harness.report.markdown",
+    "harness.report.terminal.comparison",
+    "harness.report.terminal.report",
+    "harness.running.searching",
+    "harness.search.fixtures",
+    "harness.search.opening",
+    "harness.suites.loading",
+    "harness.suites.requests",
+    "scipy.optimize",
+    "scipy.stats",
+):
+    importlib.import_module(_name)
