@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -86,7 +86,7 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
             continue
         fields = split_blanks(text)
         widths.setdefault(len(fields), (number, text))
-        if len(fields) != len(columns):
+        if len(fields) != len(columns) and not (layout is RUNS and _has_remark(fields)):
             findings.add(number, f"found {len(fields)} column{'s' * (len(fields) != 1)}, {_expected(layout)}", text)
             continue
         yield Record(number, fields[0], fields[document], fields[value], fields[1])
@@ -95,6 +95,18 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
         [(number, text)] = widths.values()
         found = f"found {len(other.trec_columns)} columns in every line"
         findings.have_one_cause(number, f"{found}, {_expected(layout)}; is this the {other.kind} file?", text)
+
+
+def _has_remark(fields: Sequence[str]) -> bool:
+    """
+    Whether a line of a run goes on behind its tag, which trec_eval leaves alone.
+
+    Where the rank is no whole number, or the tag is a number, a blank in an id is more likely, and the line is refused.
+    """
+    if len(fields) <= len(RUNS.trec_columns):
+        return False
+    rank, tag = fields[RUNS.trec_columns.index("rank")], fields[RUNS.trec_columns.index("tag")]
+    return rank.isascii() and rank.isdigit() and read_number(tag) is None
 
 
 def _expected(layout: Layout) -> str:

@@ -39,7 +39,8 @@ def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]
 
     The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and score,
     others beside them are left alone; everything else is a TREC run, six columns parted by blanks or tabs: query, Q0,
-    document, rank, score, tag, of which Q0, rank and tag are not read. A .gz or .zst behind it is unpacked.
+    document, rank, score, tag, of which Q0, rank and tag are not read, nor is what stands behind the tag. A .gz or .zst
+    behind it is unpacked.
 
     Args:
         path: The file.

@@ -43,6 +43,10 @@ def _usefulness(grade: float | None, settings: Settings) -> float:
     return 0.0 if grade is None else cascade.usefulness(grade, settings.number("max"))
 
 
+def _positive_grade(grade: float | None, _: Settings) -> float:
+    return max(0.0, grade or 0.0)
+
+
 def _judged(grade: float | None, _: Settings) -> float:
     return float(grade is not None)
 
@@ -63,6 +67,7 @@ WORTH: Mapping[str, Worth] = {
     **dict.fromkeys(("P", "R", "F", "RR", "AP", "Rprec", "IPrec", "Success"), _relevance),
     **dict.fromkeys(("SetP", "SetR", "SetF", "SetAP", "NumQ", "NumRet", "NumRel", "NumRelRet"), _relevance),
     "Q": _positive_gain,
+    "Compat": _positive_grade,
     "ERR": _stop,
     "RBP": _usefulness,
     "RBPResidual": _unjudged,

@@ -20,8 +20,11 @@ from harness.model import Gain, Measure, Profile
 
 __all__ = ["TieBand", "tie_band"]
 
-MOST_ORDERS = 5_000
-"""Orders that are all looked at where no formula is known; of more, as many are drawn."""
+MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
+"""
+Orders that are looked at where no formula is known, and the hits of all of them together: some seconds. Where there are
+more orders, as many are drawn.
+"""
 
 SEED = 2008
 """Where the drawing starts, so that it gives the same each time."""
@@ -36,7 +39,8 @@ class TieBand:
     The *least*, *expected* and *greatest* value over all orders of documents with equal scores.
 
     *tied* counts the documents that share their score with another. Where *exact* is False there were too many orders
-    to look at, and the three are those of a sample.
+    to look at, and the three are those of *orders* that were drawn; where it is known which order is best, *least* and
+    *greatest* are exact all the same.
     """
 
     least: float
@@ -44,6 +48,7 @@ class TieBand:
     greatest: float
     tied: int
     exact: bool = True
+    orders: int = 0
 
 
 def tie_band(
@@ -114,10 +119,10 @@ def tie_band(
 
 def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
     """The band from the orders themselves: all of them, or a sample."""
-    orders = prod(_count_orders(members) for members in groups)
-    exact = orders <= MOST_ORDERS
-    values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups))]
-    return TieBand(min(values), fsum(values) / len(values), max(values), tied, exact)
+    most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
+    exact = prod(_count_orders(members) for members in groups) <= most
+    values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups, most))]
+    return TieBand(min(values), fsum(values) / len(values), max(values), tied, exact, len(values))
 
 
 def _count_orders(members: Sequence[Hit]) -> int:
@@ -132,19 +137,25 @@ def _all_orders(groups: Groups) -> Iterator[Groups]:
 
 def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
     """Each order of grades once, all of them equally frequent among the orders of documents."""
-    if not members:
-        yield ()
-        return
-    first_of_grade = {grade: (document, grade) for document, grade in reversed(members)}
-    for hit in first_of_grade.values():
-        rest = [other for other in members if other != hit]
-        for order in _orders(rest):
-            yield (hit, *order)
+    of_grade: dict[float | None, list[Hit]] = {}
+    for hit in members:
+        of_grade.setdefault(hit[1], []).append(hit)
+    kinds = list(of_grade.values())
+    codes = [code for code, hits in enumerate(kinds) for _ in hits]
+    while True:
+        hits = [iter(kind) for kind in kinds]
+        yield [next(hits[code]) for code in codes]
+        falls = next((at for at in range(len(codes) - 1, 0, -1) if codes[at - 1] < codes[at]), None)
+        if falls is None:
+            return
+        greater = next(at for at in range(len(codes) - 1, 0, -1) if codes[at] > codes[falls - 1])
+        codes[falls - 1], codes[greater] = codes[greater], codes[falls - 1]
+        codes[falls:] = codes[falls:][::-1]
 
 
-def _drawn_orders(groups: Groups) -> Iterator[Groups]:
+def _drawn_orders(groups: Groups, count: int) -> Iterator[Groups]:
     draw = Random(SEED)
-    for _ in range(MOST_ORDERS):
+    for _ in range(count):
         yield [draw.sample(members, len(members)) for members in groups]
 
 

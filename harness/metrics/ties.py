@@ -11,7 +11,9 @@ tied scores", for precision, recall, RR, AP and nDCG; the others follow from the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import comb
+from itertools import pairwise
+from math import ceil, log, prod
+from operator import mul
 from typing import TypeVar
 
 from harness.metrics.binary import shares_of
@@ -28,6 +30,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+NOTHING = 1e-18
+"""A chance that changes no digit of a sum."""
+
 
 def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]:
     """
@@ -36,7 +41,7 @@ def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]
     >>> mean_by_group([3.0, 1.0, 0.0], [1, 2])
     [3.0, 0.5, 0.5]
     """
-    return [sum(members) / len(members) for _, members in _split(values, groups) for _ in members]
+    return [mean for _, members in _split(values, groups) for mean in [sum(members) / len(members)] * len(members)]
 
 
 def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
@@ -49,8 +54,9 @@ def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cu
     for start, members in _split(relevant, groups):
         size, hits = len(members), sum(members)
         if hits:
-            places = range(1, min(size - hits + 1, _left(start, size, cutoff)) + 1)
-            return sum(comb(size - at, hits - 1) / comb(size, hits) / (start + at) for at in places)
+            places = min(size - hits + 1, _left(start, size, cutoff))
+            missed = _missed(size, hits, places)
+            return sum(still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1]))
     return 0.0
 
 
@@ -63,8 +69,8 @@ def expected_success(relevant: Sequence[bool], groups: Sequence[int], cutoff: in
     """
     missed = 1.0
     for start, members in _split(relevant, groups):
-        size, hits = len(members), sum(members)
-        missed *= comb(size - hits, above) / comb(size, above) if (above := _left(start, size, cutoff)) else 1.0
+        size = len(members)
+        missed *= _missed(size, sum(members), _left(start, size, cutoff))[-1]
     return 1.0 - missed
 
 
@@ -98,13 +104,14 @@ def expected_q(
     for start, members in _split(blended, groups):
         size, whole = len(members), sum(members)
         found = [worth for worth, gain in zip(members, gains[start : start + size], strict=True) if gain > 0]
+        of_found = sum(found)
         for at in range(1, size + 1):
             rank = start + at
             best += ideal[rank - 1] if rank <= len(ideal) else 0.0
             if cutoff is not None and rank > cutoff:
                 break
             others = (at - 1) / (size - 1) if size > 1 else 0.0
-            term = sum(above + worth + others * (whole - worth) for worth in found) / size
+            term = (len(found) * (above + others * whole) + (1.0 - others) * of_found) / size
             value += term / (of_rank * rank + of_gain * best)
         above += whole
     return value / total
@@ -112,22 +119,18 @@ def expected_q(
 
 def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | None) -> float:
     """
-    The mean of ERR: of all sets of documents that may stand above a place, the mean chance to get there.
-
-    With e(j) the elementary symmetric polynomials of 1 - stop, the mean chance to stop at place j is
-    ((n - j + 1) e(j - 1) - j e(j)) / (n C(n - 1, j - 1)).
+    The mean of ERR: the chance to stop at a place is that of still looking above it, less that of looking below it.
 
     >>> expected_err([0.5, 0.0], [2], None)
     0.375
     """
     value, reach = 0.0, 1.0
     for start, members in _split(stops, groups):
-        size = len(members)
-        symmetric = _elementary([1.0 - stop for stop in members])
-        for at in range(1, _left(start, size, cutoff) + 1):
-            stopping = (size - at + 1) * symmetric[at - 1] - at * symmetric[at]
-            value += reach * stopping / (size * comb(size - 1, at - 1)) / (start + at)
-        reach *= symmetric[size]
+        looking = _still_looking(members, _left(start, len(members), cutoff))
+        value += reach * sum(
+            (before - after) / (start + at) for at, (before, after) in enumerate(pairwise(looking), start=1)
+        )
+        reach *= prod(1.0 - stop for stop in members)
     return value
 
 
@@ -163,10 +166,47 @@ def _left(start: int, size: int, cutoff: int | None) -> int:
     return size if cutoff is None else max(0, min(size, cutoff - start))
 
 
-def _elementary(values: Sequence[float]) -> list[float]:
-    """The elementary symmetric polynomials of *values*, of degree 0 to all."""
-    polynomials = [1.0] + [0.0] * len(values)
+def _missed(size: int, hits: int, places: int) -> list[float]:
+    """The chance that none of *hits* among *size* documents stands in the first 0, 1 … to *places* of them."""
+    missed = [1.0]
+    for above in range(places):
+        missed.append(missed[-1] * max(0, size - hits - above) / (size - above))
+    return missed
+
+
+def _still_looking(stops: Sequence[float], places: int) -> list[float]:
+    """
+    The mean chance to get past the first 0, 1 … to *places* documents, until it is next to nothing.
+
+    Only documents at which one may stop count. *share* is the chance that so many of them stand above, which is next to
+    nothing outside of *low* to *high*.
+    """
+    past = _mean_products([1.0 - stop for stop in stops if stop], places)
+    size, hits = len(stops), sum(stop > 0 for stop in stops)
+    share, looking = [1.0] + [0.0] * (len(past) - 1), [1.0]
+    low = high = 0
+    for above in range(places):
+        left, high = size - above, min(high + 1, len(past) - 1)
+        for count in range(high, low, -1):
+            share[count] = (share[count] * (left - hits + count) + share[count - 1] * (hits - count + 1)) / left
+        share[low] *= (left - hits + low) / left
+        while share[low] < NOTHING and low < high:
+            low += 1
+        while share[high] < NOTHING and low < high:
+            high -= 1
+        looking.append(sum(map(mul, share[low : high + 1], past[low : high + 1])))
+        if looking[-1] < NOTHING:
+            break
+    return looking
+
+
+def _mean_products(values: Sequence[float], most: int) -> list[float]:
+    """The mean product of 0, 1 … to *most* of *values*, drawn at random, until it is next to nothing."""
+    greatest = max(values, default=0.0)
+    if 0.0 < greatest < 1.0:
+        most = min(most, ceil(log(NOTHING) / log(greatest)))
+    means = [1.0] + [0.0] * min(len(values), most)
     for count, value in enumerate(values, start=1):
-        for degree in range(count, 0, -1):
-            polynomials[degree] += value * polynomials[degree - 1]
-    return polynomials
+        for drawn in range(min(count, len(means) - 1), 0, -1):
+            means[drawn] = ((count - drawn) * means[drawn] + drawn * value * means[drawn - 1]) / count
+    return means

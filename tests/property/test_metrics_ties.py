@@ -1,6 +1,8 @@
 """The tie band is that of all orders of documents with equal scores, looked at one by one."""
 
+from fractions import Fraction
 from itertools import groupby, permutations, product
+from math import comb
 from random import Random
 
 import pytest
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
 from harness.measures import parse_measure, score_query, tie_band
+from harness.measures import ties as ties_of_measures
 from harness.measures.expectations import EXPECTED, WORTH
+from harness.metrics.ties import expected_err
 from harness.model import Gain, GainKind, Profile
 
 MEASURES = [
@@ -95,8 +99,8 @@ def test_band_brackets_sampled_orders_of_a_long_tie(measure):
 
 def test_only_measures_without_a_formula_are_sampled():
     whatever_the_order = {"NumQ", "NumRet", "NumRel", "SetP", "SetR", "SetF", "SetAP"}
-    assert set(EXPECTED) == set(WORTH) - whatever_the_order - {"IPrec"}
-    assert {measure.name for measure in MEASURES} == set(WORTH) | {"infAP", "Compat"}
+    assert set(EXPECTED) == set(WORTH) - whatever_the_order - {"IPrec", "Compat"}
+    assert {measure.name for measure in MEASURES} == set(WORTH) | {"infAP"}
 
 
 def test_untied_scores_leave_no_band():
@@ -109,3 +113,50 @@ def test_a_tie_beyond_the_cutoff_reaches_into_it():
     band = tie_band(parse_measure("P@1"), ["a", "b", "c"], [1.0, 1.0, 1.0], {"c": 1})
     assert (band.least, band.expected, band.greatest) == (0.0, pytest.approx(1 / 3), 1.0)
     assert band.tied == 3
+
+
+LONG = [f"d{number}" for number in range(2_000)]
+
+
+@pytest.mark.parametrize("judged", [0, 3, 1_500])
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_a_tie_of_thousands_has_a_band(measure, judged, monkeypatch):
+    """Nothing grows with the orders there are, of which 2,000 documents have more than any number holds."""
+    monkeypatch.setattr(ties_of_measures, "MOST_HITS", 20_000)
+    draw = Random(11)
+    grades = {document: draw.choice([-1, 0, 1, 2, 3]) for document in draw.sample(LONG, judged)} | {"elsewhere": 2}
+    band = tie_band(measure, LONG, [1.0] * len(LONG), grades)
+    assert band.least - 1e-12 <= band.expected <= band.greatest + 1e-12
+    assert band.orders <= 10
+    assert band.exact or (measure.name in {"infAP", "IPrec", "Compat"} and band.orders == 10)
+
+
+@pytest.mark.parametrize("text", ["Compat(p=0.8)", "IPrec@0.5", "IPrec(rel=2)@0.2"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_ends_of_a_sample_are_exact_where_it_is_known_which_order_is_best(text, seed, monkeypatch):
+    draw = Random(seed)
+    ranking = [f"d{number}" for number in range(7)]
+    scores = sorted((draw.choice([1.0, 2.0]) for _ in ranking), reverse=True)
+    grades = {document: draw.choice([-1, 0, 1, 1, 2, 3]) for document in [*draw.sample(ranking, 5), "elsewhere"]}
+    grades["d0"] = 3
+    values = scores_of_all_orders(parse_measure(text), ranking, scores, grades)
+    monkeypatch.setattr(ties_of_measures, "MOST_ORDERS", 3)
+    band = tie_band(parse_measure(text), ranking, scores, grades)
+    assert (band.least, band.greatest) == (pytest.approx(min(values)), pytest.approx(max(values)))
+    assert band.exact == (band.orders != 3 or band.least == band.greatest)
+
+
+def test_the_expected_err_is_that_of_the_elementary_symmetric_polynomials():
+    """In fractions, as they are too large for floats from some thousand documents on."""
+    draw = Random(2)
+    for size, stopping in ((150, 20), (120, 120), (200, 2)):
+        stops = [draw.choice([1 / 16, 3 / 16, 15 / 16]) for _ in range(stopping)] + [0.0] * (size - stopping)
+        polynomials = [Fraction(1)] + [Fraction(0)] * size
+        for count, stop in enumerate(stops, start=1):
+            for degree in range(count, 0, -1):
+                polynomials[degree] += (1 - Fraction(stop)) * polynomials[degree - 1]
+        past = [value / comb(size, degree) for degree, value in enumerate(polynomials)]
+        for cutoff in (None, 1, 10):
+            ranks = range(1, (cutoff or size) + 1)
+            expected = float(sum((past[rank - 1] - past[rank]) / rank for rank in ranks))
+            assert expected_err(draw.sample(stops, size), [size], cutoff) == pytest.approx(expected, rel=1e-12)

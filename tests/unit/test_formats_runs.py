@@ -29,6 +29,20 @@ def test_every_form_gives_the_same_rankings_in_the_order_of_the_file(tmp_path, n
     assert read_run(write(tmp_path, name, FILES[name])) == EXPECTED
 
 
+@pytest.mark.parametrize("times", [1, 20_000], ids=["few lines", "many"])
+def test_what_stands_behind_the_tag_is_left_alone_as_trec_eval_does(tmp_path, times):
+    lines = [f"q{number} Q0 a 1 2.5 tag more junk\nq{number} Q0 b 2 1.5 tag\n" for number in range(times)]
+    run = read_run(write(tmp_path, "r.run", "".join(lines)))
+    assert len(run) == times
+    assert run["q0"] == StoredRanking(["a", "b"], [2.5, 1.5])
+
+
+@pytest.mark.parametrize("line", ["q Q0 red shoe 1 2.5 tag", "q Q0 sku 17 1 2.5 tag", "q Q0 a 1.5 2.5 tag more"])
+def test_a_blank_in_an_id_is_no_remark(tmp_path, line):
+    with pytest.raises(FormatError, match="found 7 columns, expected 6: query, Q0, document, rank, score, tag"):
+        read_run(write(tmp_path, "r.run", f"{line}\nq Q0 b 2 1.5 tag\n"))
+
+
 def test_packed_files_are_unpacked(tmp_path):
     (tmp_path / "r.run.gz").write_bytes(gzip.compress(FILES["r.run"].encode()))
     assert read_run(tmp_path / "r.run.gz") == EXPECTED
