@@ -121,11 +121,14 @@ class Relevance(Closing):
 
         Raises:
             InputError: the suite or harness.toml is wrong.
-            UsageError: an option is not known, or asks for what cannot be.
+            UsageError: *suite* is a folder, or an option is not known or asks for what cannot be.
             EngineStartError: the embedded node could not be started.
         """
         asked = merged(self._options, options)
-        return SuiteRun(self._finish(self._root / read_argument("suite", suite), asked), asked.day())
+        path = self._root / read_argument("suite", suite)
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, expected the file of a suite")
+        return SuiteRun(self._finish(path, asked), asked.day())
 
     def compare(
         self,

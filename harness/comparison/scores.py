@@ -50,6 +50,10 @@ CORRECTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
 _POWER = 0.8
 
 
+MOST_SAMPLES = 1_000_000
+"""An interval's ends move in the fourth digit beyond, and each measure keeps the mean of each sample."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
     """
@@ -71,10 +75,12 @@ class ComparisonOptions:
         _one_of("test", self.test, TESTS)
         _one_of("alternative", self.alternative, get_args(Alternative))
         _one_of("correction", self.correction, tuple(CORRECTIONS))
-        if not 0 < self.level < 1:
+        if not 0 < 1 - self.level < 1:  # the interval's level, which floats may round to 1
             raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
         if self.samples < 1:
             raise UsageError(f"found {self.samples} samples, expected at least 1")
+        if self.samples > MOST_SAMPLES:
+            raise UsageError(f"found too many samples, expected at most {MOST_SAMPLES:,}")
         if self.seed < 0:
             raise UsageError(f"found seed {self.seed}, expected at least 0")
 

@@ -482,6 +482,14 @@ def test_what_was_compared_is_asked_for_by_texts():
         compared.assert_thresholds(5)
 
 
+def test_a_folder_is_no_suite(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.relevance.yaml").write_text("suite: a")
+    for given in (tmp_path, "", "."):
+        with pytest.raises(UsageError, match=f"{tmp_path} is a folder, expected the file of a suite"):
+            Relevance(tmp_path).run(given)
+
+
 def test_a_gain_of_a_comparison_by_judgments_is_given_as_in_a_suite(tmp_path):
     (tmp_path / "qrels").write_text("q 0 a 3\nq 0 b 1\n")
     for name, order in (("a.run", "ab"), ("b.run", "ba")):

@@ -108,6 +108,8 @@ def test_one_query_cannot_be_tested():
         ({"correction": "bonferroni"}, "found correction 'bonferroni'"),
         ({"level": 5}, "found level 5, expected one between 0 and 1"),
         ({"samples": 0}, "found 0 samples"),
+        ({"samples": 10**400}, "found too many samples, expected at most 1,000,000"),
+        ({"level": 1e-300}, "found level 1e-300"),
     ],
 )
 def test_options_that_cannot_be(options, message):

@@ -62,7 +62,9 @@ def test_people_get_a_table_that_says_how_it_was_tested(files, capsys):
         (["--test", "tt"], "'tt' is not one of 'sign-flip', 't', 'wilcoxon', 'sign'"),
         (["--correction", "bonferoni"], "'bonferoni' is not one of 'holm', 'benjamini-hochberg', 'none'"),
         (["--level", "2"], "found level 2"),
+        (["--level", "1e-300"], "found level 1e-300"),
         (["--samples", "0"], "--samples"),
+        (["--samples", "1000001"], "found too many samples, expected at most 1,000,000"),
     ],
 )
 def test_wrong_options_end_with_2(files, capsys, more, said):
