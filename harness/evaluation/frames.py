@@ -66,7 +66,7 @@ def evaluate_frames(
         complete: A judged query that the run does not hold counts as one that returned nothing.
 
     Raises:
-        UsageError: a column is missing, a value is, or a document is judged twice for a query.
+        UsageError: a column is missing, a value is, or is no number, or a document is judged twice for a query.
         MeasureError: a grade that a gain map or a measure's scale does not hold.
     """
     rankings, scores = _read_run(run, columns)
@@ -88,7 +88,7 @@ def _read_judgments(frame: Frame, columns: Columns) -> dict[str, dict[str, float
         judged = judgments.setdefault(str(query), {})
         if str(document) in judged:
             raise UsageError(f"document {document!r} is judged twice for query {query!r}")
-        judged[str(document)] = float(grade)
+        judged[str(document)] = _number(grade, columns.grade, "judgments")
     return judgments
 
 
@@ -96,7 +96,8 @@ def _read_run(frame: Frame, columns: Columns) -> tuple[dict[str, list[str]], dic
     queries, documents = _column(frame, columns.query, "run"), _column(frame, columns.document, "run")
     known = columns.score in frame.columns
     rows: dict[str, list[tuple[float, str]]] = {}
-    scores = map(float, _column(frame, columns.score, "run")) if known else repeat(0.0)
+    values = _column(frame, columns.score, "run") if known else []
+    scores = (_number(value, columns.score, "run") for value in values) if known else repeat(0.0)
     for query, document, score in zip(queries, documents, scores, strict=False):
         rows.setdefault(str(query), []).append((score, str(document)))
     for hits in rows.values():
@@ -106,6 +107,13 @@ def _read_run(frame: Frame, columns: Columns) -> tuple[dict[str, list[str]], dic
         {query: [document for _, document in hits] for query, hits in by_query},
         {query: [score for score, _ in hits] for query, hits in by_query},
     )
+
+
+def _number(value: Any, name: str, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"the column {name!r} of the {what} has a value that is no number, or one too large") from None
 
 
 def _column(frame: Frame, name: str, what: str) -> list[Any]:

@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, pairwise, repeat
-from math import isfinite
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from harness.errors import UsageError
 from harness.metrics.batch import Batch, Numbers
 from harness.metrics.matching import Documents, Matches, match
-from harness.metrics.ranking import without_duplicates
+from harness.metrics.ranking import check_grades, without_duplicates
 from harness.metrics.texts import Unfit, texts_of
 
 __all__ = ["compact", "look_up"]
@@ -57,7 +56,7 @@ def look_up(rankings: Rankings, judgments: Judgments, *, depth: int | None = Non
     judged_query = np.repeat(np.arange(len(judgments), dtype=np.int32), sizes)
     grades = _small_grades(judgments)
     if grades is None:
-        grades = _any_grades(judgments, len(judged_query))
+        grades = _any_grades(judgments)
     before = np.cumsum(sizes) - sizes
     parts = []
     for block in _blocks(_sizes(rankings, depth) + sizes):
@@ -90,11 +89,14 @@ def _small_grades(judgments: Judgments) -> Numbers | None:
         return None
 
 
-def _any_grades(judgments: Judgments, count: int) -> Numbers:
+def _any_grades(judgments: Judgments) -> Numbers:
+    """An array of Python's own, as numpy reads a text as a number."""
     try:
-        return compact(np.fromiter(_values(judgments), np.float64, count))
-    except UsageError:
-        raise UsageError(_not_finite(judgments)) from None
+        return compact(np.array(array("d", _values(judgments))))
+    except (TypeError, OverflowError, UsageError):
+        for judged in judgments:
+            check_grades(judged)
+        raise
 
 
 def _values(judgments: Judgments) -> Iterator[float]:
@@ -118,13 +120,6 @@ def compact(grades: Numbers) -> Numbers:
             whole = grades.astype(narrow)
             return whole if np.array_equal(whole, grades) else grades
     return grades
-
-
-def _not_finite(judgments: Judgments) -> str:
-    document, grade = next(
-        (document, grade) for judged in judgments for document, grade in judged.items() if not isfinite(grade)
-    )
-    return f"the grade of document {document!r} is {grade}, and must be a finite number"
 
 
 def _join(rankings: Rankings, judgments: Judgments, depth: int | None) -> Joined:

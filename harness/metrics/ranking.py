@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import NoReturn
+from typing import cast
 
 from harness.errors import UsageError
 from harness.metrics.gain import finite
 
-__all__ = ["DiverseRanking", "GradedRanking", "cover_subtopics", "grade_ranking", "without_duplicates"]
+__all__ = [
+    "DiverseRanking",
+    "GradedRanking",
+    "check_grades",
+    "cover_subtopics",
+    "grade_ranking",
+    "without_duplicates",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +92,7 @@ def grade_ranking(
     Raises:
         UsageError: a grade is not a finite number.
     """
-    try:
-        sound = all(map(isfinite, judgments.values()))
-    except (TypeError, OverflowError):
-        sound = False
-    if not sound:
-        _refuse_grades(judgments)
+    check_grades(judgments)
     unique = without_duplicates(ranking)
     known = {document for document, grade in judgments.items() if grade >= least} if judged_only else ()
     kept = [document for document in unique if document in known] if judged_only else unique
@@ -98,10 +100,21 @@ def grade_ranking(
     return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(kept))
 
 
-def _refuse_grades(judgments: Mapping[str, object]) -> NoReturn:
-    """Name the first document whose grade is none."""
+def check_grades(judgments: Mapping[str, object]) -> None:
+    """
+    See that each grade is a finite number.
+
+    Raises:
+        UsageError: one is not; names the first.
+    """
+    try:
+        if all(map(isfinite, cast("Iterable[float]", judgments.values()))):
+            return
+    except (TypeError, OverflowError):
+        pass
     document, grade = next(each for each in judgments.items() if finite(each[1]) is None)
-    raise UsageError(f"the grade of document {document!r} is {grade!r}, and must be a finite number")
+    shown = "too large" if isinstance(grade, int) else repr(grade)
+    raise UsageError(f"the grade of document {document!r} is {shown}, and must be a finite number")
 
 
 def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:

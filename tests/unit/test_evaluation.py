@@ -1,5 +1,6 @@
 """Many queries: which of them are in a mean, and by which door they come in."""
 
+import re
 from math import inf, isnan, nan
 
 import numpy as np
@@ -249,7 +250,34 @@ class TestFrames:
         with pytest.raises(UsageError, match="the column 'score' of the run has empty values"):
             evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), run, [NDCG])
 
+    @pytest.mark.parametrize("value", ["good", str(10**400)[:-1] + "x"])
+    def test_a_value_that_is_no_number(self, library, value):
+        judgments = library.DataFrame({"query": ["q"], "document": ["a"], "grade": [value]})
+        with pytest.raises(UsageError, match="the column 'grade' of the judgments has a value that is no number"):
+            evaluate_frames(judgments, library.DataFrame(FRAME_RUN), [NDCG])
+
     def test_a_document_judged_twice(self, library):
         judgments = library.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [1, 2]})
         with pytest.raises(UsageError, match="document 'a' is judged twice for query 'q'"):
             evaluate_frames(judgments, library.DataFrame(FRAME_RUN), [NDCG])
+
+
+@pytest.mark.parametrize("numpy_from", [0, 10**9], ids=["at once", "one by one"])
+@pytest.mark.parametrize(
+    ("grade", "shown"), [(10**400, "too large"), ("3", "'3'"), (None, "None"), (nan, "nan"), (inf, "inf"), ([], "[]")]
+)
+def test_a_grade_that_is_no_finite_number_is_refused_on_every_path(grade, shown, numpy_from, monkeypatch):
+    monkeypatch.setattr(evaluation, "WORTH_NUMPY", numpy_from)
+    judgments = {"p": {"a": 1.5}, "q": {"b": 1, "a": grade}}
+    with pytest.raises(
+        UsageError, match=rf"the grade of document 'a' is {re.escape(shown)}, and must be a finite number"
+    ):
+        evaluate(judgments, {"p": ["a"], "q": ["a", "b"]}, [NDCG])
+
+
+def test_a_number_in_a_frame_that_is_too_large():
+    judgments = pandas.DataFrame({"query": ["q"], "document": ["a"], "grade": [10**400]})
+    with pytest.raises(
+        UsageError, match="the column 'grade' of the judgments has a value that is no number, or one too"
+    ):
+        evaluate_frames(judgments, pandas.DataFrame(FRAME_RUN), [NDCG])
