@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.baseline.changes import changed_questions, changes_since, request_fingerprint
+from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
 from harness.baseline.making import as_run
 from harness.errors import BaselineError
@@ -47,7 +48,7 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
     The baseline of one request.
 
     Raises:
-        BaselineError: There is none, it cannot be read, or the file is that of another suite.
+        BaselineError: There is none, it cannot be read or contradicts itself, or the file is that of another suite.
     """
     path = file or baseline_path(suite.path)
     found = read_baselines(path)
@@ -57,7 +58,9 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
         raise BaselineError(
             f"there is no baseline of the request {request!r}: {path.as_posix()} has {_listed(found.requests)}"
         )
-    return found.requests[request]
+    entry = found.requests[request]
+    refuse_contradictions(entry, path.as_posix(), request, suite)
+    return entry
 
 
 def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:

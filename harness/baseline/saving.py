@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness import __version__
 from harness.baseline.changes import changed_questions
+from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.baseline.making import make_baseline, with_entry
 from harness.errors import BaselineError, UsageError
@@ -141,8 +142,11 @@ def keep_run(
     found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
     if found is not None and file is not None and found.suite != suite.name:
         raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
-    before = found.requests.get(run.request) if found else None
     whole = replace(suite, queries=(*suite.queries, *others))
+    if found is not None:
+        found, more = _sound(found, path, run.request, whole, partial=partial)
+        notes += more
+    before = found.requests.get(run.request) if found else None
     kept = with_entry(found, whole, run.request, entry, partial=partial)
     notes += _outdated(kept.requests[run.request], whole)
     return Kept(path, kept, run.request, before, tuple(notes))
@@ -163,6 +167,24 @@ def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]
     try:
         return read_baselines(path), []
     except BaselineError as error:
-        if partial:
-            raise BaselineError(f"{error}; save the whole suite") from None
-        return None, [f"{error}; it is replaced"]
+        return None, [_replaced(error, partial=partial)]
+
+
+def _sound(
+    file: BaselineFile, path: Path, request: str, suite: Suite, *, partial: bool
+) -> tuple[BaselineFile, list[str]]:
+    """*file* without the entry of *request* where that contradicts itself, of which nothing is to stay."""
+    if request not in file.requests:
+        return file, []
+    try:
+        refuse_contradictions(file.requests[request], path.as_posix(), request, suite)
+    except BaselineError as error:
+        others = {name: entry for name, entry in file.requests.items() if name != request}
+        return replace(file, requests=others), [_replaced(error, partial=partial)]
+    return file, []
+
+
+def _replaced(error: BaselineError, *, partial: bool) -> str:
+    if partial:
+        raise BaselineError(f"{error}; save the whole suite") from None
+    return f"{error}; it is replaced"

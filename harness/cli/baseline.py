@@ -76,6 +76,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @file_option
 def show(suites: Sequence[Path], file: Path | None) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
+    from harness.baseline.contradictions import refuse_contradictions
     from harness.baseline.files import baseline_path, read_baselines, remedy_for
     from harness.cli.console import show as print_all
     from harness.pipeline import collect_suites
@@ -95,6 +96,11 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
         loaded = _loaded(suite)
         for request in sorted(found.requests):
             entry = found.requests[request]
+            try:
+                refuse_contradictions(entry, path.as_posix(), request, loaded)
+            except BaselineError as error:
+                problems.append(f"{error}; {remedy_for(suite)}")
+                continue
             of_suite = loaded is None or loaded.name == found.suite
             asked = _asked_otherwise(entry, loaded) if of_suite else ()
             print_all(chain(entry_renderables(request, entry), asked))

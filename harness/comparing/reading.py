@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import baseline_path, read_baselines
 from harness.baseline.making import as_run
 from harness.baseline.references import read_entry
@@ -41,7 +42,8 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
     A baseline: *path*, or that of *suite* where it is None.
 
     Raises:
-        BaselineError: It is not there, cannot be read, is another suite's, or has no entry of the request.
+        BaselineError: It is not there, cannot be read, contradicts itself, is another suite's, or has no entry of the
+            request.
         UsageError: It has several entries and *request* does not say which.
     """
     if suite is not None:
@@ -50,6 +52,7 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
     assert path is not None
     entries = read_baselines(path).requests
     chosen = _choose(name, entries, request)
+    refuse_contradictions(entries[chosen], path.as_posix(), chosen)
     return _of_baseline(name, entries[chosen], chosen)
 
 

@@ -6,7 +6,7 @@ canonical text is its identity. Nothing here imports numpy; `harness.evaluation`
 """
 
 from harness.measures.bounds import UnjudgedBounds, unjudged_bounds
-from harness.measures.builtin import definition_of, register_measure
+from harness.measures.builtin import definition_of, is_built_in, register_measure
 from harness.measures.definition import Cutoff, Definition, Needs, Settings
 from harness.measures.parameters import read_gain
 from harness.measures.profiles import profile_gain, read_profile
@@ -27,6 +27,7 @@ __all__ = [
     "deepest_cutoff",
     "definition_of",
     "gain_in_force",
+    "is_built_in",
     "is_of_novelty",
     "measure_range",
     "parse_measure",

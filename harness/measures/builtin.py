@@ -8,7 +8,14 @@ from harness.measures.definition import Definition
 from harness.measures.registry import Registry
 from harness.model import Measure
 
-__all__ = ["DEFINITIONS", "definition_named", "definition_of", "let_measures_be_replaced", "register_measure"]
+__all__ = [
+    "DEFINITIONS",
+    "definition_named",
+    "definition_of",
+    "is_built_in",
+    "let_measures_be_replaced",
+    "register_measure",
+]
 
 DEFINITIONS: tuple[Definition, ...] = (
     *cumulative_measures.DEFINITIONS,
@@ -39,6 +46,11 @@ def let_measures_be_replaced() -> None:
 def definition_of(measure: Measure) -> Definition:
     """What the registry knows of *measure*."""
     return definition_named(measure.name)
+
+
+def is_built_in(measure: Measure) -> bool:
+    """Whether *measure* is one of the harness, and none that a package or a conftest.py brought."""
+    return any(definition_of(measure) is one for one in DEFINITIONS)
 
 
 def definition_named(name: str, offset: int = 0) -> Definition:

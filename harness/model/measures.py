@@ -32,7 +32,12 @@ class Gain:
     def __str__(self) -> str:
         if self.kind is not GainKind.MAP:
             return str(self.kind)
-        return "{" + ", ".join(f"{grade:g}: {gain:g}" for grade, gain in self.table) + "}"
+        return "{" + ", ".join(f"{_exact(grade)}: {_exact(gain)}" for grade, gain in self.table) + "}"
+
+
+def _exact(number: float) -> str:
+    """As short as can be, and no shorter: a gain is read back from its text."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 Parameter: TypeAlias = str | int | float | bool | Gain

@@ -62,12 +62,19 @@ def execute(
     seconds = time.perf_counter() - begun
     template = choose_template(suite, request)
     return Run(
-        responses={one.query: response for one, response in zip(requests, responses, strict=True)},
+        responses={
+            one.query: _at_most(suite.depth, response) for one, response in zip(requests, responses, strict=True)
+        },
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=seconds,
     )
+
+
+def _at_most(depth: int, response: Response) -> Response:
+    """*response* with no more hits than were asked for: a service, or a template of the engine's, may give more."""
+    return replace(response, hits=response.hits[:depth]) if isinstance(response, Ranking) else response
 
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:

@@ -57,6 +57,17 @@ def blue_shoes(text: str) -> str:
     return text.replace("text: red shoes", "text: blue shoes")
 
 
+def shoes_edited(**facts: object) -> Callable[[str], str]:
+    """The baseline with other *facts* of the query shoes."""
+
+    def edited(text: str) -> str:
+        content = json.loads(text)
+        content["requests"]["request"]["queries"]["shoes"].update(facts)
+        return json.dumps(content)
+
+    return edited
+
+
 def older(text: str) -> str:
     """A baseline from before the suite had boots."""
     content = json.loads(text)
@@ -113,6 +124,20 @@ SAVE = "`harness baseline save shop.relevance.yaml` saves one"
 NO_BASELINE = ("there is no baseline: shop.baseline.json is not there", SAVE)
 UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
+CONTRADICTING = {
+    "a ranking that scores otherwise": (
+        {"ranking": [["x", 9.0]]},
+        "query shoes: its nDCG@10 was kept as 1, and its ranking has 0",
+    ),
+    "an empty ranking of scored hits": (
+        {"ranking": []},
+        "query shoes: it is scored, and its ranking is empty",
+    ),
+    "an empty ranking with a score": (
+        {"ranking": [], "outcome": "zero hits"},
+        "query shoes: its nDCG@10 was kept as 1, and its ranking has 0",
+    ),
+}
 REWORDED = ("asked something else for 1 query: shoes (its text was 'red shoes' and is 'blue shoes')", SAVE)
 OPTIONAL = f"{DROP}\nbaseline: optional"
 COMPARING = (
@@ -183,6 +208,24 @@ ROWS = {
         "passed", more=DROP.replace("0.02", "0.02 for tail"), baseline=str, later=blue_shoes
     ),
     "another question, optional baseline": warns(*REWORDED, more=OPTIONAL, baseline=str, later=blue_shoes),
+    **{
+        f"a baseline that contradicts itself, {name}": fails(
+            f"shop.baseline.json contradicts itself: request request, {said}",
+            SAVE,
+            more=DROP,
+            baseline=shoes_edited(**facts),
+        )
+        for name, (facts, said) in CONTRADICTING.items()
+    },
+    **{
+        f"a baseline that contradicts itself, {threshold}": fails(
+            "contradicts itself", SAVE, more=f'thresholds: ["{threshold}"]', baseline=shoes_edited(ranking=[])
+        )
+        for threshold in COMPARING[4:]
+    },
+    "a baseline that contradicts itself, optional": warns(
+        "contradicts itself: request request, query shoes", SAVE, more=OPTIONAL, baseline=shoes_edited(ranking=[])
+    ),
     "a query's own drop from another question": fails(
         *REWORDED, more="", shoes='thresholds: ["drop nDCG@10 <= 1"]', baseline=str, later=blue_shoes
     ),

@@ -2,21 +2,29 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from builders.gating import TODAY, suite_of, threshold
+from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import dumps, loads
 from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_to
+from harness.errors import BaselineError
+from harness.fingerprints import fingerprint
 from harness.gate import decide
-from harness.measures import parse_measure
+from harness.measures import Cutoff, parse_measure
+from harness.measures.builtin import DEFINITIONS
 from harness.model import (
     BaselineFile,
     Engine,
+    Gain,
+    GainKind,
     Hit,
     IndexFacts,
     Outcome,
+    Profile,
     Query,
     Ranking,
     Reference,
@@ -37,6 +45,12 @@ rankings = st.lists(st.sampled_from(DOCUMENTS), unique=True, max_size=6).flatmap
         lambda scores: Ranking(tuple(map(Hit, ids, sorted(scores, reverse=True))))
     )
 )
+jsons = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+params = st.dictionaries(st.text(max_size=3), jsons, max_size=3)
 judged = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3).map(float), max_size=6)
 names = st.text(min_size=1, max_size=5)
 
@@ -45,9 +59,11 @@ names = st.text(min_size=1, max_size=5)
 def runs(draw):
     """A suite and a run of it that answered every query."""
     ids = draw(st.lists(names, unique=True, min_size=1, max_size=4))
-    queries = tuple(Query(name, name, judgments=draw(judged)) for name in ids)
+    queries = tuple(Query(name, draw(st.text()), draw(params), judgments=draw(judged)) for name in ids)
     suite = replace(suite_of(queries, depth=6), measures=MEASURES)
-    run = Run({name: draw(rankings) for name in ids}, Engine("fake", "1"), "current", facts=IndexFacts("m", "s", 8))
+    mapping = draw(jsons)
+    facts = IndexFacts(fingerprint(mapping), "s", 8, mapping_json=mapping)
+    run = Run({name: draw(rankings) for name in ids}, Engine("fake", "1"), "current", facts=facts)
     return suite, run
 
 
@@ -61,6 +77,45 @@ def test_what_is_written_is_read_again(suite_and_run, name):
     assert loads(dumps(file), "x") == file
     assert loads(dumps(file, ascii_only=True), "x") == file
     assert dumps(loads(dumps(file), "x")) == dumps(file)
+
+
+GAINS = (
+    Gain(),
+    Gain(GainKind.LINEAR),
+    Gain(GainKind.MAP, ((0.0, -0.1234567891), (1.0, 0.0), (2.0, 1 / 3), (3.0, 4.0))),
+)
+EVERY = tuple(
+    parse_measure(text)
+    for one in DEFINITIONS
+    if one.formula
+    for text in ([f"{one.name}@1"] if one.at or one.cutoff is Cutoff.REQUIRED else [one.name])
+)
+DEEP = tuple(parse_measure(f"{one.name}@3") for one in DEFINITIONS if one.formula and one.cutoff is Cutoff.OPTIONAL)
+
+
+@given(runs(), st.sampled_from(GAINS), st.sampled_from(Profile))
+def test_what_was_saved_never_contradicts_itself(suite_and_run, gain, profile):
+    suite, run = suite_and_run
+    suite = replace(suite, measures=(*EVERY, *DEEP), gain=gain, profile=profile)
+    entry = loads(dumps(BaselineFile("s", {"current": made(suite, run)})), "x").requests["current"]
+    refuse_contradictions(entry, "x", "current", suite)
+    refuse_contradictions(entry, "x", "current")
+    assert reference_to(entry, suite, run).changed_questions == {}
+
+
+@given(runs(), st.data())
+def test_another_score_than_that_of_the_ranking_is_refused(suite_and_run, data):
+    suite, run = suite_and_run
+    entry = made(suite, run)
+    query = data.draw(st.sampled_from(sorted(entry.queries)))
+    kept = entry.queries[query]
+    measure = data.draw(st.sampled_from(sorted(kept.scores)))
+    value = data.draw(st.floats(0, 1) | st.none())
+    before = kept.scores[measure]
+    assume(value is not before if None in (value, before) else abs(value - before) > 1e-6)
+    changed = replace(kept, scores={**kept.scores, measure: value})
+    with pytest.raises(BaselineError, match="contradicts itself"):
+        refuse_contradictions(replace(entry, queries={**entry.queries, query: changed}), "x", "current", suite)
 
 
 @given(runs())

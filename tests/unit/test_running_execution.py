@@ -20,10 +20,12 @@ from harness.model import (
     Fixture,
     Gain,
     GainKind,
+    Hit,
     IndexFacts,
     MissingDocument,
     Outcome,
     Query,
+    Ranking,
     Report,
     RequestTemplate,
     Status,
@@ -372,6 +374,18 @@ def test_a_drop_is_held_against_the_file_beside_the_suite(kept):
     [worse] = execute(suite, FakeSearch({"q": ["x", "y", "a"], "r": ["x", "a"]})).report.verdicts
     assert (worse.status, worse.blamed) == (Status.FAILED, ("q",))
     assert "fell most: q 1.0000 -> 0.3333" in worse.reason
+
+
+def test_a_service_that_gives_more_hits_than_it_was_asked_for_is_held_to_those(tmp_path):
+    more = Ranking(tuple(map(Hit, "xyza")))
+    drops = ["drop AP <= 0", "drop every AP <= 0"]
+    suite = replace(suite_of(query("q"), thresholds=drops), path=str(tmp_path / "s.yaml"))
+    finished = execute(suite, FakeSearch({"q": more}), RunOptions(today=DAY, save_baseline=True))
+    assert len(finished.run.responses["q"].hits) == suite.depth == 3
+    entry = make_baseline(finished.suite, finished.run, finished.scores, created="2026-05-01", harness="1")
+    write_baselines(tmp_path / "s.baseline.json", BaselineFile("suite", {"current": entry}))
+    for same in execute(suite, FakeSearch({"q": more})).report.verdicts:
+        assert (same.status, same.observed) == (Status.PASSED, 0.0)
 
 
 def test_the_file_that_is_named_takes_the_place_of_the_one_beside_the_suite(kept, tmp_path):

@@ -1,5 +1,7 @@
 """``harness baseline``: from suites in files over a search that needs no server to the files that are written."""
 
+import json
+
 import pytest
 
 import harness.search
@@ -240,6 +242,45 @@ def test_what_stays_of_another_question_is_said_and_compared_with_nothing(folder
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "tail") == 0
     assert "another question" not in capsys.readouterr().out
     assert main(["run", "shop.relevance.yaml"]) == 0
+
+
+@pytest.fixture
+def contradicting(folder, engine, capsys):
+    """The baseline of the first request says of r what cannot be; that of the second is sound."""
+    harness_baseline("save", "shop.relevance.yaml", "-q", "--all-requests")
+    path = folder / "shop.baseline.json"
+    content = json.loads(path.read_text())
+    content["requests"]["current"]["queries"]["r"]["ranking"] = []
+    path.write_text(json.dumps(content))
+    capsys.readouterr()
+    return "shop.baseline.json contradicts itself: request current, query r: it is scored, and its ranking is empty"
+
+
+def test_show_says_which_baseline_contradicts_itself_and_prints_the_others(contradicting, capsys):
+    assert harness_baseline("show", "shop.relevance.yaml") == 1
+    printed = capsys.readouterr()
+    assert f"{contradicting}; `harness baseline save shop.relevance.yaml` saves one" in printed.err
+    assert "request candidate" in printed.out
+    assert "request current" not in printed.out
+
+
+def test_diff_compares_with_nothing_that_contradicts_itself(contradicting, capsys):
+    assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 1
+    assert contradicting in capsys.readouterr().err
+
+
+def test_a_baseline_that_contradicts_itself_is_replaced_and_no_part_is_put_beside_it(contradicting, folder, capsys):
+    before = kept(folder)
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 1
+    assert f"{contradicting}; save the whole suite" in capsys.readouterr().err
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head", "--request", "candidate") == 0
+    assert kept(folder)["current"] == before["current"]
+    capsys.readouterr()
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    assert f"{contradicting}; it is replaced" in capsys.readouterr().out
+    after = kept(folder)
+    assert after["current"].queries["r"].ranking
+    assert after["candidate"] == before["candidate"]
 
 
 def test_show_says_which_suites_have_none(folder, engine, capsys):

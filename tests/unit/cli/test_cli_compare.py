@@ -180,6 +180,19 @@ def test_answers_to_an_older_question_are_not_scored_with_the_judgments_of_today
     assert f"something else was asked: {ANOTHER}" in report.verdicts[0].reason
 
 
+@pytest.mark.parametrize("words", [("baseline", *SUITE_WORDS), ("shop.baseline.json",)], ids=["suite", "alone"])
+def test_a_baseline_that_contradicts_itself_is_compared_with_nothing(shop, capsys, words):
+    save_all(capsys)
+    path = Path("shop.baseline.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["requests"]["current"]["queries"]["s"]["ranking"] = []
+    path.write_text(json.dumps(content), encoding="utf-8")
+    first, *rest = words
+    assert compare(first, "old.json", *rest) == 1
+    said = "shop.baseline.json contradicts itself: request current, query s: it is scored, and its ranking is empty"
+    assert said in capsys.readouterr().err
+
+
 def test_what_a_run_file_was_asked_is_not_known(shop, capsys):
     save_all(capsys)
     asks_otherwise()

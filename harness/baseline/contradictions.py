@@ -1,0 +1,188 @@
+"""
+Whether what a baseline holds fits together: of each query what became of it, its ranking and its scores.
+
+A baseline is written by the harness, and then merged by git and now and then edited. What says of a query what cannot
+be is no baseline for it. What follows from judgments that have changed since is not known, and not checked. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness import __version__
+from harness.baseline.changes import judgments_fingerprint
+from harness.baseline.making import as_run
+from harness.errors import BaselineError, MeasureError, UsageError
+from harness.fingerprints import fingerprint
+from harness.gate.sentences import count
+from harness.measures import is_built_in, measure_range, parse_measure, read_gain
+from harness.model import Baseline, BaselineQuery, Gain, Json, Measure, Outcome, Profile, Suite
+from harness.scoring import score_of
+from harness.thresholds import TOLERANCE
+
+__all__ = ["refuse_contradictions"]
+
+OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)
+
+
+def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Suite | None = None) -> None:
+    """
+    Refuse a baseline that contradicts itself.
+
+    A measure that is not known here, of a package that is not installed or of a later version, is no contradiction. Nor
+    is the value of a measure of the user's own, whose formula may have changed since.
+
+    Args:
+        baseline: As it was read.
+        path: Of its file, for the message.
+        request: Whose entry it is, for the message.
+        suite: Says what the kept ranking scores of each query that is judged as it was. Of other queries, and where it
+            is None, scores are only held to what their measures can reach.
+
+    Raises:
+        BaselineError: Names the request, the first query that contradicts itself, and what contradicts what.
+    """
+    entry = f"the baseline {path} contradicts itself: request {request}"
+    for sentence in _of_entry(baseline):
+        raise BaselineError(f"{entry}: {sentence}")
+    scored = {} if suite is None else _scored_anew(baseline, suite)
+    gain = read_gain(baseline.gain)
+    found = [
+        (query, sentence)
+        for query, kept in baseline.queries.items()
+        if (sentence := next(_of_query(kept, baseline, gain, scored.get(query, {})), ""))
+    ]
+    for query, sentence in found:
+        others = f"; and {count(len(found) - 1, 'other query')}" if len(found) > 1 else ""
+        raise BaselineError(f"{entry}, query {query}: {sentence}{others}")
+
+
+def _of_entry(baseline: Baseline) -> Iterator[str]:
+    if baseline.depth < 1:
+        yield f"its depth is {baseline.depth}"
+    try:
+        read_gain(baseline.gain)
+    except UsageError as error:
+        yield str(error)
+    index = baseline.index
+    texts = {
+        "request": (baseline.request, baseline.template),
+        "mapping": (index.mapping_json, index.mapping),
+        "settings": (index.settings_json, index.settings),
+    }
+    for name, (value, digest) in texts.items():
+        if value is not None and not _fits(value, digest):
+            yield f"the fingerprint of its {name} is another"
+
+
+def _fits(value: Json, digest: str | None) -> bool:
+    """Whether *digest* is that of *value*; where something is masked in it, that cannot be told."""
+    return "${" in json.dumps(value) or fingerprint(value) == digest
+
+
+def _scored_anew(baseline: Baseline, suite: Suite) -> dict[str, dict[str, float | None]]:
+    """
+    By query and measure the scores that the kept rankings have by the gain and the profile of then.
+
+    Only of queries that are judged as they were, and of measures of the harness.
+    """
+    then = replace(suite, gain=read_gain(baseline.gain), profile=baseline.profile)
+    run = as_run(baseline, "", depth=baseline.depth)
+    found: dict[str, dict[str, float | None]] = {}
+    for query in suite.queries:
+        kept = baseline.queries.get(query.id)
+        if kept is None or kept.judgments != judgments_fingerprint(query):
+            continue
+        scores = [score_of(then, query, measure, run) for measure in map(_built_in, kept.scores) if measure]
+        found[query.id] = {score.measure: score.value for score in scores if score.outcome is not Outcome.ERROR}
+    return found
+
+
+def _built_in(text: str) -> Measure | None:
+    """The measure of the harness that *text* names; None where it is none that is known here."""
+    try:
+        measure = parse_measure(text)
+    except MeasureError:
+        return None
+    return measure if is_built_in(measure) else None
+
+
+def _of_query(kept: BaselineQuery, baseline: Baseline, gain: Gain, scored: dict[str, float | None]) -> Iterator[str]:
+    """What *kept* cannot be; *scored* are the scores of its ranking by measure, as far as they are known."""
+    yield from _of_numbers(kept)
+    yield from _of_outcome(kept)
+    yield from _of_ranking(kept, baseline.depth)
+    if kept.params is not None and not _fits({"text": kept.text, "params": kept.params}, kept.question):
+        yield "the fingerprint of its text and params is another"
+    version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
+    for measure, value in kept.scores.items():
+        if measure in scored and not _same(value, scored[measure]):
+            yield f"its {measure} was kept as {_number(value)}{version}, and its ranking has {_number(scored[measure])}"
+        elif measure not in scored and not _in_reach(measure, value, gain, baseline.profile):
+            yield f"its {measure} is {_number(value)}, which no ranking has"
+    yield from _of_bands(kept)
+
+
+def _of_numbers(kept: BaselineQuery) -> Iterator[str]:
+    numbers = {f"the engine's score of {document}": score for document, score in kept.ranking}
+    numbers |= {f"its {measure}": score for measure, score in kept.scores.items()}
+    for name, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            yield f"{name} is {number}"
+    if not (math.isfinite(kept.weight) and kept.weight > 0):
+        yield f"its weight is {kept.weight}"
+
+
+def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
+    scored = [measure for measure, value in kept.scores.items() if value is not None]
+    if kept.outcome not in (*OF_A_SCORE, Outcome.UNDEFINED):
+        yield f"{kept.outcome} is nothing that is kept of a query"
+    if kept.outcome is Outcome.SCORED and not kept.ranking:
+        yield f"it is {kept.outcome}, and its ranking is empty"
+    if kept.outcome is Outcome.ZERO_HITS and kept.ranking:
+        yield f"it had {kept.outcome}, and its ranking has {count(len(kept.ranking), 'hit')}"
+    if kept.outcome is Outcome.UNDEFINED and scored:
+        yield f"it is {kept.outcome}, and has a score of {scored[0]}"
+    if kept.outcome in OF_A_SCORE and kept.scores and not scored:
+        yield f"it is {kept.outcome}, and none of its scores has a value"
+
+
+def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
+    times = Counter(document for document, _ in kept.ranking)
+    twice = next((document for document, number in times.items() if number > 1), None)
+    if twice is not None:
+        yield f"its ranking has {twice} {times[twice]} times"
+    if len(kept.ranking) > depth:
+        yield f"its ranking has {count(len(kept.ranking), 'hit')}, and {depth} were asked for"
+
+
+def _same(kept: float | None, scored: float | None) -> bool:
+    if kept is None or scored is None:
+        return kept is scored
+    return math.isclose(kept, scored, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def _in_reach(text: str, value: float | None, gain: Gain, profile: Profile) -> bool:
+    measure = _built_in(text)
+    if measure is None or value is None or profile is Profile.RRE:  # which gives 1 to a query without hits
+        return True
+    least, greatest = measure_range(measure, gain)
+    above = least is None or value >= least - TOLERANCE
+    return above and (greatest is None or value <= greatest + TOLERANCE)
+
+
+def _of_bands(kept: BaselineQuery) -> Iterator[str]:
+    for measure, (least, greatest) in kept.bands.items():
+        value = kept.scores.get(measure)
+        if value is None:
+            yield f"it has a tie band of {measure}, and no score"
+        elif not (math.isfinite(greatest - least) and least - TOLERANCE <= value <= greatest + TOLERANCE):
+            yield f"its {measure} is {_number(value)}, and is not in its tie band from {least} to {greatest}"
+
+
+def _number(value: float | None) -> str:
+    return "no value" if value is None else f"{value:.12g}"
