@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from harness.search import Search
 
 __all__ = [
-    "collect_suites",
     "connections_for",
     "make_report",
     "run_suite",
@@ -82,8 +81,9 @@ def run_with(
     asked, and the others keep theirs.
     """
     from harness.suites import load_suites
+    from harness.suites.discovery import find_suites
 
-    loaded = load_suites(collect_suites(paths), environ, needs_judgments=not options.unjudged)
+    loaded = load_suites(find_suites(paths).suites, environ, needs_judgments=not options.unjudged)
     suites = [_to_depth(suite, options.depth) for suite in loaded]
     cells = matrix or Matrix.of_one(options)
     _check_choices(suites, options, cells)
@@ -147,28 +147,6 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
         cluster=options.cluster,
         client=options.client,
     )
-
-
-def collect_suites(paths: Sequence[Path]) -> list[Path]:
-    """
-    The suite files that *paths* stand for, each once, in the order given.
-
-    Raises:
-        UsageError: a folder holds no suite, or no path was given.
-    """
-    from harness.suites import find_suites
-
-    found: dict[Path, Path] = {}
-    for path in paths:
-        files = find_suites(path) if path.is_dir() else [path]
-        if not files:
-            raise UsageError(f"{path}: found no suite in this folder, expected files named *.relevance.yaml")
-        for file in files:
-            # A link to a suite is another suite: its files are those beside the link.
-            found.setdefault(file.parent.resolve() / file.name, file)
-    if not found:
-        raise UsageError("found no suite to run, expected a file named *.relevance.yaml or a folder that holds some")
-    return list(found.values())
 
 
 def _to_depth(suite: Suite, depth: int | None) -> Suite:

@@ -8,7 +8,7 @@ whoever has the package installed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,14 @@ from harness.collecting.items import (
     SuiteItem,
     check_choices,
     deselect_by_tag,
-    is_suite_file,
     looks_like_suite,
 )
 from harness.collecting.options import only_shows, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
+from harness.collecting.unseen import MisnamedFile, unseen_in
 from harness.errors import Problem
+from harness.suites.discovery import is_misnamed, is_suite_name
 
 if TYPE_CHECKING:
     from harness.api import Relevance
@@ -37,6 +38,7 @@ FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
 DUE = "relevance_is_due"
+LEFT_OUT = "relevance_left_out"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,6 +69,7 @@ def pytest_testnodedown(node: Any) -> None:
     session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
     session.is_due |= output.get(DUE, False)
+    session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -83,11 +86,34 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect suites by their name, and any that was named outright."""
-    if file_path.suffix not in (".yaml", ".yml"):
+    if file_path.suffix.lower() not in (".yaml", ".yml"):
         return None
-    if is_suite_file(file_path) or (parent.session.isinitpath(file_path) and looks_like_suite(file_path)):
+    is_named = parent.session.isinitpath(file_path)
+    if is_suite_name(file_path.name) or (is_named and looks_like_suite(file_path)):
         return SuiteFile.from_parent(parent, path=file_path, relevance=parent.config.stash[SESSION])
+    if is_misnamed(file_path.name) and not is_named:
+        return MisnamedFile.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
+    """Keep what pytest does not look into, for whatever reason."""
+    is_ignored = yield
+    if is_ignored:
+        config.stash[SESSION].ignored.setdefault(collection_path.parent, []).append(collection_path)
+    return is_ignored
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Have what pytest passes over in a folder collected with the rest of it."""
+    report = yield
+    if report.passed and isinstance(collector, pytest.Directory):
+        report.result.extend(unseen_in(collector, collector.config.stash[SESSION]))
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -111,9 +137,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Know whether a suite is to run, once all plugins have left out what they leave out."""
+    from harness.config import config_path
+
     relevance = session.config.stash[SESSION]
     chosen = any(isinstance(item, SuiteItem) for item in session.items)
     relevance.is_due = not only_shows(session.config) and (chosen or bool(relevance.refusals))
+    has_suites = bool(relevance.suites_collected or relevance.refusals)
+    if not has_suites and session.items and config_path(session.config.rootpath) is None:
+        relevance.left_out.clear()  # of a project without suites; to look through its folders would take time
 
 
 @pytest.hookimpl(trylast=True)
@@ -125,6 +156,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[PROBLEMS] = relevance.problems
         output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
         output[DUE] = relevance.is_due
+        output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         return
     relevance.finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.errors import InputError, Problem
 
@@ -71,18 +74,36 @@ def read_source(path: Path, name: str, *, limit: int) -> Source:
     return decode(read_bytes(path, name, limit=limit), name)
 
 
-def read_bytes(path: Path, name: str, *, limit: int) -> bytes:
-    """The bytes of a file, as `read_source` reads it and with its errors."""
+@contextmanager
+def opened(path: Path, name: str) -> Iterator[BinaryIO]:
+    """
+    A file to read bytes from; *name* is what errors call it.
+
+    Raises:
+        InputError: The file is missing, is none, or cannot be read.
+    """
     try:
         if path.exists() and not path.is_file():
             raise InputError.at(name, 0, 0, "this is not a file")
         with path.open("rb") as file:
-            content = file.read(limit + 1)
+            yield file
     except FileNotFoundError:
-        raise InputError.at(name, 0, 0, "there is no such file") from None
+        raise InputError.at(name, 0, 0, _absence(path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
+
+
+def _absence(path: Path) -> str:
+    if path.is_symlink():
+        return f"this is a link to {path.readlink()}, which is not there"
+    return "there is no such file"
+
+
+def read_bytes(path: Path, name: str, *, limit: int) -> bytes:
+    """The bytes of a file, as `read_source` reads it and with its errors."""
+    with opened(path, name) as file:
+        content = file.read(limit + 1)
     if len(content) > limit:
         raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the most that is read")
     return content

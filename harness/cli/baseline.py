@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.engine_options import cell_options, engine_options, run_choices
-from harness.cli.suite_paths import suites_argument
+from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.report.figures import counted_text, score_text
 from harness.report.printable import printable
+from harness.sources import opened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,10 +66,13 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline keeps one run of each request; give one --index")
-    kept = _kept(_finished(suites, options, matrix, quiet=quiet), options, file)
+    found = found_suites(suites)
+    kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options, file)
     for each in kept:
         each.write()
         click.echo("\n".join(_saved(each)))
+    if not quiet:
+        say_left_out(found)
 
 
 @command.command("show")
@@ -79,13 +83,15 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
     from harness.baseline.contradictions import refuse_contradictions
     from harness.baseline.files import baseline_path, read_baselines, remedy_for
     from harness.cli.console import show as print_all
-    from harness.pipeline import collect_suites
     from harness.report.terminal.baselines import entry_renderables
 
-    paths = collect_suites(suites)
-    _check_one(file, len(paths))
+    asked = found_suites(suites)
+    _check_one(file, len(asked.suites))
+    for suite in asked.suites:
+        with opened(suite, str(suite)):
+            pass  # a suite that is not there is not one without a baseline
     problems = []
-    for suite in paths:
+    for suite in asked.suites:
         path = file or baseline_path(suite)
         try:
             found = read_baselines(path)
@@ -102,8 +108,9 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
                 problems.append(f"{error}; {remedy_for(suite)}")
                 continue
             of_suite = loaded is None or loaded.name == found.suite
-            asked = _asked_otherwise(entry, loaded) if of_suite else ()
-            print_all(chain(entry_renderables(request, entry), asked))
+            otherwise = _asked_otherwise(entry, loaded) if of_suite else ()
+            print_all(chain(entry_renderables(request, entry), otherwise))
+    say_left_out(asked)
     if problems:
         raise BaselineError("\n".join(problems))
 
@@ -123,8 +130,11 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
     from harness.cli.console import show as print_all
 
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
-    for one in _finished(suites, options, matrix, quiet=quiet):
+    found = found_suites(suites)
+    for one in _finished(found.suites, options, matrix, quiet=quiet):
         print_all(_difference(one, options, matrix))
+    if not quiet:
+        say_left_out(found)
 
 
 def _loaded(suite: Path) -> Suite | None:

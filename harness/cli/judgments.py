@@ -12,7 +12,7 @@ import click
 from harness.cli.engine_options import cell_options, engine_options, run_choices, run_options, server_options
 from harness.cli.exits import NO_ANSWER
 from harness.cli.outputs import Output, OutputType, write_output
-from harness.cli.suite_paths import suites_argument
+from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.errors import SuiteError, UsageError
 from harness.report.figures import counted_text
 from harness.report.printable import printable
@@ -75,12 +75,15 @@ def pool(
     from harness.judging.pools import PoolOptions
     from harness.report.terminal.pools import pool_renderables
 
-    _check_files(suites, outputs)
+    found = found_suites(suites)
+    _check_files(found.suites, outputs)
     options, matrix = run_choices(**asked)
-    pools = _pools(suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
+    pools = _pools(found.suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
     for one in pools:
         show(pool_renderables(one))
     _write(pools, outputs, quiet=quiet)
+    if not quiet:
+        say_left_out(found)
     return NO_ANSWER if any(one.unanswered for one in pools) else 0
 
 
@@ -90,17 +93,16 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
     is the suite.
     """
     from harness.formats.judgments import count_grades
-    from harness.pipeline import collect_suites
 
-    found = collect_suites(suites) if outputs else []
-    if len(found) > 1:
-        raise UsageError(f"a file holds the judgments of one suite, and {len(found)} suites were given")
-    taken = {path.resolve(): "is the suite itself" for path in found}
+    if outputs and len(suites) > 1:
+        raise UsageError(f"a file holds the judgments of one suite, and {len(suites)} suites were given")
+    taken = {os.path.realpath(path): "is the suite itself" for path in suites}
     for output in outputs:
-        why = taken.setdefault(output.path.resolve(), "")
+        file = os.path.realpath(output.path)
+        why = taken.setdefault(file, "")
         if why:
             raise UsageError(f"{output.path} {why}; write to another file")
-        taken[output.path.resolve()] = "is named twice"
+        taken[file] = "is named twice"
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
             raise UsageError(f"{output.path} holds {counted_text(graded, 'grade')} already; write to another file")
@@ -146,13 +148,15 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     if offline and (asked["url"] or asked["embedded"]):
         raise click.UsageError("--offline asks no engine; leave out --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
-    found = lint_suites(suites, run_options(**asked), offline=offline, scale=bounds, environ=os.environ)
-    _print_lint(found, as_json=as_json)
-    if found.problems:
-        raise SuiteError(found.problems)
-    if found.errors:
+    found = found_suites(suites)
+    lint = lint_suites(found.suites, run_options(**asked), offline=offline, scale=bounds, environ=os.environ)
+    _print_lint(lint, as_json=as_json)
+    say_left_out(found)
+    if lint.problems:
+        raise SuiteError(lint.problems)
+    if lint.errors:
         return NO_ANSWER
-    return FINDINGS if found.findings else 0
+    return FINDINGS if lint.findings else 0
 
 
 def _print_lint(found: Lint, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from harness.cli.exits import reader_may_leave
 from harness.cli.github import asked_step, github_option, refusals_told
 from harness.cli.outputs import KINDS, Output, OutputType, outdated_removed, write_outputs
 from harness.cli.seconds import Seconds
-from harness.cli.suite_paths import suites_argument
+from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 
 if TYPE_CHECKING:
     from harness.github_step import GitHubStep
@@ -72,13 +72,16 @@ def command(
     step = asked_step(github)
     with refusals_told(step), outdated_removed(outputs):
         options, matrix = run_choices(**asked)
-        report = _run(suites, options, matrix, quiet=quiet)
+        found = found_suites(suites)
+        report = _run(found.suites, options, matrix, quiet=quiet)
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
         step.summarise(report)
     write_outputs(report, outputs)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
+    if not quiet:
+        say_left_out(found)
     return report.exit_status or _undecided(report, options)
 
 

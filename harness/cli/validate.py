@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from harness.cli.github import asked_step, github_option, refusals_told
-from harness.cli.suite_paths import suites_argument
+from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.model import Suite
 from harness.report.figures import counted_text, plain_text
 from harness.report.printable import printable
@@ -29,11 +29,11 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
     line, on standard error. Variables from the environment need not be set.
     """
-    from harness.pipeline import collect_suites
     from harness.suites import load_suites
 
     with refusals_told(asked_step(github)):
-        checked = load_suites(collect_suites(suites), None)
+        found = found_suites(suites)
+        checked = load_suites(found.suites, None)
     if quiet:
         return
     for suite in checked:
@@ -41,6 +41,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
         for line in _groups(suite):
             click.echo(f"  {printable(line)}")
     click.echo(f"{counted_text(len(checked), 'suite')} checked: no problem found")
+    say_left_out(found)
 
 
 def _groups(suite: Suite) -> Iterator[str]:

@@ -33,6 +33,7 @@ class RelevanceSession:
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
     a session without a report came to grief. *runs_again* says that the item which is set up was set up just before.
+    *ignored* maps a folder to what pytest ignores in it; *left_out* are those paths of folders that it collects whole.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -48,6 +49,8 @@ class RelevanceSession:
         self.problems: list[str] = []
         self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
+        self.ignored: dict[Path, list[Path]] = {}
+        self.left_out: list[Path] = []
         self.is_due = False
         self.runs_again = False
         self._setting_up: str | None = None
@@ -215,6 +218,13 @@ class RelevanceSession:
         sent = requests.index(report.request) if report.request in requests else len(requests)
         searched = indexes.index(index) if index in indexes else len(indexes)
         return report.path, sent, report.request, searched, index
+
+    def unread(self) -> dict[Path, int]:
+        """How many suites each of the paths holds that pytest left out, as far as there are any."""
+        from harness.suites.discovery import suites_left_in
+
+        counts = {path: len(suites_left_in(path)) if path.is_dir() else 1 for path in sorted(set(self.left_out))}
+        return {_from_here(path): count for path, count in counts.items() if count}
 
     def failures(self) -> list[Failed]:
         """The suites that did not run, each once."""

@@ -57,10 +57,14 @@ def _named(options: PluginOptions) -> Iterator[str]:
 
 
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
-    """A line for each suite that ran or could not, and for each report; nothing where there was no suite."""
-    report, failures = session.report(), session.failures()
-    if report is not None or failures or session.problems or session.removed:
+    """A line for each suite that ran or could not, each report, and what was left out; nothing where there is none."""
+    report, failures, unread = session.report(), session.failures(), session.unread()
+    if report is not None or failures or session.problems or session.removed or unread:
         _print_suites(terminal, session, report, failures)
+    if unread:
+        from harness.suites.discovery import left_out_text
+
+        terminal.write_line(f"left out: {left_out_text(unread)}; name a path to have its suites run")
     step = session.options.github
     for line in () if step is None else annotation_lines(step, report, failures, session.refusals):
         terminal.write_line(line)

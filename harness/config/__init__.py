@@ -38,11 +38,15 @@ class Config:
 
 
 def config_path(start: Path) -> Path | None:
-    """The harness.toml in the folder *start* or the nearest folder above it, None where there is none."""
+    """
+    The harness.toml in the folder *start* or the nearest folder above it, None where there is none.
+
+    One that is a link to nowhere is an error to whoever reads it: another one above would name other servers.
+    """
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         path = candidate / CONFIG_NAME
-        if path.is_file():
+        if path.is_file() or path.is_symlink():
             return path
     return None
 

@@ -23,9 +23,10 @@ from harness.judgment_findings import (
     scales_of,
 )
 from harness.model import Suite
-from harness.pipeline import collect_suites, connections_for
+from harness.pipeline import connections_for
 from harness.running.options import RunOptions
 from harness.search.lookup import find_documents
+from harness.suites.discovery import find_suites
 
 if TYPE_CHECKING:
     from harness.running.connections import Connections, Door
@@ -87,7 +88,7 @@ def lint_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    read, problems = _read_all(collect_suites(paths), None if offline else environ)
+    read, problems = _read_all(find_suites(paths).suites, None if offline else environ)
     asked = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
     lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
     with connections_for(options, environ) as connections:

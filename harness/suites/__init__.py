@@ -11,9 +11,7 @@ from harness.errors import Problem, SuiteError
 if TYPE_CHECKING:
     from harness.model import Suite
 
-__all__ = ["SUITE_SUFFIX", "find_suites", "load_suite", "load_suites"]
-
-SUITE_SUFFIX = ".relevance.yaml"
+__all__ = ["load_suite", "load_suites"]
 
 
 def load_suite(
@@ -60,13 +58,3 @@ def load_suites(
     if problems:
         raise SuiteError(tuple(dict.fromkeys(problems)))  # a harness.toml may be that of several
     return tuple(suites)
-
-
-def find_suites(path: Path) -> list[Path]:
-    """All suite files under the folder *path*, in the order of their paths; folders with a leading dot are left out."""
-    found = path.rglob(f"*{SUITE_SUFFIX}")
-    return sorted(file for file in found if file.is_file() and not _hidden(file.relative_to(path)))
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts[:-1])

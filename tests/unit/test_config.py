@@ -71,6 +71,15 @@ def test_every_key_of_a_cluster_is_read(write):
     assert (clusters["api"].service, clusters["api"].headers_env) == ("http", {"Authorization": "API_TOKEN"})
 
 
+def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, tmp_path):
+    write(FULL)
+    inner = tmp_path / "suites"
+    inner.mkdir()
+    (inner / "harness.toml").symlink_to("nowhere.toml")
+    with pytest.raises(ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which is not there"):
+        find_config(inner)
+
+
 def test_the_nearest_harness_toml_upwards_holds(write, tmp_path):
     path = write(FULL)
     inner = tmp_path / "a" / "b"

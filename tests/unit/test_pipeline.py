@@ -9,7 +9,7 @@ import harness.search
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
-from harness.pipeline import collect_suites, run_suite, run_suites
+from harness.pipeline import run_suite, run_suites
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
 from harness.search.testing import FakeSearch
@@ -99,27 +99,24 @@ def test_a_suite_without_thresholds_gates_nothing_and_says_so(folder, search):
 def test_a_folder_stands_for_its_suites_and_each_runs_once(folder, search):
     one = write(folder, "one")
     (folder / "deep").mkdir()
-    two = write(folder / "deep", "two")
-    (folder / "other.yaml").write_text("not: a suite")
-    assert collect_suites([folder, one, folder / "deep"]) == [two, one]
+    write(folder / "deep", "two")
     assert [suite.name for suite in run(folder, one).suites] == ["two", "one"]
 
 
-def test_a_link_to_a_suite_is_a_suite_of_its_own_and_a_folder_reached_by_a_link_is_not(folder):
-    (folder / "a").mkdir()
-    (folder / "b").mkdir()
-    first = write(folder / "a", "s")
-    linked = folder / "b" / first.name
-    linked.symlink_to(first)
-    (folder / "c").symlink_to(folder / "a")
-    assert collect_suites([folder / "a", folder / "b", folder / "c"]) == [first, linked]
+def test_a_folder_without_suites_is_an_error(folder, search):
+    with pytest.raises(UsageError, match="found no suite in this folder"):
+        run(folder)
 
 
-@pytest.mark.parametrize("paths", [[], ["empty"]])
-def test_nothing_to_run_is_an_error(folder, paths):
-    (folder / "empty").mkdir()
-    with pytest.raises(UsageError, match="found no suite"):
-        collect_suites([folder / path for path in paths])
+def test_a_link_to_a_suite_that_is_not_there_is_told_with_the_problems_of_others(folder, search):
+    bad = write(folder, "two", threshold='"mean P@1 >= 7"')
+    (folder / "gone.relevance.yaml").symlink_to("nowhere.yaml")
+    with pytest.raises(SuiteError) as caught:
+        run(folder)
+    gone, other = caught.value.problems
+    assert str(gone) == f"{folder}/gone.relevance.yaml: this is a link to nowhere.yaml, which is not there"
+    assert other.path == str(bad)
+    assert search.requests == []
 
 
 def test_the_problems_of_all_suites_are_told_before_anything_runs(folder, search):

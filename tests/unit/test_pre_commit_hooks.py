@@ -9,7 +9,7 @@ import yaml
 
 from harness.cli import main
 from harness.scaffold import write_scaffold
-from harness.suites import SUITE_SUFFIX, find_suites
+from harness.suites.discovery import SUITE_SUFFIX, find_suites
 
 ROOT = Path(__file__).parents[2]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
@@ -49,7 +49,7 @@ def test_the_hook_is_installed_with_the_package(hook):
 
 
 def test_the_pattern_finds_every_suite_and_nothing_else():
-    suites = [str(path.relative_to(ROOT)) for path in find_suites(ROOT / "suites")]
+    suites = [str(path.relative_to(ROOT)) for path in find_suites([ROOT / "suites"]).suites]
     assert suites
     assert all(re.search(CHANGED["files"], path) for path in suites)
     assert re.search(CHANGED["files"], f"a b/c{SUITE_SUFFIX}")

@@ -11,7 +11,8 @@ import pytest
 
 from harness.errors import SuiteError
 from harness.model import Profile, Suite
-from harness.suites import find_suites, load_suite
+from harness.suites import load_suite
+from harness.suites.discovery import find_suites
 
 ROOT = Path(__file__).parents[2]
 SUITES = ROOT / "suites"
@@ -40,7 +41,7 @@ def test_every_example_loads(path, environ):
 
 
 def test_the_folder_holds_the_examples_that_pass_and_not_the_one_that_fails():
-    assert find_suites(SUITES) == [SUITES / "lessons.relevance.yaml", PRODUCTS, TRAFFIC]
+    assert find_suites([SUITES]).suites == (SUITES / "lessons.relevance.yaml", PRODUCTS, TRAFFIC)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -24,7 +24,7 @@ from harness.model import (
     Unresolved,
     Waiver,
 )
-from harness.suites import composing, find_suites, load_suite, load_suites
+from harness.suites import composing, load_suite, load_suites
 
 SMALL = """\
 suite: shop
@@ -459,14 +459,6 @@ def test_a_query_needs_no_text_where_the_request_asks_for_none(write):
 
 
 # ------------------------------------------------------------------------------------------------ folders and parsers
-
-
-def test_suites_are_found_below_a_folder_in_their_order(tmp_path):
-    for name in ("b/x.relevance.yaml", "a.relevance.yaml", "b/a.relevance.yaml", "c.yaml", ".git/d.relevance.yaml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(SMALL)
-    found = [path.relative_to(tmp_path).as_posix() for path in find_suites(tmp_path)]
-    assert found == ["a.relevance.yaml", "b/a.relevance.yaml", "b/x.relevance.yaml"]
 
 
 def test_a_path_given_twice_is_loaded_once(write):

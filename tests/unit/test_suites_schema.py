@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 import yaml
 
-from harness.suites import find_suites, load_suite
+from harness.suites import load_suite
+from harness.suites.discovery import find_suites
 from harness.suites.schema import suite_schema
 
 SCHEMA = suite_schema()
@@ -55,7 +56,7 @@ def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", find_suites(SUITES), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", find_suites([SUITES]).suites, ids=lambda path: path.name)
 def test_the_example_suites_fit_the_schema_and_load(path):
     text = path.read_text(encoding="utf-8")
     dates_as_text = yaml.load(text, Loader=DatesAsText)

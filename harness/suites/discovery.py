@@ -1,0 +1,240 @@
+"""
+Which files are suites, and which folders are not looked into for them: the same for the command and in pytest.
+
+A path that is named outright is read, whatever it is called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from harness.errors import Problem, SuiteError, UsageError
+
+__all__ = [
+    "LEFT_OUT",
+    "SUITE_SUFFIX",
+    "FoundSuites",
+    "find_suites",
+    "is_misnamed",
+    "is_suite_name",
+    "left_out_text",
+    "misnamed_text",
+    "suites_left_in",
+    "suites_that_are_no_files",
+]
+
+SUITE_SUFFIX = ".relevance.yaml"
+MISNAMED = (".relevance.yml", SUITE_SUFFIX)
+"""Ends of names, in small letters, that somebody took for that of a suite."""
+
+LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}", "__pycache__")
+"""Names of folders that are not looked into: pytest's for `norecursedirs`, and the one that it never enters."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSuites:
+    """
+    The *suites* to read, each once. *misnamed* are files beside them that are called almost as suites are; *left_out*
+    maps each folder that was not looked into, and holds suites, to how many it holds.
+    """
+
+    suites: tuple[Path, ...]
+    misnamed: tuple[Path, ...] = ()
+    left_out: Mapping[Path, int] = field(default_factory=dict)
+
+
+def is_suite_name(name: str) -> bool:
+    """
+    Whether a file of that name is a suite.
+
+    >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", "shop.yaml")]
+    [True, False, False]
+    """
+    return name.endswith(SUITE_SUFFIX)
+
+
+def is_misnamed(name: str) -> bool:
+    """
+    Whether a name is not that of a suite, and was probably meant to be.
+
+    >>> [is_misnamed(name) for name in ("shop.relevance.yml", "Shop.Relevance.YAML", "shop.relevance.yaml")]
+    [True, True, False]
+    """
+    return name.lower().endswith(MISNAMED) and not is_suite_name(name)
+
+
+def find_suites(paths: Sequence[Path]) -> FoundSuites:
+    """
+    The suites that *paths* stand for: a file is one, and a folder is all those under it, in the order of their paths.
+
+    A link to a suite is a suite of its own, whose files are those beside the link. A link that leads nowhere is found
+    too, and is an error where it is read. Linked folders are looked into, each folder once.
+
+    Raises:
+        UsageError: a folder holds no suite, or no path was given.
+        SuiteError: a folder cannot be read.
+    """
+    walks = [_Walk(path) for path in paths]
+    problems = [problem for walk in walks for problem in walk.problems]
+    if problems:
+        raise SuiteError(problems)
+    empty = [walk.nothing_found() for walk in walks if not walk.suites]
+    if empty:
+        raise UsageError("\n".join(empty))
+    found: dict[Path, Path] = {}
+    for suite in (suite for walk in walks for suite in walk.suites):
+        found.setdefault(_identity(suite), suite)
+    if not found:
+        raise UsageError(f"found no suite to run, expected a file named *{SUITE_SUFFIX} or a folder that holds some")
+    return FoundSuites(
+        suites=tuple(found.values()),
+        misnamed=tuple(dict.fromkeys(path for walk in walks for path in walk.misnamed if _identity(path) not in found)),
+        left_out=_unread({folder: suites for walk in walks for folder, suites in walk.left_out.items()}, found),
+    )
+
+
+class _Walk:
+    """
+    What a path stands for: itself, or what is in the folder that it is.
+
+    *left_out* maps each folder that was not looked into to its suites; *problems* are the folders that cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.suites: list[Path] = []
+        self.misnamed: list[Path] = []
+        self.left_out: dict[Path, list[Path]] = {}
+        self.problems: list[Problem] = []
+        if not path.is_dir():
+            self.suites.append(path)
+            return
+        seen: set[Path] = set()
+        links = [path]
+        for linked in links:  # the others come behind what goes by its own name
+            links += self._enter(linked, seen)
+        for found in (self.suites, self.misnamed):
+            found.sort()
+
+    def _enter(self, folder: Path, seen: set[Path]) -> list[Path]:
+        """Look into *folder* and those under it, unless they are among *seen*; gives the linked ones in it."""
+        links: list[Path] = []
+        real = folder.resolve()
+        if real in seen:
+            return links
+        seen.add(real)
+        for entry in self._entries(folder):
+            path = folder / entry.name
+            if not _is_folder(entry):
+                self._sort_in(path)
+            elif is_left_out(path):
+                self.left_out[path] = suites_left_in(path)
+            elif entry.is_symlink():
+                links.append(path)
+            else:
+                links += self._enter(path, seen)
+        return links
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        try:
+            return _entries(folder)
+        except OSError as error:
+            self.problems.append(Problem(str(folder), 0, 0, f"the folder cannot be read: {error.strerror or error}"))
+            return []
+
+    def _sort_in(self, path: Path) -> None:
+        if is_suite_name(path.name):
+            self.suites.append(path)
+        elif is_misnamed(path.name):
+            self.misnamed.append(path)
+
+    def nothing_found(self) -> str:
+        """That the folder holds no suite, and what in it might be taken for one."""
+        sentences = [f"{self.path}: found no suite in this folder, expected files named *{SUITE_SUFFIX}"]
+        sentences += map(misnamed_text, self.misnamed)
+        left_out = _unread(self.left_out, ())
+        if left_out:
+            sentences.append(f"left out: {left_out_text(left_out)}")
+        return "; ".join(sentences)
+
+
+def is_left_out(folder: Path) -> bool:
+    """Whether a folder is not looked into: by its name, or as the root of a virtual environment."""
+    return any(fnmatch(folder.name, pattern) for pattern in LEFT_OUT) or _is_virtual_environment(folder)
+
+
+def suites_left_in(folder: Path) -> list[Path]:
+    """
+    The suites in a folder that is not looked into, whatever the folders in it are called.
+
+    Virtual environments hold packages, and those hold suites for others, such as the one that `harness init` writes.
+    """
+    suites: list[Path] = []
+    for inside, folders, files in os.walk(folder):
+        if _is_virtual_environment(Path(inside)):
+            folders.clear()
+        else:
+            suites += [Path(inside, name) for name in files if is_suite_name(name)]
+    return suites
+
+
+def suites_that_are_no_files(folder: Path) -> list[Path]:
+    """What is called as suites are in *folder* itself, and is neither file nor folder: a link that leads nowhere."""
+    return [
+        folder / entry.name
+        for entry in _entries(folder)
+        if is_suite_name(entry.name) and not _is_folder(entry) and not (folder / entry.name).is_file()
+    ]
+
+
+def left_out_text(left_out: Mapping[Path, int]) -> str:
+    """
+    The folders that were not looked into, with how many suites each holds.
+
+    >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
+    'build (1 suite), web/node_modules (2 suites)'
+    """
+    from harness.report.figures import counted_text
+
+    return ", ".join(f"{folder.as_posix()} ({counted_text(number, 'suite')})" for folder, number in left_out.items())
+
+
+def misnamed_text(path: Path) -> str:
+    """Why *path* is not read, and what to do."""
+    return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or name it outright"
+
+
+def _unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:
+    """How many suites of each folder are not *read*, as far as there are any."""
+    unread = {folder: sum(_identity(suite) not in read for suite in suites) for folder, suites in left_out.items()}
+    return {folder: number for folder, number in sorted(unread.items()) if number}
+
+
+def _identity(suite: Path) -> Path:
+    """A link to a suite is another suite: its files are those beside the link."""
+    return Path(os.path.realpath(suite.parent)) / suite.name  # unlike Path.resolve, no error where links go in a circle
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """A link in a circle is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_virtual_environment(folder: Path) -> bool:
+    """As pytest knows one: by PEP 405's file, or by that of conda."""
+    try:
+        return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file()
+    except OSError:
+        return False
