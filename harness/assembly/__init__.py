@@ -81,7 +81,7 @@ def assemble(
         verdicts=_with_units(verdicts, suite),
         queries=queries,
         seconds=run.seconds,
-        notes=(*notes, *_notes(queries, verdicts), *ungraded_notes(suite)),
+        notes=(*notes, *_notes(queries, verdicts), *_doubts(run), *ungraded_notes(suite)),
         deselected=deselected,
         tags=tag_summaries(suite, scores, verdicts),
         baseline=baseline,
@@ -153,7 +153,7 @@ def _query_report(
         total_is_lower_bound=ranking.total_is_lower_bound,
         took=ranking.took,
         judged=len(query.judgments),
-        duplicates=ranking.duplicates,
+        duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
         question=question_fingerprint(query),
     )
@@ -236,3 +236,17 @@ def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[
     if twice:
         notes.append(f"documents returned twice are counted once: {listed(twice)}")
     return notes
+
+
+def _doubts(run: Run) -> list[str]:
+    """What answers say of themselves that leaves their rankings as they are, and may be news to whoever reads them."""
+    rankings = {query: one for query, one in run.responses.items() if isinstance(one, Ranking)}
+    stopped = [query for query, one in rankings.items() if one.stopped_early]
+    uncounted = [f"{query} ({one.total_doubt})" for query, one in rankings.items() if one.total_doubt]
+    untimed = [f"{query} ({one.took_doubt})" for query, one in rankings.items() if one.took_doubt]
+    told = {
+        "the engine looked at a part of the documents only, as `terminate_after` says": stopped,
+        "how many documents match is not known": uncounted,
+        "how long the engine took is not known": untimed,
+    }
+    return [f"{sentence}: {listed(queries)}" for sentence, queries in told.items() if queries]

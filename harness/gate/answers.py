@@ -50,7 +50,7 @@ def asked_of(suite: Suite, run: Run) -> Asked:
     is_service = template is not None and template.http is not None
     is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
     rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
-    if not (is_service or is_stored) or any(_returned(ranking) >= suite.depth for ranking in rankings):
+    if not (is_service or is_stored) or any(ranking.returned >= suite.depth for ranking in rankings):
         return Asked(suite.depth)
     if is_service:
         return Asked(suite.depth, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`")
@@ -85,8 +85,8 @@ def judge_expectation(
 def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked) -> Finding:
     rank = _rank(condition.document, ranking)
     further = _what_may_follow(ranking, asked)
-    if rank is None and further and condition.k > _returned(ranking):
-        remedy = f", set `depth: {condition.k}`" if _returned(ranking) >= asked.depth else ""
+    if rank is None and further and condition.k > ranking.returned:
+        remedy = f", set `depth: {condition.k}`" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
         return Finding(Status.INCONCLUSIVE, reason, required=condition.k, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
@@ -100,7 +100,7 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Aske
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
     further = _what_may_follow(ranking, asked)
     if first is None and second is None and further:
-        remedy = ", `depth` asks for more" if _returned(ranking) >= asked.depth else ""
+        remedy = ", `depth` asks for more" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
         return Finding(Status.INCONCLUSIVE, reason, blamed=(query.id,))
     wanted = ", required the other way round" if first and second and second < first else ""
@@ -112,15 +112,16 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Aske
 def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Finding:
     bound = f"required {condition.operator} {condition.required}"
     if ranking.total is None:
-        reason = f"cannot be judged: the answer does not say how many documents match, {bound}"
+        why = ranking.total_doubt or "the answer does not say how many documents match"
+        reason = f"cannot be judged: {why}, {bound}"
         return Finding(Status.INCONCLUSIVE, reason, required=condition.required, blamed=(query.id,))
     if ranking.total_is_lower_bound:
-        return _judge_lower_bound(condition, query, ranking.total, bound)
+        return _judge_lower_bound(condition, query, ranking, ranking.total, bound)
     passed = holds(ranking.total, condition.operator, condition.required)
     return _verdict_on(query, passed, f"{count(ranking.total, 'hit')}, {bound}", ranking.total, condition.required)
 
 
-def _judge_lower_bound(condition: HitCount, query: Query, least: int, bound: str) -> Finding:
+def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, least: int, bound: str) -> Finding:
     """At least *least* documents match. That settles ``>=`` upwards and ``<=`` downwards, and nothing else."""
     reason = f"at least {count(least, 'hit')}, {bound}"
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
@@ -130,7 +131,11 @@ def _judge_lower_bound(condition: HitCount, query: Query, least: int, bound: str
         settled, passed = least > limit, False
     if settled:
         return _verdict_on(query, passed, reason, least, condition.required)
-    remedy = "ask for the exact number with `track_total_hits: true` in the request"
+    remedy = (
+        "leave `terminate_after` out of the request"
+        if ranking.stopped_early
+        else "ask for the exact number with `track_total_hits: true` in the request"
+    )
     undecided = f"cannot be judged: the engine counted {reason}; {remedy}"
     return Finding(Status.INCONCLUSIVE, undecided, least, condition.required, blamed=(query.id,))
 
@@ -149,13 +154,9 @@ def _place(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
 
 
-def _returned(ranking: Ranking) -> int:
-    return len(ranking.hits) + len(ranking.duplicates)
-
-
 def _what_may_follow(ranking: Ranking, asked: Asked) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
-    returned = _returned(ranking)
+    returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
     if returned >= asked.depth:

@@ -65,7 +65,7 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
         if not isinstance(response, Ranking):
             untimed[query] = f"{query} ({no_ranking(response)})"
         elif response.took is None:
-            untimed[query] = f"{query} (the answer does not say how long it took)"
+            untimed[query] = f"{query} ({response.took_doubt or 'the answer does not say how long it took'})"
         else:
             times[query] = response.took
     return times, untimed

@@ -161,7 +161,7 @@ def _hint(document: str, other: str | None) -> str:
 
 
 def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
-    judged_ids = {one.document for one in judged}
+    judged_ids = set() if suite.target.unique_ids else {one.document for one in judged}
     for index, repeated in known.repeated.items():
         documents = sorted(judged_ids & repeated)
         if not documents:
@@ -170,7 +170,7 @@ def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnow
         what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
         sentence = (
             f"{index!r} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot tell "
-            "them apart, so let it lead to one index"
+            "them apart: let it lead to one index, or say 'ids: unique' in the target where they are the same document"
         )
         yield JudgmentFinding(_mark_of(index, suite), FindingKind.SEVERAL_INDEXES, sentence)
 

@@ -61,7 +61,8 @@ class SearchRequest:
     What is sent for one query: placeholders and variables filled; *body* holds `size`.
 
     *title_field* is brought back with each hit, where the body does not say itself what of a document it wants. So is
-    a cut of the field *snippet*, or of the longest text where that is `ANY_TEXT`.
+    a cut of the field *snippet*, or of the longest text where that is `ANY_TEXT`. *unique_ids* says that an `_id` names
+    one document in all indexes that are searched.
     """
 
     query: str
@@ -70,6 +71,7 @@ class SearchRequest:
     http: HttpRequest | None = None
     title_field: str | None = None
     snippet: str | None = None
+    unique_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     SHARDS = "failed shards"
     MALFORMED = "malformed answer"
+    AMBIGUOUS = "ambiguous id"
     NOT_RUN = "did not run"
 
 
@@ -107,11 +110,13 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """
-    One answered request: *hits* in the server's order, a document that came twice kept once, at its first place.
+    One answered request: *hits* in the server's order, a document that came more than once kept once, at its first
+    place.
 
-    *total* is the number of matching documents as the engine counts them, None where it does not; *took* in
-    milliseconds
-    as the engine says; *duplicates* names the documents that came twice.
+    *total* is the number of matching documents as the engine counts them, *took* its own time in milliseconds; None
+    where the answer does not say. Where it says what cannot be, *total_doubt* and *took_doubt* tell what that is.
+    *duplicates* names a document each time that it came again. *stopped_early* is what the engine says where it was
+    told to collect only so many documents (`terminate_after`).
     """
 
     hits: tuple[Hit, ...] = ()
@@ -119,6 +124,14 @@ class Ranking:
     took: float | None = None
     total_is_lower_bound: bool = False
     duplicates: tuple[str, ...] = ()
+    total_doubt: str = ""
+    took_doubt: str = ""
+    stopped_early: bool = False
+
+    @property
+    def returned(self) -> int:
+        """How many hits came, those of a document that had come before among them."""
+        return len(self.hits) + len(self.duplicates)
 
 
 Response: TypeAlias = Ranking | Failure

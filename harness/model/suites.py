@@ -53,7 +53,8 @@ class Target:
 
     *cluster* is a name in harness.toml or a URL, *index* a name, alias, pattern or None (an HTTP service), *engine*
     what the server is where it may not be asked: "elasticsearch 9.4.3" or "opensearch 2.19". *service* is "http" where
-    the suite's requests go to an application's own search API.
+    the suite's requests go to an application's own search API. *unique_ids* says that an id names one document in all
+    the indexes that *index* leads to.
     """
 
     cluster: str = "default"
@@ -61,6 +62,7 @@ class Target:
     engine: str | None = None
     mark: Mark = Mark()
     service: str = "engine"
+    unique_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True)

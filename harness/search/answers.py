@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from harness.search.retries import retry_after
 __all__ = [
     "BUSY",
     "TIME_SPENT",
+    "WHOLE",
     "Reply",
     "failure_of",
     "json_of",
@@ -28,6 +30,9 @@ __all__ = [
 
 BUSY = frozenset({429, 502, 503})
 """Statuses of a whole answer after which the same request may be answered."""
+
+WHOLE = frozenset({200, 201, 203})
+"""Statuses of an answer that is there in full: 202 comes later, 206 is a part."""
 
 TOO_SLOW = frozenset({408, 504})
 """What stands between us and the engine gave up waiting for it."""
@@ -71,24 +76,26 @@ def may_be_one_at_fault(answer: Answer) -> bool:
 def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
     """A reply for each of *entries*, in their order; what is wrong with the whole answer is wrong with each."""
     after = retry_after(answer.headers)
-    if not 200 <= answer.status < 300:
+    if answer.status not in WHOLE:
         return [Reply(failure_of(answer), answer.status in BUSY, after)] * len(entries)
-    items = _items(answer, len(entries))
+    content = json_of(answer)
+    if isinstance(content, Mapping) and content.get("error") is not None:
+        return [_reply(content, entry, after) for entry in entries]
+    items = _items(content, answer, len(entries))
     if isinstance(items, Failure):
         return [Reply(items)] * len(entries)
     return [_reply(item, entry, after) for item, entry in zip(items, entries, strict=True)]
 
 
 def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
-    response = read_item(item, entry.title_field, entry.snippet)
+    response = read_item(item, entry)
     if isinstance(response, Failure) and NO_SOURCE in response.reason and entry.title_field and not entry.snippet:
         remedy = f"so that no title can be read: leave out the suite's `title_field: {entry.title_field}`"
         response = replace(response, reason=f"{response.reason}, {remedy}")
     return Reply(response, retriable(response, item), after)
 
 
-def _items(answer: Answer, expected: int) -> list[Json] | Failure:
-    content = json_of(answer)
+def _items(content: Json | Failure, answer: Answer, expected: int) -> list[Json] | Failure:
     if isinstance(content, Failure):
         return content
     items = content.get("responses") if isinstance(content, Mapping) else None
@@ -102,17 +109,33 @@ def _items(answer: Answer, expected: int) -> list[Json] | Failure:
 def json_of(answer: Answer) -> Json | Failure:
     """What the body of *answer* holds; a Failure where it is no JSON."""
     try:
-        return json.loads(answer.body)
+        return _loads(answer.body)
     except (ValueError, RecursionError) as error:
         text = excerpt(answer.body[:400].decode("utf-8", "replace"), 120)
         found = f'found "{text}"' if text else "it is empty"
         return _malformed(f"the answer is not JSON ({error}): {found}", answer)
 
 
+def _loads(body: bytes) -> Json:
+    """The JSON in *body*; only where Python refuses to read a number, each number is read by itself."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return json.loads(body, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> float:
+    """Python reads no more than 4,300 digits; a number of more is wrong where it stands, and nowhere else."""
+    try:
+        return int(digits)
+    except ValueError:
+        return math.inf
+
+
 def failure_of(answer: Answer) -> Failure:
     """Why *answer*, whose status is no success, is none, in the engine's words where it has any."""
     if answer.status < 400:
-        return _malformed("the server gives something else than an answer", answer)
+        return _malformed("the server gives something else than a whole answer", answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
     return Failure(kind, _words(answer), answer.status)
 

@@ -11,6 +11,7 @@ from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Ranking, Response
 from harness.search.answers import refusal_of_all
 from harness.search.course import Course
+from harness.search.reasons import printable
 from harness.search.retries import Retries
 
 __all__ = ["ConnectedSearch"]
@@ -72,4 +73,4 @@ class ConnectedSearch(Closing, Generic[HeldT]):
     def _masked(self, response: Response) -> Response:
         if isinstance(response, Ranking):
             return response
-        return replace(response, reason=self.connection.mask(response.reason))
+        return replace(response, reason=printable(self.connection.mask(response.reason)))

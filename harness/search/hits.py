@@ -1,23 +1,52 @@
-"""The hits of an answer, as JSON, to a ranking."""
+"""
+The hits of an answer, as JSON, to a ranking.
+
+An answer is read by what an engine always gives. What makes the ranking doubtful makes the answer malformed. The number
+of matching documents and the engine's time rank nothing: where they cannot be, they are left out with the reason.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from harness.model import Hit, Json, Ranking
+from harness.model import Failure, FailureKind, Hit, Json, Ranking
+from harness.search.multisearch import Entry
+from harness.search.reasons import excerpt, is_text, printable
 from harness.search.snippets import lookup, snippet_of
 
-__all__ = ["MalformedAnswer", "count_of", "kind_of", "read_ranking", "unique_hits"]
+__all__ = ["MalformedAnswer", "count_of", "kind_of", "read_ranking", "read_score", "read_total", "shown", "unique_hits"]
+
+MOST_COUNTED = 2**63 - 1
+"""Engines count in 64 bits."""
 
 
 class MalformedAnswer(Exception):
     """An answer is not built as an engine builds it; the text says where. It becomes the `Failure` of its query."""
 
 
-def read_ranking(answer: Mapping[str, Any], title_field: str | None, snippet: str | None = None) -> Ranking:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a document is: an index holds an `_id` once for each routing."""
+
+    index: str
+    routing: Json
+
+    def __str__(self) -> str:
+        return self.index if self.routing is None else f"{self.index} (routing {shown(self.routing)})"
+
+
+def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool = False) -> Ranking | Failure:
     """
-    The ranking in *answer*, which is no error, with the titles and snippets of those fields.
+    The ranking in *answer*, which is no error; a failure where an id is that of two documents.
+
+    Args:
+        answer: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
+        entry: What was asked: which titles and snippets, and whether an id names one document.
+        stopped_early: The engine did not look at all documents, so that more may match than it counted.
 
     Raises:
         MalformedAnswer: Something in it is not as an engine gives it.
@@ -28,29 +57,61 @@ def read_ranking(answer: Mapping[str, Any], title_field: str | None, snippet: st
     inner = outer.get("hits")
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
-    hits, duplicates = unique_hits([_hit(hit, place, title_field, snippet) for place, hit in enumerate(inner)])
-    total, is_lower_bound = _total(outer.get("total"))
-    took = answer.get("took")
+    found = [_hit(hit, place, entry) for place, hit in enumerate(inner)]
+    if not entry.unique_ids and (reason := _ambiguity(found)):
+        return Failure(FailureKind.AMBIGUOUS, reason)
+    hits, duplicates = unique_hits([hit for hit, _ in found])
+    total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
+    took, took_doubt = _took(answer.get("took"))
     return Ranking(
         hits,
         total=total,
-        took=float(took) if isinstance(took, (int, float)) else None,
-        total_is_lower_bound=is_lower_bound,
+        took=took,
+        total_is_lower_bound=is_lower_bound or (stopped_early and total is not None),
         duplicates=duplicates,
+        total_doubt=total_doubt,
+        took_doubt=took_doubt,
+        stopped_early=stopped_early,
     )
 
 
-def _hit(hit: Json, place: int, title_field: str | None, snippet: str | None) -> Hit:
+def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
+    name = f"`hits.hits[{place}]`"
     if not isinstance(hit, dict):
-        raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
-    identity = hit.get("_id")
-    if not isinstance(identity, str):
-        raise MalformedAnswer(f"`hits.hits[{place}]` should have a text `_id`, found {kind_of(identity)}")
-    score = hit.get("_score")
-    if score is not None and (isinstance(score, bool) or not isinstance(score, (int, float))):
-        raise MalformedAnswer(f"`hits.hits[{place}]._score` should be a number, found {kind_of(score)}")
-    text = None if snippet is None else snippet_of(hit.get("_source"), snippet, title_field)
-    return Hit(identity, None if score is None else float(score), _title(hit, title_field), text)
+        raise MalformedAnswer(f"{name} should be an object, found {kind_of(hit)}")
+    identity, index = hit.get("_id"), hit.get("_index")
+    if not is_text(identity):
+        raise MalformedAnswer(f"{name} should have a text `_id`, found {shown(identity)}")
+    if not is_text(index):
+        raise MalformedAnswer(f"{name} should have a text `_index`, found {shown(index)}")
+    score = read_score(hit.get("_score"), f"`hits.hits[{place}]._score`")
+    text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
+    return Hit(identity, score, _title(hit, entry.title_field), text), _Place(index, hit.get("_routing"))
+
+
+def read_score(score: Json, name: str) -> float | None:
+    """
+    *score* as a number; None where there is none, as where hits are sorted by something else.
+
+    Raises:
+        MalformedAnswer: It is no number, or an infinite one, or none that Python can hold.
+    """
+    if score is None:
+        return None
+    value = _finite(score)
+    if value is None:
+        raise MalformedAnswer(f"{name} should be a finite number, found {shown(score)}")
+    return value
+
+
+def _finite(number: Json) -> float | None:
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return None
+    try:
+        value = float(number)
+    except OverflowError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _title(hit: dict[str, Any], field: str | None) -> str | None:
@@ -61,39 +122,81 @@ def _title(hit: dict[str, Any], field: str | None) -> str | None:
         found = lookup(hit.get("fields"), field)
     if isinstance(found, list):
         found = found[0] if found else None
-    return str(found) if isinstance(found, (str, int, float)) else None
+    return printable(str(found)) if isinstance(found, (str, int, float)) else None
 
 
-def _total(total: Json) -> tuple[int | None, bool]:
+def _total(total: Json, returned: int) -> tuple[int | None, bool, str]:
     """
-    How many documents match, and whether it is only known that there are that many at least.
+    How many documents match, whether it is only known that there are that many at least, and why it is not known.
 
     A number where `rest_total_hits_as_int` is set, nothing or -1 where hits are not tracked, else an object.
     """
-    if isinstance(total, Mapping):
-        return count_of(total, "value"), total.get("relation") == "gte"
-    if total is None or total == -1:
-        return None, False
-    if isinstance(total, int) and not isinstance(total, bool):
-        return total, False
-    raise MalformedAnswer(f"`hits.total` should be a number or an object, found {kind_of(total)}")
+    if total is None or (type(total) is int and total == -1):
+        return None, False, ""
+    if not isinstance(total, Mapping):
+        value, doubt = read_total(total, "`hits.total`", returned)
+        return value, False, doubt
+    relation = total.get("relation")
+    if relation not in ("eq", "gte"):
+        return None, False, f"`hits.total.relation` is {shown(relation)}"
+    is_lower_bound = relation == "gte"
+    value, doubt = read_total(total.get("value"), "`hits.total.value`", 0 if is_lower_bound else returned)
+    return value, is_lower_bound and value is not None, doubt
+
+
+def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
+    """
+    A number of matching documents, or why it cannot be one.
+
+    Args:
+        value: What the answer says.
+        name: What a reason calls it.
+        returned: The hits that came, which match; 0 where it need not be as many.
+    """
+    if type(value) is not int or not 0 <= value <= MOST_COUNTED:
+        return None, f"{name} is {shown(value)}"
+    return (value, "") if value >= returned else (None, f"{name} is {value}, and {returned} hits came")
+
+
+def _took(took: Json) -> tuple[float | None, str]:
+    """The engine's own milliseconds, or why they are not known."""
+    if took is None:
+        return None, ""
+    value = _finite(took)
+    return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
+
+
+def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
+    """Which id is that of documents in two places, with what to do about it; nothing where none is."""
+    first: dict[str, tuple[int, _Place]] = {}
+    for rank, (hit, place) in enumerate(found, start=1):
+        known_rank, known = first.setdefault(hit.id, (rank, place))
+        if known != place:
+            return (
+                f'"{hit.id}" is in {known} at rank {known_rank} and in {place} at rank {rank}, and a judgment cannot '
+                "tell them apart: let the target lead to one index, or say `ids: unique` in it where both are the "
+                "same document"
+            )
+    return ""
 
 
 def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    """*hits* with each document at its first place only, and the documents that came more than once."""
+    """*hits* with each document at its first place only, and the documents that came again, each time that they did."""
     first: dict[str, Hit] = {}
-    repeated: dict[str, None] = {}
-    for hit in hits:
-        if first.setdefault(hit.id, hit) is not hit:
-            repeated[hit.id] = None
-    return tuple(first.values()), tuple(repeated)
+    again = [hit.id for hit in hits if first.setdefault(hit.id, hit) is not hit]
+    return tuple(first.values()), tuple(again)
 
 
-def count_of(numbers: Mapping[str, Any], name: str) -> int:
-    """The whole number *name*, 0 where it is not there."""
-    value = numbers.get(name, 0)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise MalformedAnswer(f"`{name}` should be a whole number, found {kind_of(value)}")
+def count_of(numbers: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """
+    The whole number *name*, *default* where it is not there.
+
+    Raises:
+        MalformedAnswer: It is not there and has no default, or is something else, or below 0.
+    """
+    value = numbers.get(name, default)
+    if type(value) is not int or not 0 <= value <= MOST_COUNTED:
+        raise MalformedAnswer(f"`{name}` should be a whole number, found {shown(value)}")
     return value
 
 
@@ -103,3 +206,11 @@ def kind_of(value: Json) -> str:
         return "nothing"
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
     return names.get(type(value), "a number")
+
+
+def shown(value: Json) -> str:
+    """*value* itself where that is short to say, else what it is."""
+    if value is None or isinstance(value, (dict, list)):
+        return kind_of(value)
+    written = json.dumps(value, ensure_ascii=False)
+    return excerpt(written if printable(written) is written else json.dumps(value), 40)

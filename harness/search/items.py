@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.model import Failure, FailureKind, Json, Response
-from harness.search.hits import MalformedAnswer, count_of, kind_of, read_ranking
+from harness.search.hits import MalformedAnswer, count_of, kind_of, read_ranking, shown
+from harness.search.multisearch import Entry
 from harness.search.reasons import reason_of, walk_causes
 
-__all__ = ["read_item", "retriable"]
+__all__ = ["lacking_shards", "read_item", "retriable"]
 
 BUSY = frozenset({429, 503})
 """The statuses of an item that may be answered when it is asked again."""
@@ -18,7 +19,7 @@ NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards
 OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "receive_timeout_transport_exception"})
 
 
-def read_item(item: Json, title_field: str | None = None, snippet: str | None = None) -> Response:
+def read_item(item: Json, entry: Entry) -> Response:
     """
     The ranking that *item* holds, or why it holds none.
 
@@ -26,13 +27,12 @@ def read_item(item: Json, title_field: str | None = None, snippet: str | None = 
 
     Args:
         item: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
-        title_field: The field of a document that is shown to people; dots go into objects.
-        snippet: The field that is shown a cut of.
+        entry: What was asked.
     """
     if not isinstance(item, Mapping):
         return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {kind_of(item)}")
     try:
-        return _failure(item) or read_ranking(item, title_field, snippet)
+        return _failure(item) or read_ranking(item, entry, stopped_early=_stopped_early(item, entry))
     except MalformedAnswer as error:
         return Failure(FailureKind.MALFORMED, str(error), _status(item))
 
@@ -45,14 +45,28 @@ def retriable(response: Response, item: Json) -> bool:
 
 
 def _failure(item: Mapping[str, Any]) -> Failure | None:
-    status = _status(item)
-    if item.get("error") or (status is not None and status >= 400):
-        return _error(item.get("error"), status)
-    if item.get("timed_out") is True:
+    status, error, timed_out = _status(item), item.get("error"), item.get("timed_out")
+    if error is not None or (status is not None and status >= 400):
+        return _error(error, status)
+    if status != item.get("status") or status not in (None, 200):
+        raise MalformedAnswer(f"`status` should be 200, or that of an error, found {shown(item['status'])}")
+    if not isinstance(timed_out, bool):
+        raise MalformedAnswer(f"`timed_out` should be true or false, found {shown(timed_out)}")
+    if timed_out:
         return Failure(
             FailureKind.TIMEOUT, "the search ran into its time limit and saw only a part of the index", status
         )
-    return _lacking_clusters(item, status) or _lacking_shards(item, status)
+    return _lacking_clusters(item, status) or lacking_shards(item, status)
+
+
+def _stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
+    """Whether the engine looked at a part of the documents only, as a request may want."""
+    stopped = item.get("terminated_early")
+    if stopped is not None and not isinstance(stopped, bool):
+        raise MalformedAnswer(f"`terminated_early` should be true or false, found {shown(stopped)}")
+    if stopped and not entry.may_stop_early:
+        raise MalformedAnswer("`terminated_early` is true, and the request sets no `terminate_after`")
+    return bool(stopped)
 
 
 def _error(error: Json, status: int | None) -> Failure:
@@ -89,44 +103,57 @@ def _failed_places(error: Json) -> str:
     return f"shard {', '.join(places)} failed: " if places else ""
 
 
-def _lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
+def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
     """
     Shards that failed or were not asked. Those that were skipped hold no match and count as successful.
 
     An engine answers a pattern that fits no index with no hits of no shards, which is not an answer of no hits.
+
+    Raises:
+        MalformedAnswer: *item* does not say how many shards there are and what became of them.
     """
     shards = item.get("_shards")
-    if shards is None:
-        return None
     if not isinstance(shards, Mapping):
         raise MalformedAnswer(f"`_shards` should be an object, found {kind_of(shards)}")
     total, successful, failed = (count_of(shards, name) for name in ("total", "successful", "failed"))
-    if "total" in shards and not total:
+    failures = shards.get("failures")
+    if not total and not failed:
         return Failure(
             FailureKind.ERROR, "nothing was searched: no index has a name that the target's pattern fits", status
         )
-    if not failed and successful >= total:
+    if successful + failed > total:
+        raise MalformedAnswer(f"`_shards` counts {successful} successful and {failed} failed of {total}")
+    if successful == total and failures in (None, []):
         return None
-    failures = shards.get("failures")
-    first = failures[0] if isinstance(failures, list) and failures and isinstance(failures[0], Mapping) else {}
-    because = f": {reason_of(first.get('reason'))}" if first.get("reason") else ""
+    first = next(iter(failures), None) if isinstance(failures, list) else None
+    because = f": {reason_of(first['reason'])}" if isinstance(first, Mapping) and first.get("reason") else ""
+    if successful == total:
+        return Failure(FailureKind.SHARDS, f"`_shards` names failures, and counts none{because}", status)
     return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
 
 
 def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
-    """A search across clusters answers 200 without a remote one that it may leave out."""
+    """A search across clusters answers 200 without a remote one that it may leave out, or with a part of it."""
     clusters = item.get("_clusters")
-    if not isinstance(clusters, Mapping):
+    if clusters is None:
         return None
-    total, lacking = (
-        count_of(clusters, "total"),
-        sum(count_of(clusters, name) for name in ("skipped", "partial", "failed")),
-    )
+    if not isinstance(clusters, Mapping):
+        raise MalformedAnswer(f"`_clusters` should be an object, found {kind_of(clusters)}")
+    total, successful = count_of(clusters, "total"), count_of(clusters, "successful")
+    counted = sum(count_of(clusters, name, 0) for name in ("skipped", "partial", "failed", "running"))
+    details = clusters.get("details", {})
+    if not isinstance(details, Mapping):
+        raise MalformedAnswer(f"`_clusters.details` should be an object, found {kind_of(details)}")
+    lacking = max(total - successful, counted, sum(not _is_whole(each) for each in details.values()))
     if not lacking:
         return None
     return Failure(FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full", status)
 
 
+def _is_whole(cluster: Json) -> bool:
+    return isinstance(cluster, Mapping) and cluster.get("status") == "successful"
+
+
 def _status(item: Json) -> int | None:
     status = item.get("status") if isinstance(item, Mapping) else None
-    return status if isinstance(status, int) else None
+    return status if type(status) is int else None

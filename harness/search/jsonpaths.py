@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 
 from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
 from jsonpath import compile as compile_path
+from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Json, Ranking
-from harness.search.hits import MalformedAnswer, kind_of, unique_hits
+from harness.search.hits import MalformedAnswer, kind_of, read_score, read_total, shown, unique_hits
+from harness.search.reasons import is_text, printable
 
 __all__ = ["compiled", "path_problem", "read_service_answer"]
 
@@ -38,11 +40,12 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
     scores = _column(content, http.scores, ids)
     titles = _column(content, http.titles, ids)
     hits = [
-        Hit(_id(value, http.ids), _score(scores.get(place), http.scores), _title(titles.get(place)))
+        Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
         for place, value in ids.items()
     ]
     unique, duplicates = unique_hits(hits)
-    return Ranking(unique, total=_total(content, http.total), duplicates=duplicates)
+    total, doubt = _total(content, http.total, len(hits))
+    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
 
 
 @lru_cache(maxsize=64)
@@ -114,14 +117,26 @@ def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
 
 
 def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
-    """What the path's last choice, such as `[*]`, finds; before its first choice there has to be exactly one place."""
+    """What the path's last choice, such as `[*]`, finds; wherever there is a choice, there has to be what to choose."""
     choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
-    container = JSONPath(env=path.env, segments=path.segments[: choices[0]])
-    found = container.findall(content)
-    if not found or not isinstance(found[0], (list, Mapping)):
-        what = kind_of(found[0]) if found else "nothing"
-        raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
-    return JSONPath(env=path.env, segments=path.segments[: choices[-1] + 1]).findall(content)
+    found: list[Any] = [content]
+    for choice in choices:
+        container = _cut(path, choice)
+        held = container.findall(content)
+        wrong = [one for one in held if not isinstance(one, (list, Mapping)) or one == {}]
+        if found and (wrong or not held):
+            what = "nothing" if not held else "an empty object" if wrong[0] == {} else kind_of(wrong[0])
+            raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
+        found = _cut(path, choice + 1).findall(content)
+    if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
+        raise MalformedAnswer(
+            f"`{text}` finds nothing, and `..` does not tell an empty list from one that is not there: name the list"
+        )
+    return found
+
+
+def _cut(path: JSONPath, length: int) -> JSONPath:
+    return JSONPath(env=path.env, segments=path.segments[:length])
 
 
 def _is_single(path: JSONPath, segment: Any) -> bool:
@@ -149,28 +164,20 @@ def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mappi
 
 
 def _id(value: Json, text: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {kind_of(value)}")
-    return str(value)
-
-
-def _score(value: Json, text: str | None) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise MalformedAnswer(f"`{text}` should find numbers, found {kind_of(value)}")
-    return float(value)
+    if is_text(value) or type(value) is int:
+        return str(value)
+    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {shown(value)}")
 
 
 def _title(value: Json) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else printable(str(value))
 
 
-def _total(content: Json, text: str | None) -> int | None:
+def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
+    """How many documents match, or why that is not known."""
     if text is None:
-        return None
+        return None, ""
     found = compiled(text).findall(content)
-    if len(found) != 1 or isinstance(found[0], bool) or not isinstance(found[0], int):
-        what = f"{len(found)} values" if len(found) != 1 else kind_of(found[0])
-        raise MalformedAnswer(f"`{text}` should find one whole number, found {what}")
-    return found[0]
+    if len(found) != 1:
+        return None, f"`{text}` finds {len(found)} values"
+    return read_total(found[0], f"`{text}`", returned)

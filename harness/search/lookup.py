@@ -62,7 +62,7 @@ def ids_request(
     """
     body = {"query": {"ids": {"values": list(ids)}}, "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
-    return SearchRequest(query, index, body, title_field=title_field, snippet=snippet)
+    return SearchRequest(query, index, body, title_field=title_field, snippet=snippet, unique_ids=True)
 
 
 def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> KnownDocuments:
@@ -80,7 +80,7 @@ def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> Kno
         smaller: list[list[str]] = []
         for part, response in zip(pending, search.search(sent), strict=True):
             ranking = _answered(response, index)
-            found.update(hit.id for hit in ranking.hits)
+            found.update({hit.id for hit in ranking.hits} & set(part))
             repeated.update(ranking.duplicates)
             if _is_cut(ranking) and len(part) > 1:
                 smaller += _parts(part, (len(part) + 1) // 2)
@@ -120,11 +120,14 @@ def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
 
 
 def _is_cut(ranking: Ranking) -> bool:
-    """Whether there are more hits than were asked for; each id counts as often as indexes hold it."""
-    return ranking.total is not None and ranking.total > HITS_AT_ONCE
+    """Whether there may be more hits than were asked for; each id counts as often as indexes hold it."""
+    return ranking.returned >= HITS_AT_ONCE and ranking.total != ranking.returned
 
 
 def _answered(response: Response, index: str | None) -> Ranking:
     if isinstance(response, Failure):
         raise SearchError(f"whether documents are in {index} is not known: {failure_text(response)}")
+    if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
+        told = f"{response.returned} of {response.total} hits came"
+        raise SearchError(f"whether documents are in {index} is not known: {told}")
     return response

@@ -20,19 +20,29 @@ PREFERENCE = "relevance-harness"
 
 COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
+STOPS_EARLY = "terminate_after"
+"""The key by which a body says that so many documents of a shard are enough."""
+
 CONTENT_KEYS = frozenset({"_source", "stored_fields"})
 """The keys by which a body says itself what of a document comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Two lines of a body, ready to be sent, and what its answer needs to be read."""
+    """
+    Two lines of a body, ready to be sent, and what its answer needs to be read.
+
+    *unique_ids* says that an `_id` names one document in all indexes, *may_stop_early* that the engine was or may have
+    been told to look at a part of the documents only.
+    """
 
     place: int
     lines: bytes
     is_template: bool = False
     title_field: str | None = None
     snippet: str | None = None
+    unique_ids: bool = False
+    may_stop_early: bool = False
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -54,7 +64,14 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
     read = [field for field in (request.title_field, request.snippet) if field]
     content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
     lines = _lines(_header(request, pinned="pit" in body), {**body, **content})
-    return Entry(place, lines, title_field=request.title_field, snippet=request.snippet)
+    return Entry(
+        place,
+        lines,
+        title_field=request.title_field,
+        snippet=request.snippet,
+        unique_ids=request.unique_ids,
+        may_stop_early=_has_key(body, STOPS_EARLY),
+    )
 
 
 def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
@@ -70,7 +87,27 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
         return Failure(FailureKind.ERROR, "`template.params` should be an object")
     size = {"size": body["size"]} if "size" in body else {}
     filled = {**template, "params": {**size, **params}}
-    return Entry(place, _lines(_header(request, pinned=False), filled), True, request.title_field)
+    return Entry(
+        place,
+        _lines(_header(request, pinned=False), filled),
+        is_template=True,
+        title_field=request.title_field,
+        unique_ids=request.unique_ids,
+        may_stop_early=_template_may_stop_early(template),
+    )
+
+
+def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
+    """What a template says that the engine keeps is not known here, and a source that is a text is not read."""
+    source = template.get("source")
+    return "id" in template or (isinstance(source, str) and STOPS_EARLY in source) or _has_key(template, STOPS_EARLY)
+
+
+def _has_key(body: Json, key: str) -> bool:
+    """Whether *key* is one of *body*, however deep."""
+    if isinstance(body, Mapping):
+        return key in body or any(_has_key(value, key) for value in body.values())
+    return isinstance(body, (list, tuple)) and any(_has_key(value, key) for value in body)
 
 
 def _header(request: SearchRequest, *, pinned: bool) -> dict[str, Json]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from harness.model import Json
 
-__all__ = ["excerpt", "reason_of", "walk_causes"]
+__all__ = ["excerpt", "is_text", "printable", "reason_of", "walk_causes"]
 
 LONGEST = 600
 DEEPEST = 12
@@ -63,6 +63,22 @@ def excerpt(text: str, longest: int = LONGEST) -> str:
     """*text* on one line, cut where it is longer than *longest*."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def is_text(value: Json) -> TypeGuard[str]:
+    """Whether *value* is a text that is not empty and can be written: JSON may hold the half of a character."""
+    return isinstance(value, str) and bool(value) and printable(value) is value
+
+
+def printable(text: str) -> str:
+    """*text* itself where UTF-8 can hold it, else with a question mark for each half of a character."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
 
 
 def _root(error: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -65,7 +65,8 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
-    return SearchRequest(query.id, template.index or suite.target.index, {"size": suite.depth, **body})
+    index = template.index or suite.target.index
+    return SearchRequest(query.id, index, {"size": suite.depth, **body}, unique_ids=suite.target.unique_ids)
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:

@@ -50,6 +50,10 @@ class TargetShape(Shape):
     engine: Text = Field(
         None, description="What the server is where the login may not ask it: elasticsearch 9.4.3, opensearch 2.19."
     )
+    ids: Annotated[Literal["per_index", "unique"], word_of(["per_index", "unique"])] = Field(
+        "per_index",
+        description="Whether an _id names a document in each index, or one in all of them. Default: per_index.",
+    )
 
 
 class LineShape(Shape):
@@ -64,6 +68,8 @@ class LineShape(Shape):
         if not isinstance(value, Written) or value.empty or nearest(key, cls.known_keys()):
             return None
         line = f"{key} {value}"
+        if not line.isprintable():
+            return None
         return f"found '{key}: {value}', a mapping, expected a line without the colon, such as {line!r}, or in quotes"
 
 

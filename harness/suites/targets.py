@@ -34,6 +34,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
         engine=None if shape.engine is None else str(shape.engine),
         mark=reading.key_mark("target"),
         service=service,
+        unique_ids=shape.ids == "unique",
     )
 
 
@@ -65,6 +66,9 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
     if reading.shape.fixture is not None:
         message = "a fixture is an index of an engine, and the requests go over HTTP; leave it out"
         reading.problems.at(reading.key_mark("fixture"), message)
+    if reading.shape.target is not None and reading.shape.target.ids == "unique":
+        message = "'ids: unique' is about the indexes of an engine, and the requests go over HTTP; leave it out"
+        reading.problems.at(reading.key_mark("target"), message)
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self, TypeAlias
+from typing import Any, BinaryIO, Self, TypeAlias
 
 __all__ = ["ROOT", "SHARDS", "Fault", "ScriptedEngine", "item_of"]
 
@@ -31,14 +31,16 @@ class Fault:
     """
     What the next *times* requests to a path that begins with *path* get instead of an answer.
 
-    *status* None closes the connection. *body* is sent as it is, *headers* with it.
+    *status* None closes the connection. *body* is sent as it is, *headers* with it; the answer itself where there is no
+    *body*. With *pause* the body comes a byte at a time, so many seconds apart.
     """
 
     path: str = "/_msearch"
     status: int | None = 503
     times: int = 1
-    body: bytes = b'{"error": {"type": "unavailable", "reason": "come back later"}}'
+    body: bytes | None = b'{"error": {"type": "unavailable", "reason": "come back later"}}'
     headers: Mapping[str, str] = field(default_factory=dict)
+    pause: float = 0.0
 
 
 class ScriptedEngine:
@@ -65,6 +67,7 @@ class ScriptedEngine:
         """How often each text was searched for, deeper searches for missing documents apart."""
         self.sent: list[tuple[str, str]] = []
         """The method and path of each request, in the order in which they came."""
+        self.closing = threading.Event()
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -94,6 +97,7 @@ class ScriptedEngine:
         )
 
     def close(self) -> None:
+        self.closing.set()
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
@@ -111,7 +115,7 @@ class ScriptedEngine:
         """The item that answers one search of an `_msearch`."""
         size = body.get("size", 10)
         if "ids" in body["query"]:
-            return item_of([name for name in body["query"]["ids"]["values"] if name in self._documents()][:size])
+            return item_of([name for name in body["query"]["ids"]["values"] if name in self._documents()], size=size)
         text = body["query"]["match"]["title"]
         if size < 1000:
             with self._lock:
@@ -145,6 +149,13 @@ def item_of(found: Found, *, size: int = 10, score: float | None = None, total: 
     }
 
 
+def _write(file: BinaryIO, content: bytes, pause: float, ended: threading.Event) -> None:
+    step = 1 if pause else len(content) or 1
+    for begin in range(0, len(content), step):
+        file.write(content[begin : begin + step])
+        ended.wait(pause)
+
+
 def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -153,14 +164,17 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             fault = engine.take_fault(self.command, self.path)
             if fault is None:
-                status, content = engine.reply(self.command, self.path, body)
-                self._send(status, b"" if self.command == "HEAD" else json.dumps(content).encode(), {})
+                self._send(*self._answer(body), {})
             elif fault.status is None:
                 self.close_connection = True
             else:
-                self._send(fault.status, fault.body, fault.headers)
+                self._send(fault.status, fault.body or self._answer(body)[1], fault.headers, pause=fault.pause)
 
-        def _send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
+        def _answer(self, body: bytes) -> tuple[int, bytes]:
+            status, content = engine.reply(self.command, self.path, body)
+            return status, b"" if self.command == "HEAD" else json.dumps(content).encode()
+
+        def _send(self, status: int, content: bytes, headers: Mapping[str, str], *, pause: float = 0.0) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("X-Elastic-Product", "Elasticsearch")
@@ -169,7 +183,7 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.end_headers()
             with contextlib.suppress(ConnectionError):  # whoever asked may have been killed
-                self.wfile.write(content)
+                _write(self.wfile, content, pause, engine.closing)
 
         def log_message(self, *_: object) -> None:
             pass

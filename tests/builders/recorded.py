@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from builders.engine import ScriptedEngine, item_of
+from builders.engine import SHARDS, ScriptedEngine, item_of
 
 __all__ = ["RECORDED", "Finds", "RecordedEngine", "read_recorded", "written"]
 
@@ -58,11 +58,11 @@ class RecordedEngine(ScriptedEngine):
                 index.mappings |= json.loads(body)
             case "POST _bulk":
                 lines = list(map(json.loads, body.splitlines()))
-                pairs = zip(lines[::2], lines[1::2], strict=True)
-                index.documents |= {head["index"]["_id"]: source for head, source in pairs}
-                return {"errors": False, "items": [{"index": {"status": 201}} for _ in lines[::2]]}
+                sources = dict(zip((head["index"]["_id"] for head in lines[::2]), lines[1::2], strict=True))
+                index.documents |= sources
+                return {"errors": False, "items": [{"index": {"_id": one, "status": 201}} for one in sources]}
             case "GET _count":
-                return {"count": len(index.documents)}
+                return {"count": len(index.documents), "_shards": dict(SHARDS)}
             case "GET _mapping":
                 return {name: {"mappings": index.mappings}}
             case "GET _settings":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import given
@@ -54,7 +56,7 @@ ITEM = shaped(
 
 @given(item=ITEM | JSON, title=st.none() | st.just("title") | st.text())
 def test_every_item_is_a_ranking_or_a_failure_with_a_reason(item: Any, title: str | None) -> None:
-    response = read_item(item, title)
+    response = read_item(item, Entry(0, b"", title_field=title))
 
     if isinstance(response, Failure):
         assert response.reason
@@ -70,13 +72,13 @@ def test_what_is_an_error_or_incomplete_is_never_a_ranking(item: dict[str, Any])
     shards = item.get("_shards")
     incomplete = isinstance(shards, dict) and isinstance(shards.get("failed"), int) and shards["failed"] > 0
     if item.get("error") or item.get("timed_out") is True or incomplete:
-        assert isinstance(read_item(item), Failure)
+        assert isinstance(read_item(item, Entry(0, b"")), Failure)
 
 
 @given(
     items=st.lists(ITEM | JSON, max_size=4) | JSON,
     asked=st.integers(1, 4),
-    status=st.sampled_from([200, 201, 302, 400, 401, 429, 500, 503]),
+    status=st.sampled_from([200, 201, 206, 302, 400, 401, 429, 500, 503]),
 )
 def test_every_search_of_a_request_gets_one_reply(items: Any, asked: int, status: int) -> None:
     answer = Answer(status, json.dumps({"responses": items}).encode())
@@ -117,3 +119,97 @@ def test_every_answer_of_a_service_is_a_ranking_or_malformed(content: Any, ids: 
     except MalformedAnswer:
         return
     assert all(hit.id for hit in ranking.hits)
+
+
+# ------------------------------------------------------------------------------------------------- one thing is changed
+
+SOUND_ITEM = {
+    "took": 3,
+    "timed_out": False,
+    "terminated_early": False,
+    "_shards": {"total": 3, "successful": 3, "skipped": 1, "failed": 0},
+    "_clusters": {"total": 2, "successful": 2, "skipped": 0, "details": {"remote": {"status": "successful"}}},
+    "hits": {
+        "total": {"value": 3, "relation": "eq"},
+        "max_score": 2.0,
+        "hits": [
+            {"_index": "products", "_id": "a", "_score": 2.0, "_source": {"title": "A"}},
+            {"_index": "products", "_id": "b", "_score": 1.0, "fields": {"title": ["B"]}, "sort": [1]},
+            {"_index": "archive", "_id": "c", "_score": None, "_routing": "x"},
+        ],
+    },
+    "status": 200,
+}
+SOUND_CONTENT = {"count": 2, "results": [{"id": "a", "score": 2.0, "title": "A"}, {"id": 7, "score": None}]}
+SERVICE = HttpRequest(
+    "GET", "/", "$.results[*].id", scores="$.results[*].score", titles="$.results[*].title", total="$.count"
+)
+DROPPED = object()
+ODD = st.sampled_from(
+    [DROPPED, -1, 10**400, 1e308, float("nan"), float("inf"), "", "\ud800", "a", {}, [], True, 206, 503]
+)
+
+
+def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to each value inside *value*."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield (*before, key)
+        yield from places(one, (*before, key))
+
+
+def changed(sound: Any, place: tuple[Any, ...], value: Any) -> Any:
+    content = copy.deepcopy(sound)
+    *way, last = place
+    holder = content
+    for key in way:
+        holder = holder[key]
+    if value is DROPPED:
+        del holder[last]
+    else:
+        holder[last] = value
+    return content
+
+
+@given(place=st.sampled_from(list(places(SOUND_ITEM))), value=ODD | JSON)
+def test_a_change_of_a_sound_answer_is_an_outcome_and_ranks_nothing_else(place: tuple[Any, ...], value: Any) -> None:
+    body = json.dumps({"responses": [changed(SOUND_ITEM, place, value)]}).encode()
+
+    [reply] = read_answer(Answer(200, body), [Entry(0, b"", title_field="title")])
+
+    holds_ids = place in (("hits",), ("hits", "hits")) or (
+        place[:2] == ("hits", "hits") and place[3:] in ((), ("_id",))
+    )
+    if isinstance(reply.response, Failure):
+        assert reply.response.reason
+    else:
+        assert holds_ids or [hit.id for hit in reply.response.hits] == ["a", "b", "c"]
+        assert reply.response.took is None or reply.response.took >= 0
+        assert reply.response.total is None or reply.response.total >= 0
+
+
+@given(place=st.sampled_from(list(places(SOUND_CONTENT))), value=ODD | JSON)
+def test_a_change_of_a_services_answer_ranks_nothing_else(place: tuple[Any, ...], value: Any) -> None:
+    try:
+        ranking = read_service_answer(changed(SOUND_CONTENT, place, value), SERVICE)
+    except MalformedAnswer:
+        return
+    holds_ids = place[0] == "results" and place[2:] in ((), ("id",))
+    assert holds_ids or [hit.id for hit in ranking.hits] == ["a", "7"]
+
+
+@given(
+    place=st.sampled_from(["value", "relation", "_score", "_id", "took", "failed", "status"]),
+    digits=st.integers(4200, 9000),
+    sign=st.sampled_from(["", "-"]),
+)
+def test_a_number_of_any_length_is_wrong_where_it_stands_and_nowhere_else(place: str, digits: int, sign: str) -> None:
+    sound = json.dumps(SOUND_ITEM)
+    before, name, after = sound.partition(f'"{place}": ')
+    rest = after[min(after.index(end) for end in ",}" if end in after) :]
+    body = f'{{"responses": [{before}{name}{sign}{"9" * digits}{rest}, {sound}]}}'
+
+    replies = read_answer(Answer(200, body.encode()), [Entry(0, b""), Entry(1, b"")])
+
+    assert isinstance(replies[1].response, Ranking)
+    assert isinstance(replies[0].response, Ranking) == (place in ("value", "relation", "took"))

@@ -104,6 +104,7 @@ def test_any_yaml_like_text_is_a_suite_or_a_suite_error(text):
 
 @settings(deadline=None, max_examples=300)
 @given(st.dictionaries(st.sampled_from(KEYS), TREES, max_size=10))
+@example({"thresholds": [{"\n": None}]})
 def test_any_tree_is_a_suite_or_a_suite_error(tree):
     check(yaml.safe_dump(tree, allow_unicode=True).encode())
 

@@ -1,6 +1,7 @@
 """Each check of judgments, with what must be found and what must not."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -209,6 +210,8 @@ def test_a_document_in_several_indexes_is_told_once_at_the_target():
     )
     assert ": 'd1', 'd2', 'd3', 'd4', 'd5', …; a judgment cannot tell them apart" in message
     assert kinds(judged, known=known(*ids, repeated=["other"])) == []
+    said = replace(judged, suite=replace(judged.suite, target=replace(judged.suite.target, unique_ids=True)))
+    assert kinds(said, known=known(*ids, repeated=ids)) == []
 
 
 # ------------------------------------------------------------------------------------------------ aliases

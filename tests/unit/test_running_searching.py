@@ -182,7 +182,11 @@ class TestLocateMissing:
             )
         }
         assert search.requests[-1] == SearchRequest(
-            "shoes", "products", {"query": {"ids": {"values": ["b", "c"]}}, "size": 2}, title_field="name.en"
+            "shoes",
+            "products",
+            {"query": {"ids": {"values": ["b", "c"]}}, "size": 2},
+            title_field="name.en",
+            unique_ids=True,
         )
 
     def test_titles_that_cannot_be_had_leave_the_ranks_known(self) -> None:

@@ -11,12 +11,13 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, Ranking, SearchRequest
 from harness.search import open_search
 
 NOWHERE = Cluster("given")
-FOUND = {"hits": {"total": {"value": 1, "relation": "eq"}, "hits": [{"_id": "a", "_score": 2.0}]}, "status": 200}
+FOUND = item_of([("a", 2.0)])
 MISSING = {"error": {"type": "index_not_found_exception", "reason": "no such index"}, "status": 404}
 INFO = {"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}
 OPENSEARCH_INFO = {"version": {"number": "3.8.0", "distribution": "opensearch"}}
@@ -67,7 +68,7 @@ def test_searches_and_is_asked_what_it_is(engine: HTTPServer, make: Any) -> None
     assert (
         search.engine.kind == make.__name__ if make is opensearch else search.engine == Engine("elasticsearch", "9.4.3")
     )
-    assert found == Ranking((Hit("a", 2.0),), total=1)
+    assert found == Ranking((Hit("a", 2.0),), total=1, took=1.0)
     assert isinstance(missing, Failure)
     assert (missing.kind, missing.status) == (FailureKind.ERROR, 404)
 
@@ -96,7 +97,7 @@ def test_another_client_searches_by_msearch_and_has_to_be_stated() -> None:
     with open_search(NOWHERE, {}, engine="opensearch 2.19", client=client) as search:
         responses = search.search(REQUESTS)
 
-    assert responses[0] == Ranking((Hit("a", 2.0),), total=1)
+    assert responses[0] == Ranking((Hit("a", 2.0),), total=1, took=1.0)
     assert [line.get("index") for line in client.bodies[0][::2]] == ["products", "products"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
 from harness.search.connection import Answer, NoAnswerInTime
@@ -67,8 +68,7 @@ class Scripted:
 
 
 def found(*ids: str) -> dict[str, Any]:
-    hits = [{"_id": identity, "_score": 1.0} for identity in ids]
-    return {"took": 1, "hits": {"total": {"value": len(ids), "relation": "eq"}, "hits": hits}, "status": 200}
+    return item_of([(identity, 1.0) for identity in ids])
 
 
 def busy(status: int = 429) -> dict[str, Any]:
@@ -375,7 +375,7 @@ class TestMalformed:
 
         assert ids(responses) == ["MALFORMED"]
         assert responses[0].status == 302
-        assert "something else than an answer" in reason(responses[0])
+        assert "something else than a whole answer" in reason(responses[0])
 
 
 def test_secrets_are_masked_in_failures() -> None:

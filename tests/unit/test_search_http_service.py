@@ -100,7 +100,7 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
         (Response("<html>", 200), FailureKind.MALFORMED, "not JSON"),
         (Response("", 200), FailureKind.MALFORMED, "empty"),
         (Response('{"id": []}', 200), FailureKind.MALFORMED, r"`\$.ids`"),
-        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "something else than an answer"),
+        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "something else than a whole answer"),
     ],
 )
 def test_what_is_no_answer(httpserver: HTTPServer, answer: Response, kind: FailureKind, words: str) -> None:

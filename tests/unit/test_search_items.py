@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from harness.model import Failure, FailureKind, Hit, Ranking, Response
+from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
 from harness.search.items import read_item, retriable
+from harness.search.multisearch import Entry, entry_of
 
 
 def answer(*hits: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -25,16 +27,24 @@ def hit(identity: Any, score: Any = 1.0, **more: Any) -> dict[str, Any]:
     return {"_index": "products", "_id": identity, "_score": score, **more}
 
 
-def ranking(item: Any, title_field: str | None = None) -> Ranking:
-    response = read_item(item, title_field)
+def read(item: Any, **entry: Any) -> Response:
+    return read_item(item, Entry(0, b"", **entry))
+
+
+def ranking(item: Any, **entry: Any) -> Ranking:
+    response = read(item, **entry)
     assert isinstance(response, Ranking), response
     return response
 
 
 def failure(item: Any) -> Failure:
-    response: Response = read_item(item)
+    response = read(item)
     assert isinstance(response, Failure), response
     return response
+
+
+def without(item: dict[str, Any], member: str) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != member}
 
 
 class TestRanking:
@@ -44,11 +54,12 @@ class TestRanking:
     def test_no_hits_is_a_ranking(self) -> None:
         assert ranking(answer()) == Ranking((), total=0, took=3.0)
 
-    def test_a_document_that_comes_twice_is_kept_at_its_first_place_and_named_once(self) -> None:
+    def test_a_document_that_comes_again_is_kept_at_its_first_place_and_named_each_time(self) -> None:
         found = ranking(answer(hit("a", 3.0), hit("b", 2.0), hit("a", 1.0), hit("a", 0.5)))
 
         assert found.hits == (Hit("a", 3.0), Hit("b", 2.0))
-        assert found.duplicates == ("a",)
+        assert found.duplicates == ("a", "a")
+        assert found.returned == 4
 
     def test_sorting_by_a_field_leaves_scores_out(self) -> None:
         assert ranking(answer(hit("a", None, sort=[1]))).hits == (Hit("a", None),)
@@ -94,7 +105,7 @@ class TestTitle:
         ],
     )
     def test_is_found_where_engines_put_it(self, field: str, document: dict[str, Any], expected: str | None) -> None:
-        assert ranking(answer(hit("a", **document)), field).hits[0].title == expected
+        assert ranking(answer(hit("a", **document)), title_field=field).hits[0].title == expected
 
     def test_is_not_looked_for_unasked(self) -> None:
         assert ranking(answer(hit("a", _source={"title": "Red"}))).hits[0].title is None
@@ -140,7 +151,7 @@ class TestFailure:
         item = {"error": error, "status": 429}
 
         assert failure(item).kind is FailureKind.TIMEOUT
-        assert not retriable(read_item(item), item)
+        assert not retriable(read(item), item)
 
     def test_a_timeout_is_one_where_only_its_words_say_so(self) -> None:
         cause = {"type": "query_phase_execution_exception", "reason": "Time exceeded"}
@@ -198,7 +209,7 @@ class TestFailure:
         item = {"error": error, "status": 503}
 
         assert failure(item).kind is FailureKind.SHARDS
-        assert retriable(read_item(item), item)
+        assert retriable(read(item), item)
 
     def test_failed_shards_in_a_success_are_no_success(self) -> None:
         reason = {"type": "script_exception", "reason": "runtime error"}
@@ -229,17 +240,43 @@ class TestFailure:
         [
             ("text", "found a text"),
             (None, "found nothing"),
-            ({"status": 200}, "`hits`"),
+            ({"status": 200}, "`timed_out`"),
+            (without(answer(), "hits"), "`hits`"),
             (answer(hits={}), "`hits.hits`"),
             (answer(hits={"hits": {}}), "found an object"),
             (answer(hit("a"), "text"), "`hits.hits[1]`"),  # type: ignore[arg-type]
             (answer({"_score": 1.0}), "text `_id`"),
-            (answer(hit(7)), "found a number"),
+            (answer(hit(7)), "found 7"),
+            (answer(hit("")), 'text `_id`, found ""'),
+            (answer(hit("\ud800")), r'text `_id`, found "\ud800"'),
+            (answer(hit("a", _index=None)), "text `_index`, found nothing"),
             (answer(hit("a", "high")), "`hits.hits[0]._score`"),
-            (answer(hit("a", True)), "true or false"),
-            (answer(hits={"total": "many", "hits": []}), "`hits.total`"),
-            (answer(hits={"total": {"value": "7"}, "hits": []}), "`value`"),
+            (answer(hit("a", True)), "a finite number, found true"),
+            (answer(hit("a", math.nan)), "a finite number, found NaN"),
+            (answer(hit("a", "Infinity")), 'a finite number, found "Infinity"'),
+            (answer(hit("a", 10**400)), "a finite number, found 1000"),
             (answer(_shards=[]), "`_shards`"),
+            (without(answer(), "_shards"), "`_shards` should be an object, found nothing"),
+            (answer(_shards={"total": 2, "successful": 2}), "`failed` should be a whole number, found nothing"),
+            (
+                answer(_shards={"total": -1, "successful": -1, "failed": 0}),
+                "`total` should be a whole number, found -1",
+            ),
+            (answer(_shards={"total": 2.0, "successful": 2, "failed": 0}), "found 2.0"),
+            (answer(_shards={"total": True, "successful": True, "failed": 0}), "found true"),
+            (answer(_shards={"total": 2, "successful": 3, "failed": 0}), "3 successful and 0 failed of 2"),
+            (answer(_shards={"total": 2, "successful": 2, "failed": 1}), "2 successful and 1 failed of 2"),
+            (answer(_clusters=[]), "`_clusters`"),
+            (answer(_clusters={"total": 1}), "`successful`"),
+            (answer(_clusters={"total": 1, "successful": 1, "details": []}), "`_clusters.details`"),
+            (without(answer(), "timed_out"), "`timed_out` should be true or false, found nothing"),
+            (answer(timed_out="false"), '`timed_out` should be true or false, found "false"'),
+            (answer(timed_out=0), "`timed_out`"),
+            (answer(terminated_early=True), "`terminated_early` is true, and the request sets no `terminate_after`"),
+            (answer(terminated_early="false"), "`terminated_early` should be true or false"),
+            (answer(status=206), "`status` should be 200, or that of an error, found 206"),
+            (answer(status="500"), "`status`"),
+            (answer(status=True), "`status`"),
         ],
     )
     def test_what_is_not_as_an_engine_gives_it(self, item: Any, words: str) -> None:
@@ -248,16 +285,175 @@ class TestFailure:
         assert found.kind is FailureKind.MALFORMED
         assert words in found.reason
 
-    def test_an_error_without_words_is_an_error(self) -> None:
-        assert failure({"status": 500}).kind is FailureKind.ERROR
+    @pytest.mark.parametrize("item", [{"status": 500}, answer(error={}), answer(error=""), answer(error=False)])
+    def test_an_error_without_words_is_an_error(self, item: Any) -> None:
+        assert failure(item).kind is FailureKind.ERROR
+        assert failure(item).reason == "the engine gives no reason"
+
+    @pytest.mark.parametrize(
+        ("failures", "because"),
+        [
+            ([{"shard": 0, "reason": {"type": "x", "reason": "y"}}], ": x: y"),
+            ([{"shard": 0}], ""),
+            (["x"], ""),
+            ({"shard": 0}, ""),
+        ],
+    )
+    def test_failures_of_which_none_is_counted_are_failures(self, failures: Any, because: str) -> None:
+        shards = {"total": 2, "successful": 2, "skipped": 0, "failed": 0, "failures": failures}
+
+        found = failure(answer(hit("a"), _shards=shards))
+
+        assert found.kind is FailureKind.SHARDS
+        assert found.reason == f"`_shards` names failures, and counts none{because}"
+
+    @pytest.mark.parametrize(
+        "clusters",
+        [
+            {"total": 2, "successful": 1},
+            {"total": 2, "successful": 2, "running": 1},
+            {"total": 2, "successful": 2, "details": {"(local)": {"status": "successful"}, "r": {"status": "partial"}}},
+            {"total": 2, "successful": 2, "details": {"(local)": {"status": "successful"}, "r": None}},
+        ],
+    )
+    def test_a_remote_cluster_that_did_not_answer_in_full_is_missed(self, clusters: Any) -> None:
+        found = failure(answer(hit("a"), _clusters=clusters))
+
+        assert (found.kind, found.reason) == (FailureKind.SHARDS, "1 of 2 clusters did not answer in full")
+
+    def test_clusters_that_all_answered_are_no_failure(self) -> None:
+        details = {"(local)": {"status": "successful"}, "remote": {"status": "successful", "_shards": {"total": 1}}}
+        clusters = {"total": 2, "successful": 2, "skipped": 0, "running": 0, "partial": 0, "failed": 0}
+
+        assert ranking(answer(hit("a"), _clusters=clusters)) == ranking(answer(hit("a")))
+        assert ranking(answer(hit("a"), _clusters={**clusters, "details": details})) == ranking(answer(hit("a")))
+
+
+class TestDoubt:
+    """What ranks nothing is left out where it cannot be, with the reason, and the ranking stays."""
+
+    @pytest.mark.parametrize(
+        ("total", "doubt"),
+        [
+            ({"relation": "eq"}, "`hits.total.value` is nothing"),
+            ({"value": -1, "relation": "eq"}, "`hits.total.value` is -1"),
+            ({"value": -1, "relation": "gte"}, "`hits.total.value` is -1"),
+            ({"value": 1, "relation": "eq"}, "`hits.total.value` is 1, and 2 hits came"),
+            ({"value": "7", "relation": "eq"}, '`hits.total.value` is "7"'),
+            ({"value": 7.0, "relation": "eq"}, "`hits.total.value` is 7.0"),
+            ({"value": True, "relation": "eq"}, "`hits.total.value` is true"),
+            ({"value": math.nan, "relation": "eq"}, "`hits.total.value` is NaN"),
+            ({"value": 10**400, "relation": "gte"}, f"`hits.total.value` is 1{'0' * 38}…"),
+            ({"value": 2**63, "relation": "eq"}, f"`hits.total.value` is {2**63}"),
+            ({"value": 7}, "`hits.total.relation` is nothing"),
+            ({"value": 7, "relation": "about"}, '`hits.total.relation` is "about"'),
+            ({"value": 7, "relation": ["eq"]}, "`hits.total.relation` is a list"),
+            ({}, "`hits.total.relation` is nothing"),
+            (1, "`hits.total` is 1, and 2 hits came"),
+            (-2, "`hits.total` is -2"),
+            (-1.0, "`hits.total` is -1.0"),
+            ("many", '`hits.total` is "many"'),
+            (False, "`hits.total` is false"),
+            ([], "`hits.total` is a list"),
+        ],
+    )
+    def test_a_total_that_cannot_be(self, total: Any, doubt: str) -> None:
+        found = ranking(answer(hits={"total": total, "hits": [hit("a"), hit("b")]}))
+
+        assert found == Ranking((Hit("a", 1.0), Hit("b", 1.0)), total=None, took=3.0, total_doubt=doubt)
+
+    def test_at_least_so_many_may_be_fewer_than_came(self) -> None:
+        found = ranking(answer(hits={"total": {"value": 1, "relation": "gte"}, "hits": [hit("a"), hit("b")]}))
+
+        assert (found.total, found.total_is_lower_bound, found.total_doubt) == (1, True, "")
+
+    def test_a_document_that_came_again_is_a_hit_that_came(self) -> None:
+        found = ranking(answer(hits={"total": {"value": 1, "relation": "eq"}, "hits": [hit("a"), hit("a")]}))
+
+        assert found.total_doubt == "`hits.total.value` is 1, and 2 hits came"
+
+    @pytest.mark.parametrize(
+        ("took", "doubt"),
+        [
+            (-1, "`took` is -1"),
+            (math.nan, "`took` is NaN"),
+            (math.inf, "`took` is Infinity"),
+            (True, "`took` is true"),
+            ("3", '`took` is "3"'),
+            (10**400, f"`took` is 1{'0' * 38}…"),
+            ({}, "`took` is an object"),
+        ],
+    )
+    def test_a_time_that_cannot_be(self, took: Any, doubt: str) -> None:
+        assert ranking(answer(took=took)) == Ranking((), total=0, took=None, took_doubt=doubt)
+
+    def test_no_time_is_no_doubt(self) -> None:
+        assert ranking(without(answer(), "took")) == Ranking((), total=0)
+
+
+class TestStoppedEarly:
+    def test_is_what_a_request_may_want_and_then_counts_what_it_saw(self) -> None:
+        found = ranking(answer(hit("a"), terminated_early=True), may_stop_early=True)
+
+        assert (found.stopped_early, found.total, found.total_is_lower_bound) == (True, 1, True)
+
+    @pytest.mark.parametrize("told", [False, None])
+    def test_is_not_where_the_engine_saw_all(self, told: Any) -> None:
+        found = ranking(answer(hit("a"), terminated_early=told), may_stop_early=True)
+
+        assert (found.stopped_early, found.total, found.total_is_lower_bound) == (False, 1, False)
+
+    @pytest.mark.parametrize(
+        ("body", "expected"),
+        [
+            ({"query": {"match_all": {}}, "terminate_after": 5}, True),
+            ({"retriever": {"standard": {"query": {"match_all": {}}, "terminate_after": 5}}}, True),
+            ({"query": {"match": {"title": "terminate_after"}}}, False),
+            ({"query": {"terms": {"title": ["terminate_after"]}}}, False),
+            ({"template": {"id": "kept", "params": {}}}, True),
+            ({"template": {"source": '{"terminate_after": 5}', "params": {}}}, True),
+            ({"template": {"source": {"terminate_after": "{{n}}"}, "params": {}}}, True),
+            ({"template": {"source": {"query": {}}, "params": {"text": "terminate_after"}}}, False),
+        ],
+    )
+    def test_is_wanted_where_the_body_says_so_or_nobody_knows_what_it_says(self, body: Any, expected: bool) -> None:
+        entry = entry_of(0, SearchRequest("q", "products", body))
+
+        assert isinstance(entry, Entry)
+        assert entry.may_stop_early is expected
+
+
+class TestSeveralIndexes:
+    def test_the_same_id_in_two_is_two_documents(self) -> None:
+        found = failure(answer(hit("a"), hit("b"), hit("a", _index="archive")))
+
+        assert found.kind is FailureKind.AMBIGUOUS
+        assert found.reason == (
+            '"a" is in products at rank 1 and in archive at rank 3, and a judgment cannot tell them apart: let the '
+            "target lead to one index, or say `ids: unique` in it where both are the same document"
+        )
+
+    def test_so_is_the_same_id_under_two_routings(self) -> None:
+        found = failure(answer(hit("a"), hit("a", _routing="b")))
+
+        assert found.kind is FailureKind.AMBIGUOUS
+        assert 'is in products at rank 1 and in products (routing "b") at rank 2' in found.reason
+
+    def test_different_ids_in_two_are_what_they_are(self) -> None:
+        assert ranking(answer(hit("a"), hit("b", _index="archive"))).hits == (Hit("a", 1.0), Hit("b", 1.0))
+
+    def test_where_ids_are_unique_the_copies_are_one_document(self) -> None:
+        found = ranking(answer(hit("a"), hit("a", _index="archive")), unique_ids=True)
+
+        assert (found.hits, found.duplicates) == ((Hit("a", 1.0),), ("a",))
 
 
 @pytest.mark.parametrize(("status", "expected"), [(429, True), (503, True), (400, False), (404, False), (500, False)])
 def test_only_a_busy_engine_is_asked_again(status: int, expected: bool) -> None:
     item = {"error": {"type": "es_rejected_execution_exception", "reason": "queue full"}, "status": status}
 
-    assert retriable(read_item(item), item) is expected
+    assert retriable(read(item), item) is expected
 
 
 def test_a_ranking_is_not_asked_for_again() -> None:
-    assert not retriable(read_item(answer()), answer(status=429))
+    assert not retriable(read(answer()), answer(status=429))

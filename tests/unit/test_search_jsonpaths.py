@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -72,6 +73,13 @@ def test_a_document_that_comes_twice_is_kept_once() -> None:
 
     assert [hit.id for hit in found.hits] == ["a", "b"]
     assert found.duplicates == ("a",)
+    assert found.returned == 3
+
+
+def test_a_title_that_cannot_be_written_is_shown_as_far_as_it_can() -> None:
+    found = read({"r": [{"id": 1, "t": "half a \ud83d"}]}, "$.r[*].id", titles="$.r[*].t")
+
+    assert found.hits == (Hit("1", None, "half a ?"),)
 
 
 @pytest.mark.parametrize("ids", ["$.results[*].id", "$.results"])
@@ -88,17 +96,29 @@ def test_no_hits_is_a_ranking(ids: str) -> None:
         (ITEMS, {"ids": "$.ids"}, "should find a list, found nothing"),
         (ITEMS, {"ids": "$.count"}, "should find a list, found a number"),
         (ITEMS, {"ids": "$.results[*].doc"}, "found an object"),
-        (ITEMS, {"ids": "$.results[*].score"}, "found a number|found nothing"),
+        (ITEMS, {"ids": "$.results[*].score"}, r"found 2\.5"),
         ({"results": None}, {"ids": "$.results[*].id"}, "found nothing"),
         ({"results": 0}, {"ids": "$.results[*].id"}, "found a number"),
         ({"ids": ["a", ""]}, {"ids": "$.ids"}, "texts or whole numbers"),
-        ({"ids": [True]}, {"ids": "$.ids"}, "true or false"),
+        ({"ids": [True]}, {"ids": "$.ids"}, "found true"),
+        ({"ids": ["\ud800"]}, {"ids": "$.ids"}, r'found "\\ud800"'),
+        ({"ids": [1.0]}, {"ids": "$.ids"}, r"found 1\.0"),
+        ({"results": {}}, {"ids": "$.results[*].id"}, "found an empty object"),
+        ({}, {"ids": "$.*.id"}, "found an empty object"),
+        ({"groups": [{"docs": {}}]}, {"ids": "$.groups[*].docs[*].id"}, "found an empty object"),
+        (
+            {"groups": [{"dox": []}]},
+            {"ids": "$.groups[*].docs[*].id"},
+            r"`\$\['groups'\]\[\*\]\['docs'\]`, found nothing",
+        ),
+        ({"message": "the index is away"}, {"ids": "$..id"}, "name the list"),
         ({"ids": ["a"], "s": [1, 2]}, {"ids": "$.ids", "scores": "$.s"}, "2 values that do not all belong"),
-        ({"ids": ["a"], "s": ["x"]}, {"ids": "$.ids", "scores": "$.s"}, "should find numbers"),
+        ({"ids": ["a"], "s": ["x"]}, {"ids": "$.ids", "scores": "$.s"}, 'a finite number, found "x"'),
+        ({"ids": ["a"], "s": [math.nan]}, {"ids": "$.ids", "scores": "$.s"}, "found NaN"),
+        ({"ids": ["a"], "s": [math.inf]}, {"ids": "$.ids", "scores": "$.s"}, "found Infinity"),
+        ({"ids": ["a"], "s": [10**400]}, {"ids": "$.ids", "scores": "$.s"}, "found 1000"),
+        ({"ids": ["a"], "s": [True]}, {"ids": "$.ids", "scores": "$.s"}, "found true"),
         ({"ids": ["a"]}, {"ids": "$.ids", "scores": "$.s"}, "should find a list"),
-        ({"ids": ["a"]}, {"ids": "$.ids", "total": "$.n"}, "one whole number, found 0 values"),
-        ({"ids": ["a"], "n": "1"}, {"ids": "$.ids", "total": "$.n"}, "found a text"),
-        ({"ids": ["a"], "n": [1, 2]}, {"ids": "$.ids", "total": "$.n[*]"}, "found 2 values"),
         ("[1]", {"ids": "$[*]"}, "object or a list, found a text"),
         (None, {"ids": "$[*]"}, "found nothing"),
     ],
@@ -108,6 +128,26 @@ def test_what_does_not_fit_is_never_an_empty_ranking(content: Any, paths: dict[s
         read(content, **paths)
 
 
+@pytest.mark.parametrize(
+    ("total", "path", "doubt"),
+    [
+        ({}, "$.n", "`$.n` finds 0 values"),
+        ({"n": [1, 2]}, "$.n[*]", "`$.n[*]` finds 2 values"),
+        ({"n": "1"}, "$.n", '`$.n` is "1"'),
+        ({"n": None}, "$.n", "`$.n` is nothing"),
+        ({"n": True}, "$.n", "`$.n` is true"),
+        ({"n": -1}, "$.n", "`$.n` is -1"),
+        ({"n": 1.5}, "$.n", "`$.n` is 1.5"),
+        ({"n": 1}, "$.n", "`$.n` is 1, and 2 hits came"),
+        ({"n": 10**400}, "$.n", f"`$.n` is 1{'0' * 38}…"),
+    ],
+)
+def test_a_number_of_matches_that_cannot_be_leaves_the_ranking(total: dict[str, Any], path: str, doubt: str) -> None:
+    found = read({"ids": ["a", "b"], **total}, "$.ids", total=path)
+
+    assert found == Ranking((Hit("a"), Hit("b")), total=None, total_doubt=doubt)
+
+
 @pytest.mark.parametrize("text", ["results", "$.results[", "$.a | $.b", ""])
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="JSONPath"):
@@ -115,7 +155,12 @@ def test_what_is_no_path_is_refused(text: str) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.text(min_size=1), st.floats(allow_nan=False), st.one_of(st.none(), st.text())), max_size=20)
+    st.lists(
+        st.tuples(
+            st.text(min_size=1), st.floats(allow_nan=False, allow_infinity=False), st.one_of(st.none(), st.text())
+        ),
+        max_size=20,
+    )
 )
 def test_columns_stay_with_their_ids(rows: list[tuple[str, float, str | None]]) -> None:
     items = [{"id": identity, "s": score} | ({} if title is None else {"t": title}) for identity, score, title in rows]

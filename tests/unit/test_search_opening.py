@@ -18,6 +18,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.engine import item_of
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
@@ -31,7 +32,7 @@ OPENSEARCH = {
     "version": {"distribution": "opensearch", "number": "3.8.0"},
     "tagline": "The OpenSearch Project: https://opensearch.org/",
 }
-FOUND = {"hits": {"total": 1, "hits": [{"_id": "a", "_score": 1.0}]}, "status": 200}
+FOUND = item_of([("a", 1.0)])
 
 
 def cluster(server: HTTPServer | str, **more: Any) -> Cluster:

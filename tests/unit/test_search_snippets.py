@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.model import ANY_TEXT, SearchRequest
 from harness.search.hits import read_ranking
-from harness.search.multisearch import entry_of
+from harness.search.multisearch import Entry, entry_of
 from harness.search.snippets import LENGTH, snippet_of
 
 DOCUMENT = {
@@ -79,9 +79,12 @@ def test_the_engine_is_asked_for_what_is_read_and_for_nothing_else():
 
 
 def test_a_hit_brings_its_snippet_only_where_one_was_asked_for():
-    answer = {"hits": {"hits": [{"_id": "a", "_source": DOCUMENT}, {"_id": "b"}]}}
-    assert [hit.snippet for hit in read_ranking(answer, "title", "body.text").hits] == [
+    found = [{"_index": "i", "_id": "a", "_source": DOCUMENT}, {"_index": "i", "_id": "b"}]
+    answer = {"hits": {"hits": found}}
+    assert [
+        hit.snippet for hit in read_ranking(answer, Entry(0, b"", title_field="title", snippet="body.text")).hits
+    ] == [
         "Light shoes for long runs.",
         None,
     ]
-    assert [hit.snippet for hit in read_ranking(answer, "title").hits] == [None, None]
+    assert [hit.snippet for hit in read_ranking(answer, Entry(0, b"", title_field="title")).hits] == [None, None]

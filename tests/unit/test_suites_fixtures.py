@@ -124,6 +124,15 @@ def test_a_fixture_is_refused_where_requests_go_over_http(folder):
     ]
 
 
+def test_unique_ids_are_refused_where_requests_go_over_http(folder):
+    text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
+    text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", "target: {ids: unique}\n")
+    assert refusals(folder, text) == [
+        "shop.relevance.yaml:3:1: 'ids: unique' is about the indexes of an engine, and the requests go over HTTP; "
+        "leave it out"
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "line", "place"),
     [

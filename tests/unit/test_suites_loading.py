@@ -36,7 +36,7 @@ queries:
 
 FULL = """\
 suite: products
-target: {cluster: staging, index: products-*, engine: opensearch 2.19}
+target: {cluster: staging, index: products-*, engine: opensearch 2.19, ids: unique}
 grades: {perfect: 3, good: 2, bad: 0}
 gain: {perfect: 7, good: 3, 0: -1, 1.5: 2}
 profile: rank_eval
@@ -95,7 +95,7 @@ def test_every_key_of_a_suite_is_read(write):
     suite = load_suite(path, {})
     assert suite.name == "products"
     assert suite.path == str(path)
-    assert suite.target == Target("staging", "products-*", "opensearch 2.19", Mark(str(path), 2, 1))
+    assert suite.target == Target("staging", "products-*", "opensearch 2.19", Mark(str(path), 2, 1), unique_ids=True)
     assert suite.grades == {"perfect": 3.0, "good": 2.0, "bad": 0.0}
     assert suite.gain == Gain(GainKind.MAP, ((0.0, -1.0), (1.5, 2.0), (2.0, 3.0), (3.0, 7.0)))
     assert suite.profile is Profile.RANK_EVAL

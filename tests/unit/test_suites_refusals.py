@@ -80,8 +80,14 @@ CASES = {
     "text where a mapping belongs": (
         changed("{index: products}", "products"),
         "2:9",
-        "found 'products', expected a mapping with cluster, index, engine",
+        "found 'products', expected a mapping with cluster, index, engine, ids",
         "target: products",
+    ),
+    "another word for what ids are": (
+        changed("{index: products}", "{index: products, ids: uniqe}"),
+        "2:32",
+        "found 'uniqe', expected per_index or unique; did you mean 'unique'?",
+        "target: {index: products, ids: uniqe}",
     ),
     "a list where text belongs": (
         changed("suite: shop", "suite: [shop]"),

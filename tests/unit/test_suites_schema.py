@@ -16,7 +16,7 @@ SUITES = Path(__file__).parents[2] / "suites"
 
 SHOP = """\
 suite: shop
-target: {index: products, cluster: "${CLUSTER:-default}"}
+target: {index: products, cluster: "${CLUSTER:-default}", ids: unique}
 grades: {good: 2, bad: 0}
 gain: {good: 1.5, 0: -1}
 requests:
@@ -84,6 +84,7 @@ def test_a_suite_with_every_key_fits_the_schema():
         ("suite: shop\n", ""),
         ("thresholds:", "tresholds:"),
         ("index: products,", "indices: products,"),
+        ("ids: unique", "ids: true"),
         ("good: 2", "good: two"),
         ("gain: {good: 1.5, 0: -1}", "gain: cubic"),
         ("requests:", "request: {query: {}}\nrequests:"),

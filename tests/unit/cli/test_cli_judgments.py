@@ -401,10 +401,12 @@ def test_everything_is_found_at_once(folder, engine, capsys):
         "more.csv:9:1: found 2 columns, expected 4 as in the header",
         "shop.relevance.yaml:2:1: 'products' leads to several indexes, and 2 judged documents are in more "
         "than one of them: "
-        "'b', 'd'; a judgment cannot tell them apart, so let it lead to one index",
+        "'b', 'd'; a judgment cannot tell them apart: let it lead to one index, or say 'ids: unique' in the target "
+        "where they are the same document",
         "shop.relevance.yaml:6:14: 'products-next' leads to several indexes, and 2 judged documents are in "
         "more than one of "
-        "them: 'b', 'd'; a judgment cannot tell them apart, so let it lead to one index",
+        "them: 'b', 'd'; a judgment cannot tell them apart: let it lead to one index, or say 'ids: unique' in the "
+        "target where they are the same document",
     ]
     assert "shop.relevance.yaml: 1 document has no grade yet, and the suite says to leave such out" in err
     assert "9 judgments of 1 suite looked at: 9 findings" in err
