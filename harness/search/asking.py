@@ -8,16 +8,18 @@ runs the searches of a batch side by side, and an interrupt is heard at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, Response
-from harness.search.answers import Reply, may_be_one_at_fault, read_answer
-from harness.search.connection import NDJSON, Connection, NoAnswerInTime
+from harness.search.answers import BUSY, Reply, may_be_one_at_fault, read_answer
+from harness.search.connection import NDJSON, PLAIN_JSON, Answer, Connection, NoAnswerInTime
 from harness.search.course import Course
 from harness.search.multisearch import Entry, body_of, path_of
+from harness.search.retries import Retries, retry_after
 
-__all__ = ["Asker"]
+__all__ = ["Asker", "ask_one"]
 
 
 class Asker:
@@ -89,3 +91,47 @@ class Asker:
             return [Reply(failure)] * len(entries)
         self.comfortable = len(entries) // 2
         return self._divided(entries)
+
+
+def ask_one(
+    connection: Connection,
+    retries: Retries,
+    method: str,
+    path: str,
+    *,
+    body: bytes | None = None,
+    mime: str = PLAIN_JSON,
+) -> Answer:
+    """
+    The answer to a request that is no search, asked again like a search while the server is busy or hangs up.
+
+    Args:
+        connection: Where to; each of its nodes is tried before nobody is there.
+        retries: How often, and how long.
+        method: One that may be sent twice.
+        path: See `Connection.perform`.
+        body: The same.
+        mime: The same.
+
+    Raises:
+        EngineUnreachable: There is no answer, the last time either.
+    """
+    course = Course(retries, timeout=math.inf)
+    begun, attempt = course.now(), 0
+    while True:
+        attempt += 1
+        try:
+            answer = connection.perform(method, path, body=body, mime=mime)
+        except NoAnswerInTime:
+            if attempt >= connection.nodes:
+                raise
+            continue
+        except EngineUnreachable as error:
+            course.lost(error)
+            if not course.wait(attempt, begun=begun, wished=0.0, nodes=connection.nodes):
+                raise
+            continue
+        course.heard()
+        wished = retry_after(answer.headers) or 0.0
+        if answer.status not in BUSY or not course.wait(attempt, begun=begun, wished=wished):
+            return answer

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from harness.errors import EngineUnreachable, HarnessError, UsageError
-from harness.search.connection import PLAIN_JSON, Answer, NoAnswerInTime
-from harness.search.remedies import why_unreachable
+from harness.search.connection import PLAIN_JSON, Answer, ConnectionClosed, NoAnswerInTime, within
+from harness.search.remedies import was_closed, why_unreachable
 
 __all__ = ["adapt"]
 
@@ -75,9 +75,12 @@ class _ClientConnection(ABC):
     ) -> Answer:
         """See `Connection.perform`."""
         try:
-            return Answer(200, _dump(self._send(Outgoing(method, path, body, mime, timeout))))
+            content = within(timeout, lambda: self._send(Outgoing(method, path, body, mime, timeout)))
+            return Answer(_status_of(content), _dump(getattr(content, "body", content)))
         except HarnessError:
             raise
+        except TimeoutError as error:
+            raise NoAnswerInTime(f"the client that was given had no answer within {timeout:g} s") from error
         except Exception as error:  # what a client raises is its own affair, whatever the client
             return self._answer_in(error)
 
@@ -92,6 +95,7 @@ class _ClientConnection(ABC):
 
         Raises:
             NoAnswerInTime: There was none in time.
+            ConnectionClosed: The connection ended before it.
             EngineUnreachable: There was none at all.
         """
         meta = getattr(error, "meta", None)
@@ -102,9 +106,8 @@ class _ClientConnection(ABC):
             return Answer(status, _dump(content or {"error": str(error)}), headers)
         if "Timeout" in type(error).__name__:
             raise NoAnswerInTime("the client that was given had no answer in time") from error
-        raise EngineUnreachable(
-            f"the client that was given failed ({type(error).__name__}): {why_unreachable(error)}"
-        ) from error
+        kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+        raise kind(f"the client that was given failed ({type(error).__name__}): {why_unreachable(error)}") from error
 
     def is_alive(self, timeout: float) -> bool:
         """See `Connection.is_alive`."""
@@ -128,7 +131,7 @@ class _ElasticsearchClient(_ClientConnection):
         timeout = {} if request.timeout is None else {"request_timeout": request.timeout}
         headers = {"accept": PLAIN_JSON, **request.content_type()}
         client = self._client.options(**timeout)
-        return client.perform_request(request.method, request.path, headers=headers, body=request.body).body
+        return client.perform_request(request.method, request.path, headers=headers, body=request.body)
 
 
 class _OpenSearchClient(_ClientConnection):
@@ -145,6 +148,10 @@ class _OpenSearchClient(_ClientConnection):
 class _MsearchClient(_ClientConnection):
     """Any other object: it searches by `msearch(body=…)`, and says who it is by `info()` where it has that."""
 
+    def is_alive(self, timeout: float) -> bool:
+        """See `Connection.is_alive`; who has nothing to be asked is taken to be there, and a search will tell."""
+        return not callable(getattr(self._client, "info", None)) or super().is_alive(timeout)
+
     METHODS: ClassVar[Mapping[str, str]] = {
         "/": "info",
         "/_msearch": "msearch",
@@ -160,6 +167,12 @@ class _MsearchClient(_ClientConnection):
         if request.body is None:
             return call()
         return call(body=[json.loads(line) for line in request.body.splitlines()])
+
+
+def _status_of(content: Any) -> int:
+    """The status of an answer that carries one, as those of elasticsearch do; a client raises what is no success."""
+    status = getattr(getattr(content, "meta", None), "status", 200)
+    return status if isinstance(status, int) else 200
 
 
 def _dump(content: Any) -> bytes:

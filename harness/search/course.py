@@ -7,6 +7,7 @@ from threading import Lock
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
+from harness.search.connection import ConnectionClosed
 from harness.search.retries import Retries
 
 __all__ = ["MOST_SILENCES", "Course"]
@@ -17,13 +18,20 @@ Requests without an answer in time, one after another, after which searching is 
 that find one slow search in a batch, so that it alone does not end a run.
 """
 
+MOST_HANGUPS = 3
+"""
+Connections that end without an answer, where there never was one, after which no more are opened: a server that goes
+down ends one, a server that expects TLS ends them all.
+"""
+
 
 class Course:
     """
     What is known of a server while the searches of one run are asked; several threads may tell it.
 
     *given_up* is set once nobody answers any more, and from then on nothing is sent. *answered* tells whether
-    anything was ever answered. *loss* is the connection's last error, None once it was answered again.
+    anything was ever answered, *reached* whether anybody ever took a connection. *loss* is the connection's last error,
+    None once it was answered again.
     """
 
     def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
@@ -35,6 +43,7 @@ class Course:
         """
         self.given_up: Failure | None = None
         self.answered = False
+        self.reached = False
         self.loss: EngineUnreachable | None = None
         self.timeout = timeout
         self._retries = retries
@@ -56,12 +65,13 @@ class Course:
     def heard(self) -> None:
         """There was an answer."""
         with self._lock:
-            self.answered, self.loss, self._silences = True, None, 0
+            self.answered, self.reached, self.loss, self._silences = True, True, None, 0
 
     def lost(self, error: EngineUnreachable) -> Failure:
-        """There was no connection."""
+        """There was no connection, or none that lasted."""
         with self._lock:
             self.loss = error
+            self.reached = self.reached or isinstance(error, ConnectionClosed)
         return Failure(FailureKind.ERROR, str(error))
 
     def silent(self, error: EngineUnreachable) -> Failure:
@@ -83,8 +93,10 @@ class Course:
             wished: Seconds that the server asked for, 0 where it did not.
             nodes: How many servers there are to try before nobody is there.
         """
-        if not self.answered:
+        if not self.reached:
             return attempt < nodes  # the next node, which need not be spared
+        if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
+            return False
         pause = self._retries.next_pause(attempt, begun=begun, wished=wished or None, end=self._end)
         if pause is None:
             return False

@@ -66,4 +66,4 @@ class EngineSearch(ConnectedSearch[Connection]):
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
-        return read_facts(self.connection, index)
+        return read_facts(self.connection, index, self.retries)

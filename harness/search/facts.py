@@ -9,9 +9,13 @@ from harness.errors import SearchError
 from harness.fingerprints import fingerprint, if_small
 from harness.model import Failure, IndexFacts, Json
 from harness.search.answers import json_of
+from harness.search.asking import ask_one
 from harness.search.connection import Connection
+from harness.search.hits import MalformedAnswer, count_of
+from harness.search.items import lacking_shards
+from harness.search.retries import Retries
 
-__all__ = ["NOTHING_KNOWN", "read_facts"]
+__all__ = ["NOTHING_KNOWN", "count_in", "read_facts"]
 
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))
 
@@ -19,7 +23,7 @@ OF_ONE_INDEX = frozenset({"creation_date", "history", "provided_name", "resize",
 """Settings that tell an index from another one which was built the same."""
 
 
-def read_facts(connection: Connection, index: str | None) -> IndexFacts:
+def read_facts(connection: Connection, index: str | None, retries: Retries) -> IndexFacts:
     """
     The facts on *index*, an alias or a pattern too. What is refused, or not answered, is named as missing.
 
@@ -28,9 +32,11 @@ def read_facts(connection: Connection, index: str | None) -> IndexFacts:
     if index is None:
         return NOTHING_KNOWN
     path = f"/{quote(index, safe='*,')}"
-    mapping = _ask(connection, f"{path}/_mapping", _mappings)
-    settings = _ask(connection, f"{path}/_settings", _settings)
-    documents = _ask(connection, f"{path}/_count", _count)
+
+    def ask(what: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+        return _ask(connection, retries, f"{path}/{what}", read)
+
+    mapping, settings, documents = ask("_mapping", _mappings), ask("_settings", _settings), ask("_count", count_in)
     found = {"mapping": mapping, "settings": settings, "documents": documents}
     missing = tuple(name for name, value in found.items() if value is None)
     return IndexFacts(
@@ -43,10 +49,10 @@ def read_facts(connection: Connection, index: str | None) -> IndexFacts:
     )
 
 
-def _ask(connection: Connection, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
     """What *read* finds in the answer; None where there is none. Facts explain a change and decide nothing."""
     try:
-        answer = connection.perform("GET", path)
+        answer = ask_one(connection, retries, "GET", path)
     except SearchError:
         return None
     content = json_of(answer) if answer.status == 200 else None
@@ -74,9 +80,12 @@ def _of_each(found: list[Json], keep: Callable[[Mapping[str, Json]], Json]) -> J
     return sorted((keep(one) for one in found), key=fingerprint)
 
 
-def _count(content: Mapping[str, Json]) -> Json:
-    count = content.get("count")
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
+def count_in(content: Mapping[str, Json]) -> int | None:
+    """The number in the answer to `_count`; None where there is none, or where a shard did not count."""
+    try:
+        return None if lacking_shards(content, None) else count_of(content, "count")
+    except MalformedAnswer:
+        return None
 
 
 def _member(held: Json, name: str) -> Json:

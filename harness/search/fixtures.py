@@ -118,7 +118,8 @@ class _Keeper:
         marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
         mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
         try:
-            if self._indexes.create(self._index, recipe.settings, mappings, recipe.mark):
+            created = self._indexes.create(self._index, recipe.settings, mappings, recipe.mark)
+            if created or self._is_standing(marker):
                 self._fill(marker)
         except _TakenOver:
             return
@@ -140,17 +141,20 @@ class _Keeper:
 
     def _mark(self, marker: Marker) -> None:
         """Show that we are still at it, unless another took us for gone."""
-        standing = self._indexes.markers(self._index).get(self._index)
-        if standing is None or standing.build != marker.build:
+        if not self._is_standing(marker):
             raise _TakenOver
         self._indexes.mark(self._index, marker, self._recipe.mappings.get("_meta"))
 
     def _clear_away(self, marker: Marker) -> None:
         """Leave no half of an index; that it cannot be removed is not what the user has to know first."""
         with suppress(SearchError):
-            standing = self._indexes.markers(self._index).get(self._index)
-            if standing is not None and standing.build == marker.build:
+            if self._is_standing(marker):
                 self._indexes.delete(self._index)
+
+    def _is_standing(self, marker: Marker) -> bool:
+        """Whether the index is of this very build: of two requests to create it, the first may have gone unanswered."""
+        standing = self._indexes.markers(self._index).get(self._index)
+        return standing is not None and standing.build == marker.build
 
     def _await(self, marker: Marker) -> None:
         """Wait until *marker* moves; remove what its builder left where it does not."""

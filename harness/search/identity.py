@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.addresses import engine_problem
-from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
+from harness.errors import LoginRefused, SearchError, UsageError
 from harness.model import Engine
 from harness.search.answers import json_of, refusal_text
+from harness.search.asking import ask_one
 from harness.search.connection import Answer, Connection
-from harness.search.reasons import excerpt
+from harness.search.reasons import excerpt, printable
+from harness.search.retries import Retries
 
 __all__ = ["ask_who", "login_refused", "stated_engine"]
 
@@ -34,16 +36,16 @@ def stated_engine(text: str) -> Engine:
     return Engine(kind, version.strip(), stated=True)
 
 
-def ask_who(connection: Connection) -> Engine:
+def ask_who(connection: Connection, retries: Retries) -> Engine:
     """
-    The engine at the other end, from `GET /`; each node is asked before nobody is there.
+    The engine at the other end, from `GET /`; each node is asked before nobody is there, and a busy one again.
 
     Raises:
         LoginRefused: The login is wrong, or may not ask.
         EngineUnreachable: No node answers.
         SearchError: What answers is no engine that is known.
     """
-    answer = _first_answer(connection)
+    answer = ask_one(connection, retries, "GET", "/")
     if answer.status in (401, 403):
         raise login_refused(answer, connection)
     content = json_of(answer)
@@ -53,17 +55,8 @@ def ask_who(connection: Connection) -> Engine:
     return _engine(version, content)
 
 
-def _first_answer(connection: Connection) -> Answer:
-    for _ in range(connection.nodes - 1):
-        try:
-            return connection.perform("GET", "/")
-        except EngineUnreachable:
-            continue  # the pool turns to another node by itself
-    return connection.perform("GET", "/")
-
-
 def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
-    number = str(version.get("number", ""))
+    number = printable(str(version.get("number", "")))
     if version.get("distribution") == "opensearch":
         return Engine("opensearch", number)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:

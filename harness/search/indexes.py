@@ -9,12 +9,14 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BUSY, json_of, refusal_text
+from harness.search.answers import BUSY, WHOLE, json_of, refusal_text
+from harness.search.asking import ask_one
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.documents import Document
+from harness.search.facts import count_in
 from harness.search.marker import Marker, read_marker
 from harness.search.reasons import reason_of
-from harness.search.retries import Retries, retry_after
+from harness.search.retries import Retries
 
 __all__ = ["Indexes"]
 
@@ -63,7 +65,7 @@ class Indexes:
             if _error_type(content) == "mapper_parsing_exception":
                 raise SuiteError.at(mark.path, mark.line, mark.column, str(refusal))
             raise refusal
-        if content.get("shards_acknowledged") is False:
+        if content.get("acknowledged") is not True or content.get("shards_acknowledged") is not True:
             raise FixtureError(f'the index "{index}" was created, but no node took its shards in time')
         return True
 
@@ -88,8 +90,8 @@ class Indexes:
 
     def count(self, index: str) -> int:
         """The number of documents that searches see."""
-        count = self._content(self._call("GET", f"{_path(index)}/_count")).get("count")
-        if not isinstance(count, int):
+        count = count_in(self._content(self._call("GET", f"{_path(index)}/_count")))
+        if count is None:
             raise FixtureError(f'the engine does not say how many documents "{index}" has')
         return count
 
@@ -123,7 +125,7 @@ class Indexes:
             if refused:
                 raise self._refusal(refused, shown)
             pending = [one for one, status, _ in outcomes if status in BUSY]
-            if pending and not self._wait(attempt, begun, None):
+            if pending and not self._wait(attempt, begun):
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
 
     def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
@@ -141,14 +143,15 @@ class Indexes:
     def _bulk(self, index: str, documents: Sequence[Document]) -> list[tuple[Document, int, Json]]:
         lines = (b'{"index":{"_id":%b}}\n%b\n' % (json.dumps(one.id).encode(), one.source) for one in documents)
         answer = self._call("POST", f"{_path(index)}/_bulk", b"".join(lines), mime=NDJSON)
-        items = self._content(answer).get("items")
-        if not isinstance(items, list) or len(items) != len(documents):
+        content = self._content(answer)
+        items = content.get("items")
+        outcomes = [_outcome(item) for item in items] if isinstance(items, list) else []
+        told = [outcome for outcome in outcomes if outcome is not None]
+        failed = any(status >= 300 for _, status, _ in told)
+        ids = [identity for identity, _, _ in told]
+        if ids != [one.id for one in documents] or content.get("errors") is not failed:
             raise FixtureError(f'the engine does not say what became of each document of a bulk request to "{index}"')
-        outcomes = [item.get("index", {}) if isinstance(item, Mapping) else {} for item in items]
-        return [
-            (document, int(outcome.get("status", 500)), outcome.get("error"))
-            for document, outcome in zip(documents, outcomes, strict=True)
-        ]
+        return [(document, status, error) for document, (_, status, error) in zip(documents, told, strict=True)]
 
     def _call(
         self,
@@ -159,22 +162,17 @@ class Indexes:
         allowed: tuple[int, ...] = (),
         mime: str = "application/json",
     ) -> Answer:
-        """Send a request until it is not too busy an engine that answers; a status below 300 or *allowed* is good."""
+        """The answer to a request, asked again while the engine is busy; a status of *allowed* is no refusal."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        begun = self._retries.clock.now()
-        attempt = 1
-        answer = self._connection.perform(method, path, body=data, mime=mime)
-        while answer.status in BUSY and self._wait(attempt, begun, retry_after(answer.headers)):
-            attempt += 1
-            answer = self._connection.perform(method, path, body=data, mime=mime)
+        answer = ask_one(self._connection, self._retries, method, path, body=data, mime=mime)
         if answer.status in (401, 403):
             raise LoginRefused(self._connection.mask(f"{refusal_text(answer)}; {PRIVILEGES}"))
-        if answer.status >= 300 and answer.status not in allowed:
+        if answer.status not in WHOLE and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)
         return answer
 
-    def _wait(self, attempt: int, begun: float, wished: float | None) -> bool:
-        pause = self._retries.next_pause(attempt, begun=begun, wished=wished, end=None)
+    def _wait(self, attempt: int, begun: float) -> bool:
+        pause = self._retries.next_pause(attempt, begun=begun, wished=None, end=None)
         if pause is not None:
             self._retries.clock.sleep(pause)
         return pause is not None
@@ -196,6 +194,17 @@ def _path(index: str) -> str:
 def _meta(held: Json) -> Json:
     mappings = held.get("mappings") if isinstance(held, Mapping) else None
     return mappings.get("_meta") if isinstance(mappings, Mapping) else None
+
+
+def _outcome(item: Json) -> tuple[str, int, Json] | None:
+    """The id and status of one document of a bulk request, and its error if any; None where it is not told."""
+    outcome = item.get("index") if isinstance(item, Mapping) else None
+    if not isinstance(outcome, Mapping):
+        return None
+    identity, status, error = outcome.get("_id"), outcome.get("status"), outcome.get("error")
+    if not isinstance(identity, str) or type(status) is not int or not 200 <= status < 600:
+        return None
+    return identity, status, error
 
 
 def _error_type(content: Mapping[str, Json]) -> str:

@@ -12,6 +12,7 @@ from harness.search.connection import Connection
 from harness.search.engine import EngineSearch
 from harness.search.identity import ask_who, stated_engine
 from harness.search.logins import read_login
+from harness.search.retries import Retries
 
 __all__ = ["open_door"]
 
@@ -28,8 +29,10 @@ def open_door(
         return open_service(cluster, read_login(cluster, environ))
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
     connection = _connection(cluster, environ, client)
+    retries = Retries()
     try:
-        return EngineSearch(connection, stated or ask_who(connection), timeout=cluster.timeout)
+        answering = stated or ask_who(connection, retries)
+        return EngineSearch(connection, answering, timeout=cluster.timeout, retries=retries)
     except BaseException:
         connection.close()
         raise

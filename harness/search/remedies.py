@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from http.client import IncompleteRead
 
-__all__ = ["REFUSED", "why_unreachable"]
+__all__ = ["REFUSED", "was_closed", "why_unreachable"]
 
 REFUSED = "the connection is refused; is it running?"
+CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
 
@@ -29,7 +31,14 @@ def why_unreachable(error: BaseException) -> str:
         return REFUSED
     if any(isinstance(link, ConnectionResetError) for link in chain) or "Remote end closed" in text:
         return "it closed the connection without an answer; a server with TLS does so to a URL that does not begin with https://"
+    if any(isinstance(link, IncompleteRead) for link in chain):
+        return "it closed the connection in the middle of its answer"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
+
+
+def was_closed(error: BaseException) -> bool:
+    """Whether behind *error* is a server that took the connection and then closed it, as one does that goes down."""
+    return any(isinstance(link, CLOSED) for link in _chain(error))
 
 
 def _tls(text: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, HttpRequest, Response
-from harness.search.answers import BUSY, Reply, failure_of, json_of
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
 from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.course import Course
 from harness.search.hits import MalformedAnswer
@@ -35,7 +35,10 @@ class ServiceAsker:
         while reply.again and self._course.wait(attempt, begun=begun, wished=reply.after or 0.0):
             attempt += 1
             reply = self._once(http)
-        return reply.noted(attempt)
+        response = reply.noted(attempt)
+        if reply.again and isinstance(response, Failure) and not self._course.answered:
+            self._course.given_up = response
+        return response
 
     def _once(self, http: HttpRequest) -> Reply:
         seconds = self._course.seconds()
@@ -46,18 +49,16 @@ class ServiceAsker:
                 http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
             )
         except NoAnswerInTime as error:
-            return Reply(self._course.silent(error))
+            spent = self._course.seconds()
+            return Reply(spent if isinstance(spent, Failure) else self._course.silent(error))
         except EngineUnreachable as error:
-            failure = self._course.lost(error)
-            if not self._course.answered:
-                self._course.given_up = failure
-            return Reply(failure, again=True)
+            return Reply(self._course.lost(error), again=True)
         self._course.heard()
         return _read(answer, http)
 
 
 def _read(answer: Answer, http: HttpRequest) -> Reply:
-    if not 200 <= answer.status < 300:
+    if answer.status not in WHOLE:
         return Reply(failure_of(answer), answer.status in BUSY, retry_after(answer.headers))
     content = json_of(answer)
     if isinstance(content, Failure):

@@ -14,9 +14,9 @@ from elastic_transport.client_utils import parse_cloud_id, url_to_node_config
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
-from harness.search.connection import PLAIN_JSON, Answer, NoAnswerInTime
+from harness.search.connection import PLAIN_JSON, Answer, ConnectionClosed, NoAnswerInTime, within
 from harness.search.logins import Login
-from harness.search.remedies import REFUSED, why_unreachable
+from harness.search.remedies import REFUSED, was_closed, why_unreachable
 from harness.search.trust import ca_file_of, checked_url, fingerprint_of
 
 __all__ = ["TransportConnection", "connect"]
@@ -48,15 +48,19 @@ class TransportConnection:
         headers = self._headers if body is None else {**self._headers, "content-type": mime}
         seconds = timeout or self._timeout
         try:
-            meta, content = self._transport.perform_request(
-                method, path, body=body, headers=headers, request_timeout=seconds
+            meta, content = within(
+                seconds,
+                lambda: self._transport.perform_request(
+                    method, path, body=body, headers=headers, request_timeout=seconds
+                ),
             )
-        except ConnectionTimeout as error:
+        except (ConnectionTimeout, TimeoutError) as error:
             raise NoAnswerInTime(f"no answer from {self._urls} within {seconds:g} s") from error
         except TransportError as error:
             why = why_unreachable(error)
             start = " `docker compose up --wait` starts one, `--embedded` needs none" if why == REFUSED else ""
-            raise EngineUnreachable(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
+            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+            raise kind(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
         return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
 
     def is_alive(self, timeout: float) -> bool:

@@ -11,9 +11,9 @@ from requests.adapters import HTTPAdapter
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
-from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.connection import Answer, ConnectionClosed, NoAnswerInTime, within
 from harness.search.logins import Login
-from harness.search.remedies import why_unreachable
+from harness.search.remedies import was_closed, why_unreachable
 from harness.search.trust import ca_file_of, checked_url, fingerprint_of
 
 __all__ = ["WebConnection"]
@@ -60,28 +60,35 @@ class WebConnection:
         Send one request and wait for its answer.
 
         Raises:
-            NoAnswerInTime: The service did not answer within *timeout*.
+            NoAnswerInTime: The whole answer was not there within *timeout*.
+            ConnectionClosed: The connection ended before the answer did.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
             UsageError: What there is to send cannot be sent.
         """
         url = f"{self._url}/{path.lstrip('/')}"
+        session = self._session()
         try:
-            response = self._session().request(
-                method,
-                url,
-                params={name: _plain(value) for name, value in params.items()},
-                headers={**self._headers, **headers},
-                json=json,
-                timeout=timeout,
-                verify=self._trusted,
-                allow_redirects=False,
+            response = within(
+                timeout,
+                lambda: session.request(
+                    method,
+                    url,
+                    params={name: _plain(value) for name, value in params.items()},
+                    headers={**self._headers, **headers},
+                    json=json,
+                    timeout=timeout,
+                    verify=self._trusted,
+                    allow_redirects=False,
+                ),
             )
-        except requests.Timeout as error:
+        except (requests.Timeout, TimeoutError) as error:
+            self._own.session = None  # it may be in use still
             raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
         except NOT_SENDABLE as error:
             raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
         except requests.RequestException as error:
-            raise EngineUnreachable(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
+            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+            raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
         return Answer(response.status_code, response.content, {k.lower(): v for k, v in response.headers.items()})
 
     def _session(self) -> requests.Session:

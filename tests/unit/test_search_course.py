@@ -3,6 +3,7 @@
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
+from harness.search.connection import ConnectionClosed
 from harness.search.course import MOST_SILENCES, Course
 from harness.search.retries import Clock, Retries
 
@@ -65,6 +66,17 @@ def test_where_nobody_answered_yet_each_node_is_tried_once_and_at_once():
     course = Course(clock.retries(), timeout=30)
     assert [course.wait(attempt, begun=0, wished=0, nodes=3) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 0
+
+
+def test_who_hangs_up_is_there_and_is_asked_again_a_few_times():
+    clock = HeldClock()
+    course = Course(clock.retries(), timeout=30)
+    course.lost(ConnectionClosed("it closed the connection"))
+    assert (course.reached, course.answered) == (True, False)
+    assert [course.wait(attempt, begun=0, wished=0) for attempt in (1, 2, 3)] == [True, True, False]
+    assert clock.time == 1.5
+    course.heard()
+    assert course.wait(3, begun=0, wished=0)
 
 
 def test_a_busy_server_is_spared_for_a_while():

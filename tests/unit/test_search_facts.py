@@ -8,21 +8,28 @@ from harness.errors import EngineUnreachable
 from harness.model import IndexFacts
 from harness.search.connection import Answer
 from harness.search.facts import NOTHING_KNOWN, read_facts
+from harness.search.retries import Clock, Retries
 
 MAPPING = {"properties": {"title": {"type": "text"}}}
 SETTINGS = {"number_of_shards": "1", "uuid": "u1", "creation_date": "17", "version": {"created": "9"}}
+
+
+def counted(count, **shards):
+    return {"count": count, "_shards": {"total": 2, "successful": 2, "skipped": 0, "failed": 0, **shards}}
 
 
 def index_of(name="products", mapping=MAPPING, settings=SETTINGS, count=3):
     return {
         f"/{name}/_mapping": {name: {"mappings": mapping}},
         f"/{name}/_settings": {name: {"settings": {"index": {**settings, "provided_name": name}}}},
-        f"/{name}/_count": {"count": count},
+        f"/{name}/_count": counted(count),
     }
 
 
 class Fake:
     """Answers paths with content, or with a status where it is a number."""
+
+    nodes = 1
 
     def __init__(self, answers):
         self.answers = answers
@@ -38,7 +45,7 @@ class Fake:
 
 
 def facts(name="products", **changes):
-    return read_facts(Fake(index_of(name, **changes)), name)
+    return read_facts(Fake(index_of(name, **changes)), name, Retries())
 
 
 def test_the_facts_of_an_index():
@@ -70,22 +77,49 @@ def test_the_indexes_of_a_pattern_count_together_whatever_their_names():
     def both(*names):
         mappings = {names[0]: {"mappings": MAPPING}, names[1]: {"mappings": {}}}
         settings = {name: {"settings": {"index": SETTINGS}} for name in names}
-        answers = {"/shop-*/_mapping": mappings, "/shop-*/_settings": settings, "/shop-*/_count": {"count": 5}}
-        return read_facts(Fake(answers), "shop-*")
+        answers = {"/shop-*/_mapping": mappings, "/shop-*/_settings": settings, "/shop-*/_count": counted(5)}
+        return read_facts(Fake(answers), "shop-*", Retries())
 
     assert both("shop-a", "shop-b") == both("shop-z", "shop-c")
 
 
 @pytest.mark.parametrize("answer", [403, 404, 500, b"<html>", b"[]", {}, EngineUnreachable("gone")])
 def test_what_is_refused_or_no_answer_is_named_and_the_rest_is_read(answer):
-    found = read_facts(Fake({**index_of(), "/products/_settings": answer}), "products")
+    found = read_facts(Fake({**index_of(), "/products/_settings": answer}), "products", Retries())
     assert (found.settings, found.missing, found.documents) == (None, ("settings",), 3)
     assert found.mapping == facts().mapping
 
 
-def test_a_count_that_is_no_number_is_missing():
-    assert read_facts(Fake({**index_of(), "/products/_count": {"count": "3"}}), "products").missing == ("documents",)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        counted("3"),
+        counted(True),
+        counted(-1),
+        counted(2, successful=1, failed=1),
+        {"count": 3},
+        counted(0, total=0, successful=0),
+    ],
+)
+def test_a_count_that_is_none_or_of_a_part_of_the_index_is_missing(answer):
+    found = read_facts(Fake({**index_of(), "/products/_count": answer}), "products", Retries())
+    assert (found.documents, found.missing) == (None, ("documents",))
+
+
+def test_a_busy_engine_is_asked_again():
+    slept = []
+    retries = Retries(clock=Clock(now=lambda: 0.0, sleep=slept.append, chance=lambda: 1.0))
+    answers = Fake(index_of())
+    busy = iter([503, 429])
+    whole = answers.perform
+    answers.perform = lambda *call, **_: Answer(status, b"") if (status := next(busy, None)) else whole(*call)
+    assert read_facts(answers, "products", retries) == facts()
+    assert slept == [0.5, 1.0]
 
 
 def test_without_an_index_nothing_is_known():
-    assert read_facts(Fake({}), None) == NOTHING_KNOWN == IndexFacts(missing=("mapping", "settings", "documents"))
+    assert (
+        read_facts(Fake({}), None, Retries())
+        == NOTHING_KNOWN
+        == IndexFacts(missing=("mapping", "settings", "documents"))
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
@@ -73,13 +73,13 @@ class Server:
         lines = [json.loads(line) for line in body.splitlines()]
         pairs = [(header["index"]["_id"], document) for header, document in zip(lines[::2], lines[1::2], strict=True)]
         self.indexes[index]["documents"].update(pairs)
-        return reply({"items": [{"index": {"status": 201}} for _ in pairs]})
+        return bulk_reply([201] * len(pairs), [identity for identity, _ in pairs])
 
     def _post_refresh(self, index: str, body: bytes) -> Answer:
         return reply({})
 
     def _get_count(self, index: str, body: bytes) -> Answer:
-        return reply({"count": len(self.indexes[index]["documents"])})
+        return counted(len(self.indexes[index]["documents"]))
 
     def is_alive(self, timeout: float) -> bool:
         return True
@@ -95,10 +95,22 @@ def reply(content: Any, status: int = 200, **headers: str) -> Answer:
     return Answer(status, json.dumps(content).encode(), headers)
 
 
-def bulk_reply(*statuses: int) -> Answer:
-    """The first documents of a bulk request are refused with these statuses, and the rest of its 500 are taken."""
-    refused = [{"index": {"status": status, "error": {"type": "x", "reason": "no"}}} for status in statuses]
-    return reply({"items": refused + [{"index": {"status": 201}}] * (500 - len(refused))})
+def bulk_reply(statuses: Sequence[Any], ids: Sequence[Any] | None = None, **more: Any) -> Answer:
+    """The answer to a bulk request: of the documents d0, d1 …, or of those of *ids*, each with its status."""
+    named = zip(ids or [f"d{n}" for n in range(len(statuses))], statuses, strict=True)
+    items = [
+        {"_id": identity, "status": status} | ({} if status == 201 else {"error": {"type": "x", "reason": "no"}})
+        for identity, status in named
+    ]
+    errors = any(status != 201 for status in statuses)
+    return reply({"took": 1, "errors": errors, "items": [{"index": item} for item in items], **more})
+
+
+def counted(count: int, **shards: int) -> Answer:
+    return reply({"count": count, "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0, **shards}})
+
+
+REST = [201] * 498
 
 
 @pytest.fixture
@@ -162,8 +174,7 @@ def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
         if len(sent) > 1:
             return None
         server._post_bulk(index, b"\n".join(body.splitlines()[:-4]))
-        busy = {"status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "full"}}
-        return reply({"items": [{"index": busy if n >= len(ids) - 2 else {"status": 201}} for n in range(len(ids))]})
+        return bulk_reply([*REST, 429, 429], ids)
 
     server.before = turn_away
 
@@ -175,8 +186,7 @@ def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
 
 def test_an_engine_that_stays_too_busy_leaves_no_half_of_an_index(server: Server, folder: Path) -> None:
     def busy(call: str, body: bytes) -> Answer | None:
-        count = len(body.splitlines()) // 2
-        return reply({"items": [{"index": {"status": 429}}] * count}) if call.endswith("/_bulk") else None
+        return bulk_reply([429] * (len(body.splitlines()) // 2)) if call.endswith("/_bulk") else None
 
     server.before = busy
 
@@ -282,7 +292,7 @@ def test_an_index_of_other_files_by_the_same_name_is_refused(server: Server, fol
 
 
 def test_documents_that_went_missing_are_noticed(server: Server, folder: Path) -> None:
-    server.before = lambda call, body: reply({"count": 1099}) if call.endswith("/_count") else None
+    server.before = lambda call, body: counted(1099) if call.endswith("/_count") else None
 
     with pytest.raises(FixtureError, match="should have 1100 documents, and has 1099"):
         ensure(server, folder)
@@ -311,11 +321,11 @@ def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, inde
         ),
         (
             "POST /products",
-            bulk_reply(400, 400),
+            bulk_reply([400, 400, *REST]),
             SuiteError,
             r":1:1: the engine refuses the document: .*\n.*:2:1: ",
         ),
-        ("POST /products", bulk_reply(400, 403), FixtureError, ":2:1: the engine refuses"),
+        ("POST /products", bulk_reply([400, 403, *REST]), FixtureError, ":2:1: the engine refuses"),
         (
             "PUT /products",
             reply({"error": {"type": "invalid_index_name_exception", "reason": "bad"}}, 400),
@@ -323,10 +333,20 @@ def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, inde
             "bad",
         ),
         ("PUT /products", reply({"shards_acknowledged": False}), FixtureError, "no node took its shards"),
+        ("PUT /products", reply({}), FixtureError, "no node took its shards"),
+        ("PUT /products", reply({}, 206), FixtureError, "refuses PUT .* status 206"),
         ("PUT /products", reply({"error": "oh"}, 500), FixtureError, "refuses PUT"),
         ("GET /products", Answer(200, b"<html>"), FixtureError, "not JSON"),
         ("POST /products", reply({"items": []}), FixtureError, "what became of each document"),
         ("POST /products", reply({}), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([201] * 499), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([201] * 500, ["d0"] * 500), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([201] * 500, errors=True), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([201] * 500, errors=None), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([400, 400, *REST], errors=False), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply(["201", 201, *REST]), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([True, 201, *REST]), FixtureError, "what became of each document"),
+        ("POST /products", bulk_reply([100, 201, *REST]), FixtureError, "what became of each document"),
     ],
 )
 def test_answers_that_are_none(

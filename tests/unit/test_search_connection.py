@@ -1,0 +1,231 @@
+"""A timeout is for the whole answer: a server that sends a byte now and then is late all the same."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+import elasticsearch
+import opensearchpy
+import pytest
+
+from builders.engine import Fault, ScriptedEngine
+from harness.errors import EngineUnreachable
+from harness.model import Cluster, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.search import Search, open_search
+from harness.search.connection import within
+
+SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
+SERVICE = HttpRequest("POST", "/search", "$.ids", json={"q": "red shoes"})
+OPENSEARCH = {"version": {"number": "3.8.0", "distribution": "opensearch"}}
+
+
+@pytest.fixture
+def engine() -> Iterator[ScriptedEngine]:
+    with ScriptedEngine() as server:
+        yield server
+
+
+class Plain:
+    """A client that is neither engine's, and has no timeout of its own."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def msearch(self, body: list[Any]) -> Any:
+        lines = b"".join(json.dumps(line).encode() + b"\n" for line in body)
+        with urllib.request.urlopen(f"{self.url}/_msearch", data=lines) as answer:
+            return json.load(answer)
+
+
+def cluster(engine: ScriptedEngine, **more: Any) -> Cluster:
+    return Cluster("test", url=engine.url, timeout=1.0, **more)
+
+
+def over_a_connection(engine: ScriptedEngine) -> Search:
+    return open_search(cluster(engine), {})
+
+
+def over_elasticsearch(engine: ScriptedEngine) -> Search:
+    return open_search(cluster(engine), {}, client=elasticsearch.Elasticsearch(engine.url, max_retries=0))
+
+
+def over_opensearchpy(engine: ScriptedEngine) -> Search:
+    engine.root = OPENSEARCH
+    return open_search(cluster(engine), {}, client=opensearchpy.OpenSearch([engine.url], max_retries=0))
+
+
+def over_another_client(engine: ScriptedEngine) -> Search:
+    return open_search(cluster(engine), {}, engine="opensearch 2.19", client=Plain(engine.url))
+
+
+ENGINES = [over_a_connection, over_elasticsearch, over_opensearchpy, over_another_client]
+
+
+def searched(search: Search, *requests: SearchRequest, budget: float | None = None) -> list[Response]:
+    with search:
+        return search.search(requests, budget=budget)
+
+
+@pytest.mark.parametrize("opened", ENGINES)
+def test_an_engines_answer_that_trickles_is_a_timeout(
+    engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]
+) -> None:
+    engine.faults.append(Fault("/_msearch", status=200, body=None, pause=0.05))
+
+    [response] = searched(opened(engine), SHOES)
+
+    assert isinstance(response, Failure)
+    assert response.kind is FailureKind.TIMEOUT
+    assert "within 1 s" in response.reason
+
+
+@pytest.mark.parametrize("opened", ENGINES)
+def test_a_run_is_not_held_beyond_its_budget(
+    engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]
+) -> None:
+    engine.faults.append(Fault("/_msearch", status=200, body=None, pause=0.05))
+
+    [response] = searched(opened(engine), SHOES, budget=0.3)
+
+    assert isinstance(response, Failure)
+    assert response.kind is FailureKind.NOT_RUN
+
+
+@pytest.mark.parametrize("opened", ENGINES)
+def test_the_next_request_is_answered(engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]) -> None:
+    engine.faults.append(Fault("/_msearch", status=200, body=None, pause=0.05))
+
+    with opened(engine) as search:
+        [late] = search.search([SHOES])
+        [found] = search.search([SHOES])
+
+    assert isinstance(late, Failure)
+    assert isinstance(found, Ranking)
+
+
+def test_a_services_answer_that_trickles_is_a_timeout_and_the_next_is_answered(engine: ScriptedEngine) -> None:
+    body = json.dumps({"ids": ["a", "b"]} | {"more": "x" * 1000}).encode()
+    engine.faults += [Fault("/search", status=200, body=body, pause=0.05), Fault("/search", status=200, body=body)]
+
+    with open_search(cluster(engine, service="http"), {}) as search:
+        [late] = search.search([SearchRequest("shoes", None, None, SERVICE)])
+        [found] = search.search([SearchRequest("shoes", None, None, SERVICE)])
+
+    assert isinstance(late, Failure)
+    assert late.kind is FailureKind.TIMEOUT
+    assert isinstance(found, Ranking)
+
+
+def test_a_run_on_a_service_is_not_held_beyond_its_budget(engine: ScriptedEngine) -> None:
+    engine.faults.append(Fault("/search", status=200, body=b"{" + b" " * 1000, pause=0.05))
+
+    [response] = searched(
+        open_search(cluster(engine, service="http"), {}), SearchRequest("shoes", None, None, SERVICE), budget=0.3
+    )
+
+    assert isinstance(response, Failure)
+    assert response.kind is FailureKind.NOT_RUN
+
+
+def test_an_answer_of_which_the_head_trickles_is_late_too() -> None:
+    ended = threading.Event()
+
+    def trickle(listening: socket.socket) -> None:
+        taken, _ = listening.accept()
+        with taken, contextlib.suppress(OSError):
+            for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 1000:
+                taken.sendall(bytes([byte]))
+                if ended.wait(0.05):
+                    return
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        thread = threading.Thread(target=trickle, args=(listening,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(EngineUnreachable, match="within 1 s"):
+            open_search(Cluster("test", url=url, timeout=1.0), {})
+        ended.set()
+        thread.join()
+
+
+# ------------------------------------------------------------------------------------------------ connections that end
+
+
+@pytest.mark.parametrize("opened", ENGINES)
+def test_a_connection_that_is_closed_on_the_first_search_is_opened_again(
+    engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]
+) -> None:
+    engine.faults.append(Fault("/_msearch", status=None))
+
+    [response] = searched(opened(engine), SHOES)
+
+    assert isinstance(response, Ranking)
+
+
+@pytest.mark.parametrize("fault", [Fault("/", 502), Fault("/", 503), Fault("/", 429), Fault("/", None)])
+@pytest.mark.parametrize("opened", ENGINES[:3])
+def test_an_engine_that_is_busy_when_it_is_asked_what_it_is_is_asked_again(
+    engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search], fault: Fault
+) -> None:
+    engine.faults.append(replace(fault))
+
+    [response] = searched(opened(engine), SHOES)
+
+    assert isinstance(response, Ranking)
+
+
+def test_a_service_that_closes_the_first_connection_is_asked_again(engine: ScriptedEngine) -> None:
+    body = json.dumps({"ids": ["a"]}).encode()
+    engine.faults += [Fault("/search", status=None), Fault("/search", status=200, body=body)]
+
+    with open_search(cluster(engine, service="http"), {}) as search:
+        [response] = search.search([SearchRequest("shoes", None, None, SERVICE)])
+
+    assert isinstance(response, Ranking)
+
+
+def test_an_engine_that_always_hangs_up_is_given_up(engine: ScriptedEngine) -> None:
+    engine.faults.append(Fault("/", status=None, times=99))
+
+    with pytest.raises(EngineUnreachable, match="closed the connection without an answer"):
+        open_search(cluster(engine), {})
+    assert engine.sent == [("GET", "/")] * 3
+
+
+# ------------------------------------------------------------------------------------------------------ a call in time
+
+KEPT: ContextVar[str] = ContextVar("kept", default="nothing")
+
+
+def test_a_call_has_the_context_of_its_caller() -> None:
+    token = KEPT.set("this")
+    try:
+        assert within(5.0, KEPT.get) == within(None, KEPT.get) == "this"
+    finally:
+        KEPT.reset(token)
+
+
+def test_what_a_call_raises_is_raised() -> None:
+    def fail() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError, match="x"):
+        within(5.0, fail)
+
+
+def test_a_call_that_takes_longer_is_left_to_itself() -> None:
+    ended = threading.Event()
+
+    with pytest.raises(TimeoutError):
+        within(0.05, lambda: ended.wait(60))
+    ended.set()
