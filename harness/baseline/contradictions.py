@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from harness import __version__
@@ -20,7 +21,7 @@ from harness.errors import BaselineError, MeasureError, UsageError
 from harness.fingerprints import fingerprint
 from harness.gate.sentences import count
 from harness.measures import is_built_in, measure_range, parse_measure, read_gain
-from harness.model import Baseline, BaselineQuery, Gain, Json, Measure, Outcome, Profile, Suite
+from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Profile, Suite
 from harness.scoring import score_of
 from harness.thresholds import TOLERANCE
 
@@ -49,12 +50,13 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
     entry = f"the baseline {path} contradicts itself: request {request}"
     for sentence in _of_entry(baseline):
         raise BaselineError(f"{entry}: {sentence}")
-    scored = {} if suite is None else _scored_anew(baseline, suite)
-    gain = read_gain(baseline.gain)
+    measures = _measures(baseline)
+    scored = {} if suite is None else _scored_anew(baseline, suite, measures)
+    reach = _reach(baseline, measures)
     found = [
         (query, sentence)
         for query, kept in baseline.queries.items()
-        if (sentence := next(_of_query(kept, baseline, gain, scored.get(query, {})), ""))
+        if (sentence := next(_of_query(kept, baseline, scored.get(query, {}), reach), ""))
     ]
     for query, sentence in found:
         others = f"; and {count(len(found) - 1, 'other query')}" if len(found) > 1 else ""
@@ -84,12 +86,32 @@ def _fits(value: Json, digest: str | None) -> bool:
     return "${" in json.dumps(value) or fingerprint(value) == digest
 
 
-def _scored_anew(baseline: Baseline, suite: Suite) -> dict[str, dict[str, float | None]]:
-    """
-    By query and measure the scores that the kept rankings have by the gain and the profile of then.
+def _measures(baseline: Baseline) -> dict[str, Measure]:
+    """The measures of the harness that *baseline* has scores of, by their text; others are left out, known or not."""
+    found = {}
+    for text in {text for kept in baseline.queries.values() for text in kept.scores}:
+        with suppress(MeasureError):
+            measure = parse_measure(text)
+            if is_built_in(measure):
+                found[text] = measure
+    return found
 
-    Only of queries that are judged as they were, and of measures of the harness.
-    """
+
+def _reach(baseline: Baseline, measures: Mapping[str, Measure]) -> dict[str, tuple[float, float]]:
+    """The least and the greatest value of each measure; RRE goes beyond, which gives 1 to a query without hits."""
+    if baseline.profile is Profile.RRE:
+        return {}
+    ranges = {text: measure_range(measure, read_gain(baseline.gain)) for text, measure in measures.items()}
+    return {
+        text: (-math.inf if least is None else least, math.inf if greatest is None else greatest)
+        for text, (least, greatest) in ranges.items()
+    }
+
+
+def _scored_anew(
+    baseline: Baseline, suite: Suite, measures: Mapping[str, Measure]
+) -> dict[str, dict[str, float | None]]:
+    """What the rankings of queries that are judged as they were score, by measure, by the gain and profile of then."""
     then = replace(suite, gain=read_gain(baseline.gain), profile=baseline.profile)
     run = as_run(baseline, "", depth=baseline.depth)
     found: dict[str, dict[str, float | None]] = {}
@@ -97,22 +119,18 @@ def _scored_anew(baseline: Baseline, suite: Suite) -> dict[str, dict[str, float 
         kept = baseline.queries.get(query.id)
         if kept is None or kept.judgments != judgments_fingerprint(query):
             continue
-        scores = [score_of(then, query, measure, run) for measure in map(_built_in, kept.scores) if measure]
-        found[query.id] = {score.measure: score.value for score in scores if score.outcome is not Outcome.ERROR}
+        scores = {text: score_of(then, query, measures[text], run) for text in kept.scores if text in measures}
+        found[query.id] = {text: score.value for text, score in scores.items() if score.outcome is not Outcome.ERROR}
     return found
 
 
-def _built_in(text: str) -> Measure | None:
-    """The measure of the harness that *text* names; None where it is none that is known here."""
-    try:
-        measure = parse_measure(text)
-    except MeasureError:
-        return None
-    return measure if is_built_in(measure) else None
-
-
-def _of_query(kept: BaselineQuery, baseline: Baseline, gain: Gain, scored: dict[str, float | None]) -> Iterator[str]:
-    """What *kept* cannot be; *scored* are the scores of its ranking by measure, as far as they are known."""
+def _of_query(
+    kept: BaselineQuery,
+    baseline: Baseline,
+    scored: Mapping[str, float | None],
+    reach: Mapping[str, tuple[float, float]],
+) -> Iterator[str]:
+    """What *kept* cannot be; *scored* is what its ranking scores, *reach* how far scores go, by measure where known."""
     yield from _of_numbers(kept)
     yield from _of_outcome(kept)
     yield from _of_ranking(kept, baseline.depth)
@@ -120,9 +138,11 @@ def _of_query(kept: BaselineQuery, baseline: Baseline, gain: Gain, scored: dict[
         yield "the fingerprint of its text and params is another"
     version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
     for measure, value in kept.scores.items():
-        if measure in scored and not _same(value, scored[measure]):
-            yield f"its {measure} was kept as {_number(value)}{version}, and its ranking has {_number(scored[measure])}"
-        elif measure not in scored and not _in_reach(measure, value, gain, baseline.profile):
+        if measure in scored:
+            if not _same(value, scored[measure]):
+                now = _number(scored[measure])
+                yield f"its {measure} was kept as {_number(value)}{version}, and its ranking has {now}"
+        elif value is not None and not _within(value, reach.get(measure, (-math.inf, math.inf))):
             yield f"its {measure} is {_number(value)}, which no ranking has"
     yield from _of_bands(kept)
 
@@ -166,13 +186,8 @@ def _same(kept: float | None, scored: float | None) -> bool:
     return math.isclose(kept, scored, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
-def _in_reach(text: str, value: float | None, gain: Gain, profile: Profile) -> bool:
-    measure = _built_in(text)
-    if measure is None or value is None or profile is Profile.RRE:  # which gives 1 to a query without hits
-        return True
-    least, greatest = measure_range(measure, gain)
-    above = least is None or value >= least - TOLERANCE
-    return above and (greatest is None or value <= greatest + TOLERANCE)
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] - TOLERANCE <= value <= limits[1] + TOLERANCE
 
 
 def _of_bands(kept: BaselineQuery) -> Iterator[str]:
@@ -180,7 +195,7 @@ def _of_bands(kept: BaselineQuery) -> Iterator[str]:
         value = kept.scores.get(measure)
         if value is None:
             yield f"it has a tie band of {measure}, and no score"
-        elif not (math.isfinite(greatest - least) and least - TOLERANCE <= value <= greatest + TOLERANCE):
+        elif not (math.isfinite(greatest - least) and _within(value, (least, greatest))):
             yield f"its {measure} is {_number(value)}, and is not in its tie band from {least} to {greatest}"
 
 

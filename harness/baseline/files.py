@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,8 +65,15 @@ def loads(text: str, path: str) -> BaselineFile:
     """As `read_baselines`, from text; *path* is named in errors."""
     from pydantic import ValidationError
 
+    def each_key_once(pairs: list[tuple[str, Json]]) -> Json:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+            raise BaselineError(f"the baseline {path} cannot be read: the key {twice!r} stands twice in one object")
+        return found
+
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, object_pairs_hook=each_key_once)
     except json.JSONDecodeError as error:
         raise BaselineError(
             f"the baseline {path}:{error.lineno}:{error.colno} cannot be read: not JSON: {error.msg}"

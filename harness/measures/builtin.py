@@ -50,7 +50,8 @@ def definition_of(measure: Measure) -> Definition:
 
 def is_built_in(measure: Measure) -> bool:
     """Whether *measure* is one of the harness, and none that a package or a conftest.py brought."""
-    return any(definition_of(measure) is one for one in DEFINITIONS)
+    definition = definition_of(measure)
+    return any(definition is one for one in DEFINITIONS)
 
 
 def definition_named(name: str, offset: int = 0) -> Definition:

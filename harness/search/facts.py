@@ -62,7 +62,8 @@ def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Ma
 def _mappings(content: Mapping[str, Json]) -> Json:
     """Without `_meta`, which is a note to people and programs and changes no search."""
     return _of_each(
-        [_member(held, "mappings") for held in content.values()], lambda mapping: {**mapping, "_meta": None}
+        [_member(held, "mappings") for held in content.values()],
+        lambda mapping: {key: value for key, value in mapping.items() if key != "_meta"},
     )
 
 

@@ -97,6 +97,25 @@ def test_the_same_search_fell_by_nothing(shop):
     assert not any("since the baseline" in note for note in report.notes)
     entry = read_baselines(shop.folder / "products.baseline.json").requests["current"]
     assert (entry.index.documents, entry.index.missing) == (321, ())
+    [mapping], [settings] = entry.index.mapping_json, entry.index.settings_json
+    assert mapping["properties"]["title"]["type"] == "text"
+    assert settings["number_of_shards"] == "1"
+    assert not settings.keys() & {"uuid", "creation_date", "provided_name", "version"}
+    assert entry.request == {"body": shop.suite["requests"]["current"]}
+    assert {query: kept.text for query, kept in entry.queries.items()} == {
+        query["id"]: query["text"] for query in shop.suite["queries"]
+    }
+
+
+def test_a_query_that_asks_something_else_is_compared_with_nothing(shop):
+    shop.save()
+    query = shop.suite["queries"][0]
+    before, query["text"] = query["text"], "a bicycle bell"
+    shop.write()
+    status, report = shop.run()
+    assert (status, {verdict.status for verdict in report.verdicts}) == (1, {Status.FAILED})
+    for verdict in report.verdicts:
+        assert f"{query['id']} (its text was {before!r} and is 'a bicycle bell')" in verdict.reason
 
 
 def test_a_request_that_lost_the_title_fails_and_names_the_queries_that_fell(shop):

@@ -104,6 +104,62 @@ def test_a_query_s_own_drop_is_the_query_s_item(suite: Suite, save, run: Run, en
     result.stdout.fnmatch_lines(["*nDCG@10 (gain exponential) fell by * from 1.0000 to *, allowed 0.1*"])
 
 
+# ------------------------------------------------------------------------------------------------ secrets
+
+OF_A_BRAND = """\
+suite: shop
+target: {index: products}
+request:
+  query: {match: {title: "{{text}}"}}
+  post_filter: {terms: {tenant: ["${TENANT}", "{{brand}}"]}}
+measures: ["nDCG@10"]
+thresholds: ["drop nDCG@10 <= 0.02", "mean RBO >= 1"]
+queries:
+  - {id: shoes, text: "shoes of ${BRAND}", params: {brand: "${BRAND}"}, judgments: {a: 3}}
+  - {id: boots, text: rubber boots, params: {brand: x}, judgments: {d: 3}}
+"""
+
+
+def test_no_secret_is_in_anything_that_is_written_or_printed(
+    pytester: pytest.Pytester, engine, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = pytester.path / "shop.relevance.yaml"
+    path.write_text(OF_A_BRAND, encoding="utf-8")
+    monkeypatch.setenv("BRAND", "sentinel-of-a-brand")
+    monkeypatch.setenv("TENANT", "sentinel-of-a-tenant")
+    for text in ("shoes", "blue shoes"):
+        engine.rankings[f"{text} of sentinel-of-a-brand"] = ["a", "b"]
+        engine.rankings[f"{text} of another-sentinel"] = ["a", "b"]
+    engine.gets |= {
+        "/products/_mapping": {"products": {"mappings": {"properties": {"sentinel-of-a-tenant": {"type": "text"}}}}},
+        "/products/_settings": {"products": {"settings": {"index": {"analysis": "sentinel-of-a-brand"}}}},
+        "/products/_count": {"count": 3},
+    }
+    assert main(["baseline", "save", path.name, "--url", engine.url]) == 0
+    [entry] = json.loads(path.with_name("shop.baseline.json").read_text())["requests"].values()
+    assert entry["queries"]["shoes"]["text"] == "shoes of ${BRAND}"
+    assert entry["index"]["mapping_json"] == [{"properties": {"${TENANT}": {"type": "text"}}}]
+
+    monkeypatch.setenv("BRAND", "another-sentinel")
+    assert main(["run", path.name, "--url", engine.url]) == 0, "another secret asks the same"
+
+    path.write_text(OF_A_BRAND.replace('text: "shoes', 'text: "blue shoes'), encoding="utf-8")
+    reports = ["--output", "json=report.json", "--output", "html=report.html", "--output", "markdown=report.md"]
+    assert main(["run", path.name, "--url", engine.url, *reports]) == 1
+    assert main(["baseline", "show", path.name]) == main(["baseline", "diff", path.name, "--url", engine.url]) == 0
+    assert main(["compare", "baseline", "report.json", "--suite", path.name, "--output", "json=compared.json"]) == 0
+    result = run("--junit-xml=junit.xml", "-v")
+    result.assert_outcomes(failed=2)
+    reworded = "shoes (its text was 'shoes of ${BRAND}' and is 'blue shoes of ${BRAND}')"
+    printed = capsys.readouterr()
+    assert " ".join(printed.out.split()).count(reworded) >= 4
+    assert reworded in (pytester.path / "junit.xml").read_text(encoding="utf-8").replace("&#x27;", "'")
+    written = {one: one.read_bytes() for one in pytester.path.rglob("*") if one.is_file()}
+    assert len(written) > 6
+    assert [one for one, content in written.items() if b"sentinel" in content] == []
+    assert "sentinel" not in printed.out + printed.err + result.stdout.str() + result.stderr.str()
+
+
 # ------------------------------------------------------------------------------------------------ updating
 
 

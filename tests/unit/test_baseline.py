@@ -383,6 +383,10 @@ def test_where_a_baseline_stands():
         ('{"schema": true}', "has schema version True"),
         ('{"schema": 2, "suite": "s"}', "at requests: "),
         ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
+        (
+            '{"schema": 2, "requests": {"a": {"ranking": [], "depth": 1, "ranking": [1]}}}',
+            "the key 'ranking' stands twice",
+        ),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
