@@ -148,11 +148,12 @@ def _of_query(
 
 
 def _of_numbers(kept: BaselineQuery) -> Iterator[str]:
-    numbers = {f"the engine's score of {document}": score for document, score in kept.ranking}
-    numbers |= {f"its {measure}": score for measure, score in kept.scores.items()}
-    for name, number in numbers.items():
-        if number is not None and not math.isfinite(number):
-            yield f"{name} is {number}"
+    for document, score in kept.ranking:
+        if score is not None and not math.isfinite(score):
+            yield f"the engine's score of {document} is {score}"
+    for measure, value in kept.scores.items():
+        if value is not None and not math.isfinite(value):
+            yield f"its {measure} is {value}"
     if not (math.isfinite(kept.weight) and kept.weight > 0):
         yield f"its weight is {kept.weight}"
 

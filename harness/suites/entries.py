@@ -67,7 +67,7 @@ def _masked_questions(nodes: Node | None) -> dict[Mark, Json]:
             "params": {} if (params := query.child("params")) is None else read_masked(params),
         }
         for query in queries
-        if "id" in query and is_masked(query.child("text"), query.child("params"))
+        if "id" in query and (is_masked(query.child("text")) or is_masked(query.child("params")))
     }
 
 

@@ -130,16 +130,11 @@ def read_json(node: Node) -> Json:
     return value
 
 
-def is_masked(*nodes: Node | None) -> bool:
-    """Whether a value from the environment that may be a secret stands below one of *nodes*."""
-    for node in nodes:
-        if isinstance(node, Written) and node.masked != node:
-            return True
-        if isinstance(node, (MappingNode, ListNode)) and is_masked(
-            *(node.values() if isinstance(node, MappingNode) else node)
-        ):
-            return True
-    return False
+def is_masked(node: Node | None) -> bool:
+    """Whether a value from the environment that may be a secret stands at *node* or below it."""
+    if isinstance(node, Written):
+        return node.masked != node
+    return any(map(is_masked, node.values() if isinstance(node, MappingNode) else node or ()))
 
 
 def read_masked(node: Node) -> Json:
