@@ -37,7 +37,7 @@ def command(
 
     Both are scored against the same judgments, and compared query by query: the difference of the means with a
     bootstrap interval, a paired test, p-values corrected for all measures and candidates, and the smallest difference
-    that so many queries could have shown. Files are as for evaluate.
+    that the test finds with 80 % power. Files are as for evaluate.
 
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """

@@ -19,11 +19,14 @@ from harness.means import are_weighted, mean
 from harness.model import Comparison, MeasureComparison
 from harness.spelling import did_you_mean
 from harness.statistics import (
+    Detectable,
+    EffectSize,
     Interval,
     Significance,
     benjamini_hochberg,
     bootstrap_intervals,
-    detectable_difference,
+    detectable_by_sign_flip,
+    detectable_by_t,
     effect_size,
     holm,
     paired_t,
@@ -178,6 +181,7 @@ def _row(
     pair: Pair, interval: Interval, test: Significance, adjusted: float, options: ComparisonOptions
 ) -> MeasureComparison:
     size = effect_size(pair.weighed)
+    detectable = _detectable(pair, size, options)
     return MeasureComparison(
         measure=pair.measure,
         queries=len(pair.queries),
@@ -193,18 +197,33 @@ def _row(
         ties=size.ties,
         losses=size.losses,
         effect=size.cohen_dz,
-        detectable=_detectable(size.standard_deviation, len(pair.queries), options),
+        detectable=detectable.difference if detectable else None,
         moved=_moved(pair),
+        detectable_if_all_move=detectable is not None and detectable.all_move,
     )
 
 
-def _detectable(deviation: float, queries: int, options: ComparisonOptions) -> float | None:
+def _detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
+    """Of the test that was asked for: none is known of those that rank or count queries."""
+    level, alternative = options.level, options.alternative
     try:
-        return detectable_difference(
-            deviation, queries, level=options.level, power=_POWER, alternative=options.alternative
-        )
+        if options.test == "sign-flip":
+            return detectable_by_sign_flip(
+                pair.differences,
+                weights=pair.weights,
+                level=level,
+                power=_POWER,
+                alternative=alternative,
+                seed=options.seed,
+            )
+        if options.test == "t":
+            found = detectable_by_t(
+                size.standard_deviation, len(pair.queries), level=level, power=_POWER, alternative=alternative
+            )
+            return Detectable(found)
     except StatisticError:
-        return None
+        pass
+    return None
 
 
 def _moved(pair: Pair) -> tuple[tuple[str, float, float], ...]:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_CEILING, Context
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from harness.errors import StatisticError
+from harness.gate.comparing import holds
 from harness.gate.drops import asides, costs, excused
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
-from harness.gate.sentences import count, number
+from harness.gate.sentences import count, number, number_beside
 from harness.means import mean
-from harness.model import SignificanceCondition, Status
-from harness.thresholds import TOLERANCE
+from harness.model import Operator, SignificanceCondition, Status
+
+if TYPE_CHECKING:
+    from harness.statistics import Detectable
 
 __all__ = ["judge_significance"]
 
 TEST = "paired sign-flip test, one-sided"
-NEEDED = ("numpy", "scipy")
+POWER = 0.8
+POWER_TEXT = f"{POWER * 100:g} % power"
+_ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 
 def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
@@ -33,72 +39,97 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
     basis for exact inference" (Statistical Science 2004).
 
     Returns:
-        FAILED where p is at most the level, and also where so few queries are compared that p could never be: what
-        cannot fail holds nothing. ERROR where the packages for statistics are not installed. Else PASSED; where the
-        mean did fall, the reason says what drop so many queries could have shown.
+        PASSED where the mean did not fall; where it did, FAILED where p is at most the level. Where so few queries
+        moved that p cannot be, FAILED where the fall exceeds the smallest drop that the test finds in so many queries,
+        and also where it finds none: what cannot fail holds nothing. Else PASSED, with that drop as the caveat. ERROR
+        where numpy is not installed.
     """
-    absent = [name for name in NEEDED if find_spec(name) is None]
-    if absent:
-        return _finding(
-            condition,
-            pairs,
-            Status.ERROR,
-            f"the drop of {pairs.name} cannot be tested without {' and '.join(absent)}, which "
-            "`pip install 'relevance-harness[statistics]'` brings",
-        )
-    from harness.statistics import least_p, sign_flip
+    if find_spec("numpy") is None:
+        remedy = "`pip install 'relevance-harness[statistics]'` brings"
+        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
+        return _finding(condition, pairs, Status.ERROR, reason)
+    from harness.statistics import sign_flip
 
     differences = [-drop for drop in pairs.weighed_drops().values()]
-    reachable = least_p(len(differences), "less")
-    head = f"the drop of {pairs.mean_name}, {_movement(pairs)},"
-    if reachable > condition.level:
-        few = f"p cannot be below {reachable:.4g} with {count(len(differences), 'query')}"
-        return _finding(condition, pairs, Status.FAILED, f"{head} cannot be tested: too few queries to tell: {few}")
-    p_value = sign_flip(differences, alternative="less").p_value
-    significant = p_value <= condition.level
+    test = sign_flip(differences, alternative="less")
+    fell = not holds(-mean(differences), Operator.AT_MOST, 0.0)
+    if fell and test.least_p > condition.level:
+        return _judge_untested(condition, pairs, differences, test.least_p)
+    significant = fell and test.p_value <= condition.level
     verb = "is" if significant else "is not"
-    reason = f"{head} {verb} significant at {number(condition.level * 100)}%: p is {_p_text(p_value)} ({TEST}, "
+    reason = f"{_drop(pairs)} {verb} significant at {_percent(condition)}: p is {_p_text(test.p_value)} ({TEST}, "
     reason += f"{count(len(differences), 'query')})"
     if significant:
-        return _finding(
-            condition,
-            pairs,
-            Status.FAILED,
-            f"{reason}; {costs(pairs)}",
-            p_value,
-            pairs.costliest(),
-        )
-    few = _too_few(condition, differences)
-    passed = _finding(condition, pairs, Status.PASSED, f"{reason}; {few}" if few else reason, p_value)
-    return replace(passed, caveat="; ".join(filter(None, (few, excused(pairs)))))
+        reason += f"; {costs(pairs)}"
+        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest())
+    smallest = _figure(_smallest_drop(condition, pairs), differences) if fell else ""
+    return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
 
 
-def _movement(pairs: Pairs) -> str:
+def _judge_untested(
+    condition: SignificanceCondition, pairs: Pairs, differences: Sequence[float], least_p: float
+) -> Finding:
+    """The mean fell, and the test could not have found it whatever the fall: *least_p* is above the level."""
+    fall = -mean(differences)
+    smallest = _smallest_drop(condition, pairs)
+    moved = f"{_moved(differences)} of {count(len(differences), 'query')} moved"
+    reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
+    if smallest is None:
+        reason += f", so no drop is detectable: compare more queries, or say `drop {condition.measure.text} <= …`"
+        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
+    limit = smallest.difference
+    if holds(fall, Operator.AT_MOST, limit):
+        return _passed(condition, pairs, reason, _figure(smallest, differences), fall, limit)
+    found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
+    reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {costs(pairs)}"
+    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
+
+
+def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
+    """The smallest drop of the mean that the test finds in such queries with `POWER`; None where it finds none."""
+    from harness.statistics import detectable_by_sign_flip
+
+    drops = pairs.drops()
+    differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weighed_drops().items()]
+    weights = [pairs.weights[query] for query in drops] if pairs.weights else None
+    return detectable_by_sign_flip(differences, weights=weights, level=condition.level, power=POWER, alternative="less")
+
+
+def _figure(smallest: Detectable | None, differences: Sequence[float]) -> str:
+    """The smallest drop that such queries can show, with two digits, rounded up."""
+    if smallest is None:
+        return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
+    shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
+    figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
+    if not smallest.all_move:
+        return figure
+    return f"{figure} were all {count(len(differences), 'query')} to move (rough: only {_moved(differences)} did)"
+
+
+def _moved(differences: Sequence[float]) -> int:
+    return sum(map(bool, differences))
+
+
+def _drop(pairs: Pairs) -> str:
     before, after = pairs.means()
-    return f"from {before:.4f} to {after:.4f}"
+    return f"the drop of {pairs.mean_name}, from {before:.4f} to {after:.4f},"
+
+
+def _percent(condition: SignificanceCondition) -> str:
+    return f"{number(condition.level * 100)}%"
 
 
 def _p_text(p_value: float) -> str:
     return f"{p_value:.4f}" if p_value >= 0.00005 else f"{p_value:.1e}"
 
 
-def _too_few(condition: SignificanceCondition, differences: Sequence[float]) -> str:
-    """
-    What a fall that is not significant could have been missed for: the smallest drop that so many queries of such
-    spread show four times in five.
-    """
-    if mean(differences) >= -TOLERANCE:
-        return ""
-    from harness.statistics import detectable_difference, effect_size
-
-    try:
-        smallest = detectable_difference(
-            effect_size(differences).standard_deviation, len(differences), level=condition.level, alternative="less"
-        )
-    except StatisticError:
-        return ""
-    queries = count(len(differences), "query")
-    return f"too few queries to tell: the smallest drop that {queries} can show is {smallest:.2g}"
+def _passed(
+    condition: SignificanceCondition, pairs: Pairs, reason: str, figure: str, observed: float, required: float
+) -> Finding:
+    """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
+    reason = "; ".join(filter(None, (reason, figure)))
+    passed = _finding(condition, pairs, Status.PASSED, reason, observed, required)
+    return replace(passed, caveat="; ".join(filter(None, (figure, excused(pairs)))))
 
 
 def _finding(
@@ -107,13 +138,14 @@ def _finding(
     status: Status,
     reason: str,
     observed: float | None = None,
+    required: float | None = None,
     blamed: Sequence[str] = (),
 ) -> Finding:
     return Finding(
         status,
         reason + asides(pairs),
         observed,
-        condition.level,
+        required,
         condition.measure.text,
         tuple(blamed),
         len(pairs.before),

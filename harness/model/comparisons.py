@@ -28,8 +28,9 @@ class MeasureComparison:
 
     *difference* is candidate minus reference, with the limits of its confidence interval. *p_value* is of the test
     named in `Comparison`, *adjusted* corrected for the number of measures; *least_p* is the least that so many queries
-    can give. *detectable* is the smallest true difference that so many queries of such spread would show with 80 %
-    power, None without spread. *moved* holds (query, reference, candidate), the greatest change first.
+    can give. *detectable* is the smallest true difference that the test finds in such queries with 80 % power, None
+    where it is not known; where *detectable_if_all_move*, all of them would have to move. *moved* holds (query,
+    reference, candidate), the greatest change first.
     """
 
     measure: str
@@ -48,6 +49,7 @@ class MeasureComparison:
     effect: float | None
     detectable: float | None
     moved: tuple[tuple[str, float, float], ...] = ()
+    detectable_if_all_move: bool = False
 
 
 @dataclass(frozen=True, slots=True)

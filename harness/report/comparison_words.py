@@ -161,11 +161,14 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
         yield f"{row.measure}: {counted_text(left_out, 'query')} not scored in both runs, left out"
 
 
-def detectable_text(row: MeasureComparison) -> str | None:
-    """Below which difference it is likely missed, or why that is undefined; None where no query differs."""
+def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | None:
+    """The smallest true difference that the test finds four times in five, or why none is defined; else None."""
     if row.detectable is None:
         return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
-    return f"{row.measure}: a true difference below {row.detectable:.4f} is found less than four times in five"
+    power = f"(80 % power, {comparison.test} test)"
+    if row.detectable_if_all_move:
+        power += f" were all {counted_text(row.queries, 'query')} to move (rough: only {row.wins + row.losses:,} did)"
+    return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:

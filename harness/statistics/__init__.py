@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from harness.statistics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
 from harness.statistics.corrections import benjamini_hochberg, holm
-from harness.statistics.effects import EffectSize, detectable_difference, effect_size
+from harness.statistics.effects import EffectSize, effect_size
 from harness.statistics.permutation import sign_flip, sign_flip_p_values, wilcoxon
+from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.significance import Significance, least_p, paired_t, sign_test
 
 __all__ = [
+    "Detectable",
     "EffectSize",
     "Interval",
     "Significance",
     "benjamini_hochberg",
     "bootstrap_interval",
     "bootstrap_intervals",
-    "detectable_difference",
+    "detectable_by_sign_flip",
+    "detectable_by_t",
     "effect_size",
     "holm",
     "least_p",

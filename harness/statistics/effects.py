@@ -1,17 +1,13 @@
-"""How large a difference is, and how large it must be for so many queries to show it."""
+"""How large a difference is beside its spread."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.errors import StatisticError
-from harness.statistics.differences import Alternative, Floats, are_equal, magnitude_ranks, vector
-
-_SPREADS = 1 << 14
+from harness.statistics.differences import Floats, are_equal, magnitude_ranks, vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,54 +50,3 @@ def _rank_biserial(moved: Floats) -> float | None:
         return None
     ranks = magnitude_ranks(moved)
     return float((np.sign(moved) * ranks).sum() / ranks.sum())
-
-
-def detectable_difference(
-    standard_deviation: float,
-    queries: int,
-    *,
-    level: float = 0.05,
-    power: float = 0.8,
-    alternative: Alternative = "two-sided",
-) -> float:
-    """
-    The smallest true mean difference that a paired t test at *level* finds with probability *power*.
-
-    Args:
-        standard_deviation: Of the differences a query, in the measure's unit, > 0.
-        queries: At least two.
-        level: Chance of a false alarm, in (0, power).
-        power: Chance of finding the difference, in (level, 1).
-        alternative: "less" and "greater" put the whole level on one side.
-
-    Returns:
-        A difference in the measure's unit, without sign.
-
-    Source: the noncentral t distribution; Sakai, "Statistical reform in information retrieval?" (SIGIR Forum 2014).
-    """
-    if queries < 2 or not (standard_deviation > 0 and math.isfinite(standard_deviation)):
-        raise StatisticError(
-            f"a detectable difference needs 2 queries and a spread above 0; found {queries} and {standard_deviation:g}"
-        )
-    if not 0 < level < power < 1:
-        raise StatisticError(f"level and power must be 0 < level < power < 1; found {level:g} and {power:g}")
-    from scipy import optimize, special, stats
-
-    freedom = queries - 1
-    two_sided = alternative == "two-sided"
-    critical = stats.t.isf(level / 2 if two_sided else level, freedom)
-    # The noncentral t as a mixture: given the sample's spread, the mean is normal. (scipy's own returns NaN far out.)
-    shares = (np.arange(_SPREADS) + 0.5) / _SPREADS
-    limits = critical * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
-
-    def shortfall(shift: float) -> float:
-        found = special.ndtr(shift - limits)
-        if two_sided:
-            found = found + special.ndtr(-shift - limits)
-        return float(found.mean()) - power
-
-    highest = 1.0
-    while shortfall(highest) < 0:
-        highest *= 2.0
-    shift = optimize.brentq(shortfall, 0.0, highest)
-    return float(shift) * standard_deviation / math.sqrt(queries)

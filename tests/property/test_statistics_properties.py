@@ -3,13 +3,25 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.statistics import benjamini_hochberg, bootstrap_interval, effect_size, holm, sign_flip, sign_test, wilcoxon
+from harness.statistics import (
+    Detectable,
+    benjamini_hochberg,
+    bootstrap_interval,
+    detectable_by_sign_flip,
+    effect_size,
+    holm,
+    least_p,
+    sign_flip,
+    sign_test,
+    wilcoxon,
+)
 
 differences = st.lists(st.integers(-100, 100).map(lambda hundredths: hundredths / 100), min_size=1, max_size=14)
 p_values = st.lists(st.floats(0, 1), max_size=12)
+simulated = settings(deadline=None, max_examples=25)
 every_test = pytest.mark.parametrize("test", [sign_test, sign_flip, wilcoxon])
 
 
@@ -65,3 +77,45 @@ def test_a_correction_never_lowers_a_p_and_keeps_their_order(correct, values):
 @given(values=p_values)
 def test_holm_is_at_least_as_strict_as_benjamini_and_hochberg(values):
     assert all(strict >= loose - 1e-12 for strict, loose in zip(holm(values), benjamini_hochberg(values), strict=True))
+
+
+# ------------------------------------------------------------------------------------------------ power
+
+
+@simulated
+@given(values=differences, data=st.data())
+def test_what_can_be_detected_does_not_depend_on_the_order_of_the_queries(values, data):
+    found, shuffled = (
+        detectable_by_sign_flip(one, alternative="less") for one in (values, data.draw(st.permutations(values)))
+    )
+    assert found == shuffled
+
+
+@simulated
+@given(values=differences, factor=st.sampled_from([0.25, 0.5, 2.0, 8.0]))
+def test_what_can_be_detected_is_in_the_unit_of_the_differences(values, factor):
+    found, scaled = (
+        detectable_by_sign_flip(one, alternative="less") for one in (values, [factor * value for value in values])
+    )
+    assert (found is None) == (scaled is None)
+    if found is not None:
+        assert scaled == Detectable(factor * found.difference, found.all_move)
+
+
+@simulated
+@given(values=differences, level=st.sampled_from([0.2, 0.05, 0.01]))
+def test_none_can_be_detected_where_no_fall_of_all_queries_would_be(values, level):
+    found = detectable_by_sign_flip(values, level=level, alternative="less")
+    if least_p(len(values), "less") > level or not any(values):
+        assert found is None
+    elif found is not None:
+        assert found.difference > 0
+
+
+@simulated
+@given(values=differences.filter(any), more=st.integers(1, 20))
+def test_where_too_few_moved_queries_that_did_not_never_make_less_detectable_of_all(values, more):
+    """In the sum over the queries, as what has to fall to be found; the rest is for the simulation."""
+    found, among = (detectable_by_sign_flip(one, alternative="less") for one in (values, values + [0.0] * more))
+    if found is not None and found.all_move and among is not None and among.all_move:
+        assert among.difference * (len(values) + more) >= 0.9 * found.difference * len(values)

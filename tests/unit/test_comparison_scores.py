@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.comparison.scores import ComparisonOptions, compare
+from harness.comparison.scores import TESTS, ComparisonOptions, compare
 from harness.errors import StatisticError, UsageError
-from harness.statistics import bootstrap_interval, detectable_difference, sign_flip
+from harness.statistics import bootstrap_interval, detectable_by_sign_flip, detectable_by_t, sign_flip
 
 
 def scores(values, prefix="q"):
@@ -31,7 +31,21 @@ def test_the_figures_are_those_of_the_statistics():
     assert row.p_value == pytest.approx(sign_flip(differences).p_value)
     interval = bootstrap_interval(differences.round(12))
     assert (row.low, row.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
-    assert row.detectable == pytest.approx(detectable_difference(differences.std(ddof=1), 6))
+    detectable = detectable_by_sign_flip(differences.round(12))
+    assert (row.detectable, row.detectable_if_all_move) == (pytest.approx(detectable.difference), True)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_detectable_difference_is_that_of_the_test_that_was_asked_for(test):
+    """None is known of those that rank or count queries."""
+    options = ComparisonOptions(test=test, alternative="less", level=0.1)
+    (row,) = compare({"AP": scores(BEFORE)}, {"AP": scores(AFTER)}, options=options).measures
+    differences = (np.array(AFTER) - np.array(BEFORE)).round(12)
+    expected = {
+        "sign-flip": detectable_by_sign_flip(differences, level=0.1, alternative="less").difference,
+        "t": detectable_by_t(differences.std(ddof=1), 6, level=0.1, alternative="less"),
+    }
+    assert row.detectable == (pytest.approx(expected[test]) if test in expected else None)
 
 
 def test_queries_without_a_partner_are_left_out_and_counted():
@@ -146,8 +160,14 @@ def test_what_is_tested_are_the_differences_times_their_weights(test):
     ]
     (plain,) = compare({"AP": scores([0.0] * 6)}, {"AP": scores(pulls)}, options=ComparisonOptions(test=test)).measures
     assert row.p_value == pytest.approx(plain.p_value)
-    assert row.detectable == pytest.approx(plain.detectable)
     assert (row.effect, row.least_p) == (pytest.approx(plain.effect), plain.least_p)
+    if test == "t":
+        assert row.detectable == pytest.approx(plain.detectable)
+    else:
+        differences = (np.array(AFTER) - np.array(BEFORE)).round(12)
+        assert row.detectable == pytest.approx(
+            detectable_by_sign_flip(differences, weights=list(LOADS.values())).difference
+        )
 
 
 @pytest.mark.parametrize("weights", [None, {}, dict.fromkeys(LOADS, 7.0)])

@@ -1,6 +1,7 @@
 """Thresholds on how many queries fell, and on whether chance explains a drop; and warnings in place of failures."""
 
 import importlib.util
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,12 +9,13 @@ import pytest
 import harness.gate.significance
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
+from harness.gate.sentences import count
 from harness.model import (
     Outcome,
     Status,
     Waiver,
 )
-from harness.statistics import detectable_difference, effect_size, sign_flip
+from harness.statistics import detectable_by_sign_flip, sign_flip
 
 
 def verdict_on(text, before, after, **fields):
@@ -96,54 +98,110 @@ def test_a_fall_of_nearly_all_is_more_than_chance():
     assert "q09" not in verdict.blamed
 
 
+NOT_SIGNIFICANT = "drop P@10 is not significant at 5%"
+
+
 def test_a_fall_that_chance_explains_passes_and_says_what_could_have_been_found():
     before = [0.5] * 10
     after = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.2, 0.7, 0.4, 0.5]
-    verdict = verdict_on("drop P@10 is not significant at 5%", before, after)
+    verdict = verdict_on(NOT_SIGNIFICANT, before, after)
     differences = [now - was for was, now in zip(before, after, strict=True)]
-    smallest = detectable_difference(
-        effect_size(differences).standard_deviation, 10, level=0.05, power=0.8, alternative="less"
-    )
+    smallest = detectable_by_sign_flip(differences, alternative="less").difference
     assert verdict.status is Status.PASSED
-    assert smallest > 0.02
-    assert verdict.reason.endswith(
-        f"; too few queries to tell: the smallest drop that 10 queries can show is {smallest:.2g}"
-    )
+    assert (verdict.observed, verdict.required) == (sign_flip(differences, alternative="less").p_value, 0.05)
     assert verdict.reason.endswith(f"; {verdict.caveat}")
-    assert verdict.caveat.startswith("too few queries to tell: the smallest drop")
+    assert re.fullmatch(r"smallest detectable drop 0\.\d\d \(80 % power\)", verdict.caveat)
+    assert smallest <= float(verdict.caveat.split()[3]) < smallest + 0.01
 
 
 @pytest.mark.parametrize("after", [0.5, 0.6])
 def test_where_nothing_fell_there_is_nothing_to_tell(after):
-    verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 10, [after] + [0.5] * 9)
+    verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 10, [after] + [0.5] * 9)
     assert verdict.status is Status.PASSED
-    assert "too few" not in verdict.reason
+    assert verdict.reason.endswith("(paired sign-flip test, one-sided, 10 queries)")
     assert verdict.caveat == ""
 
 
 def test_a_rise_is_never_a_drop():
-    assert verdict_on("drop P@10 is not significant at 5%", [0.1] * 10, [0.9] * 10).observed == 1.0
+    assert verdict_on(NOT_SIGNIFICANT, [0.1] * 10, [0.9] * 10).observed == 1.0
 
 
-@pytest.mark.parametrize(("queries", "told"), [(4, False), (5, True)])
-def test_so_few_queries_that_none_could_tell_hold_nothing(queries, told):
-    verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * queries, [0.5] * queries)
-    assert verdict.status is (Status.PASSED if told else Status.FAILED)
-    if not told:
-        assert verdict.reason.endswith(
-            "cannot be tested: too few queries to tell: p cannot be below 0.0625 with 4 queries"
-        )
+@pytest.mark.parametrize("queries", [1, 4, 5, 30])
+@pytest.mark.parametrize("after", [0.5, 0.6])
+def test_what_did_not_fall_passes_however_few_the_queries(queries, after):
+    verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * queries, [after] + [0.5] * (queries - 1))
+    assert (verdict.status, verdict.caveat, verdict.blamed) == (Status.PASSED, "", ())
+    assert verdict.observed == 1.0
 
 
-def test_without_the_packages_for_statistics_it_is_an_error(monkeypatch):
+@pytest.mark.parametrize("queries", [1, 2, 4])
+@pytest.mark.parametrize("after", [0.49, 0.0])
+def test_a_fall_over_so_few_queries_that_none_could_be_found_fails(queries, after):
+    verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * queries, [after] + [0.5] * (queries - 1))
+    assert (verdict.status, verdict.blamed, verdict.required) == (Status.FAILED, ("q00",), None)
+    assert verdict.observed == pytest.approx((0.5 - after) / queries)
+    assert verdict.reason.endswith(
+        f" cannot be tested at 5%: 1 of {count(queries, 'query')} moved, and p cannot be below 0.5, so no drop is "
+        "detectable: compare more queries, or say `drop P@10 <= …`"
+    )
+
+
+def test_a_fall_of_one_query_of_many_passes_with_what_could_have_been_found():
+    verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 225, [0.45] + [0.5] * 224)
+    assert verdict.status is Status.PASSED
+    figure = r"smallest detectable drop 0\.008\d \(80 % power\) were all 225 queries to move \(rough: only 1 did\)"
+    assert re.fullmatch(figure, verdict.caveat)
+    assert verdict.reason == (
+        "the drop of mean P@10, from 0.5000 to 0.4998, cannot be tested at 5%: 1 of 225 queries moved, and p cannot be "
+        f"below 0.5; {verdict.caveat}"
+    )
+    assert verdict.observed == pytest.approx(0.05 / 225)
+    assert verdict.required == pytest.approx(0.0083, abs=0.0001)
+
+
+def test_a_fall_of_four_queries_of_five_from_one_to_nothing_fails():
+    """P(p <= 5 %) is 0.8 from 0.765 on: 1.711 deviations of 0.2 ** 0.5."""
+    verdict = verdict_on(NOT_SIGNIFICANT, [1.0] * 5, [0.0] * 4 + [1.0])
+    assert (verdict.status, verdict.caveat) == (Status.FAILED, "")
+    assert (verdict.observed, verdict.required) == (pytest.approx(0.8), pytest.approx(0.765, abs=0.005))
+    assert verdict.reason == (
+        "the drop of mean P@10, from 1.0000 to 0.2000, cannot be tested at 5%: 4 of 5 queries moved, and p cannot be "
+        f"below 0.0625; it fell by 0.8000, more than the smallest detectable drop {verdict.required:.4f} (80 % power); "
+        "fell most: q00 1.0000 -> 0.0000, q01 1.0000 -> 0.0000, q02 1.0000 -> 0.0000 and 1 more"
+    )
+
+
+@pytest.mark.parametrize(("level", "status"), [("5%", Status.FAILED), ("1%", Status.PASSED)])
+def test_whether_enough_moved_depends_on_the_level(level, status):
+    """Five that fall give p = 1/32."""
+    verdict = verdict_on(f"drop P@10 is not significant at {level}", [0.5] * 30, [0.4] * 4 + [0.3] + [0.5] * 25)
+    assert verdict.status is status
+    assert ("cannot be tested" in verdict.reason) == (level == "1%")
+
+
+def test_too_few_that_moved_may_be_enough_for_the_test_and_not_for_its_power():
+    verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 60, [0.2, 0.3, 0.4, 0.6, 0.45, *[0.5] * 55])
+    assert verdict.status is Status.PASSED
+    assert "p is 0.1250 (paired" in verdict.reason
+    assert verdict.caveat.endswith(" (80 % power) were all 60 queries to move (rough: only 5 did)")
+
+
+def test_at_a_level_that_no_simulation_reaches_the_figure_is_unknown():
+    after = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.2, 0.7, 0.4, 0.4] * 2
+    verdict = verdict_on("drop P@10 is not significant at 0.001%", [0.5] * 20, after)
+    assert verdict.status is Status.PASSED
+    assert verdict.caveat == "smallest detectable drop unknown at so low a level (80 % power)"
+
+
+def test_without_numpy_it_is_an_error(monkeypatch):
     def find(name):
-        return None if name == "scipy" else importlib.util.find_spec(name)
+        return None if name == "numpy" else importlib.util.find_spec(name)
 
     monkeypatch.setattr(harness.gate.significance, "find_spec", find)
     verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 9, [0.5] * 9)
     assert verdict.status is Status.ERROR
     assert (
-        "cannot be tested without scipy, which `pip install 'relevance-harness[statistics]'` brings" in verdict.reason
+        "cannot be tested without numpy, which `pip install 'relevance-harness[statistics]'` brings" in verdict.reason
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.gate import decide
 from harness.model import Engine, Outcome, Query, Ranking, Reference, Run, Score, Status, Suite, Target, Threshold
-from harness.statistics import detectable_difference, effect_size
+from harness.statistics import detectable_by_sign_flip
 from harness.thresholds import parse_threshold
 
 TODAY = date(2026, 6, 1)
@@ -188,13 +188,13 @@ def test_a_weighted_mean_raises_false_alarms_no_oftener_than_its_level(level):
     assert alarms == int(level / 100 * 2 ** len(sizes))
 
 
-def test_what_costs_most_is_blamed_and_the_detectable_drop_is_of_the_weighted_differences():
+def test_what_costs_most_is_blamed_and_the_detectable_drop_is_of_the_weighted_mean():
     failed = significance(dict.fromkeys(NINE, 0.2), NINE)
     assert failed.blamed[:3] == ("q3", "q7", "q5")
     assert "; cost most: q3 0.5000 -> 0.3000 (weight 40), " in failed.reason
     passed = significance({**DROPS, "q3": -0.02}, NINE)
-    mean_weight = sum(NINE.values()) / len(NINE)
-    scaled = [-NINE[query] / mean_weight * drop for query, drop in {**DROPS, "q3": -0.02}.items()]
-    smallest = detectable_difference(effect_size(scaled).standard_deviation, 9, level=0.05, alternative="less")
+    differences = [-drop for drop in {**DROPS, "q3": -0.02}.values()]
+    smallest = detectable_by_sign_flip(differences, weights=list(NINE.values()), alternative="less").difference
     assert passed.status is Status.PASSED
-    assert passed.reason.endswith(f"the smallest drop that 9 queries can show is {smallest:.2g}")
+    assert smallest != pytest.approx(detectable_by_sign_flip(differences, alternative="less").difference, rel=0.05)
+    assert passed.caveat == f"smallest detectable drop {smallest + 0.005:.2f} (80 % power)"

@@ -12,7 +12,6 @@ from harness.statistics import (
     benjamini_hochberg,
     bootstrap_interval,
     bootstrap_intervals,
-    detectable_difference,
     effect_size,
     holm,
     least_p,
@@ -299,30 +298,6 @@ class TestEffectSize:
 
         found = effect_size([0.0, 0.0])
         assert (found.cohen_dz, found.rank_biserial) == (None, None)
-
-
-class TestDetectableDifference:
-    @pytest.mark.parametrize("queries", [3, 10, 30, 225])
-    @pytest.mark.parametrize("alternative", ["two-sided", "less"])
-    def test_power_by_the_noncentral_t(self, queries, alternative):
-        found = detectable_difference(0.1, queries, alternative=alternative)
-        critical = stats.t.isf(0.025 if alternative == "two-sided" else 0.05, queries - 1)
-        assert stats.nct.sf(critical, queries - 1, found / 0.1 * math.sqrt(queries)) == pytest.approx(0.8, abs=1e-4)
-
-    def test_cohen_1988_thirty_four_pairs_for_half_a_deviation(self):
-        assert detectable_difference(1.0, 34) < 0.5 < detectable_difference(1.0, 33)
-
-    def test_scales_with_the_spread(self):
-        assert detectable_difference(0.2, 30) == pytest.approx(2 * detectable_difference(0.1, 30))
-
-    @pytest.mark.parametrize(("deviation", "queries"), [(0.1, 1), (0.0, 30), (float("nan"), 30), (-0.1, 30)])
-    def test_needs_queries_and_spread(self, deviation, queries):
-        with pytest.raises(StatisticError, match="needs 2 queries and a spread above 0"):
-            detectable_difference(deviation, queries)
-
-    def test_power_must_exceed_the_level(self):
-        with pytest.raises(StatisticError, match="0 < level < power < 1"):
-            detectable_difference(0.1, 30, level=0.9, power=0.8)
 
 
 def test_least_p():

@@ -109,7 +109,7 @@ def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
         return
     for row in report.measures.measures:
         yield from measure_warnings(row, report.measures)
-        detectable = detectable_text(row)
+        detectable = detectable_text(row, report.measures)
         if detectable is not None:
             yield detectable
 

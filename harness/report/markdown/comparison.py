@@ -96,7 +96,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
     yield table(["measure", *figures], rows, right=figures)
     yield escape(method_text(comparison), most=MOST_TEXT)
     told = [line for row in comparison.measures for line in measure_warnings(row, comparison)]
-    told += [line for row in comparison.measures if (line := detectable_text(row)) is not None]
+    told += [line for row in comparison.measures if (line := detectable_text(row, comparison)) is not None]
     yield from notes_markdown(told)
 
 

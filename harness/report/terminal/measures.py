@@ -83,7 +83,7 @@ def _cells(row: MeasureComparison) -> tuple[str, ...]:
 def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
     for warning in measure_warnings(row, comparison):
         yield Text(printable(warning), style="yellow")
-    detectable = detectable_text(row)
+    detectable = detectable_text(row, comparison)
     if detectable is not None:
         yield Text(printable(detectable))
     if row.moved:
