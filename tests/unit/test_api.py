@@ -241,12 +241,13 @@ def threshold(text):
     return Threshold(text, condition, tag)
 
 
-def suite_run(responses, *texts, depth=3, weights=None, **fields):
-    judgments, weights = {"a": 1}, weights or {}
+def suite_run(responses, *texts, depth=3, weights=None, asked=None, **fields):
+    """A run of queries that ask what *asked* says, else their own id."""
+    judgments, weights, asked = {"a": 1}, weights or {}, asked or {}
     queries = tuple(
         Query(
             name,
-            name,
+            asked.get(name, name),
             judgments=judgments,
             skip=Waiver("winter") if name == "skipped" else None,
             weight=weights.get(name, 1.0),
@@ -470,6 +471,15 @@ def test_what_is_no_argument_of_compare_is_refused(wrong, sentence):
     with pytest.raises(UsageError) as refusal:
         Relevance().compare(**{**sides, **wrong})
     assert sentence in str(refusal.value)
+
+
+def test_two_runs_that_were_asked_something_else_are_not_compared():
+    old, new = suite_run({"q": GOOD, "r": GOOD}), suite_run({"q": GOOD, "r": GOOD}, asked={"r": "red"})
+    compared = Relevance().compare(old, new)
+    assert compared.agreement.queries == 1
+    with pytest.raises(AssertionError, match=r"asked something else for 1 query: r \(its text was 'r' and is 'red'\)"):
+        compared.assert_thresholds("mean RBO >= 0")
+    Relevance().compare(old, suite_run({"q": GOOD, "r": GOOD})).assert_thresholds("mean RBO >= 1")
 
 
 def test_what_was_compared_is_asked_for_by_texts():
