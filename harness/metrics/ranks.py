@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
+from math import ceil, log
 
 from harness.errors import UndefinedScore
 
 __all__ = ["kendall_tau", "overlap", "overlap_sum", "rbo"]
 
 _FEW = 256
+_NO_WEIGHT = 1e-18
+"""A weight that changes no digit of a sum; ranks that have less are not looked at."""
 
 
 def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
@@ -84,7 +87,8 @@ def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: in
     >>> overlap_sum(["a"], ["a"], p=0.5, depth=2)
     1.25
     """
-    return sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, depth), start=1))
+    seen = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
+    return sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, seen), start=1))
 
 
 def _shared(first: Sequence[str], second: Sequence[str], depth: int) -> Iterator[int]:
