@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.errors import Problem, SuiteError
 from harness.model import Json
+from harness.search.reasons import is_text
 from harness.spelling import did_you_mean
 
 __all__ = ["Document", "read_documents", "read_ids"]
@@ -103,7 +104,7 @@ def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, 
 
 
 def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
-    if isinstance(identity, bool) or not isinstance(identity, (str, int)) or identity == "":
+    if not is_text(identity) and type(identity) is not int:
         return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
     if len(str(identity).encode()) > LONGEST_ID:
         return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine takes for an id'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
@@ -56,7 +57,17 @@ def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Ma
     except SearchError:
         return None
     content = json_of(answer) if answer.status == 200 else None
-    return read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
+    found = read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
+    return found if _can_be_kept(found) else None
+
+
+def _can_be_kept(found: Json) -> bool:
+    """Whether *found* can be written to a file: it holds no number without an end, and no half of a character."""
+    try:
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def _mappings(content: Mapping[str, Json]) -> Json:

@@ -116,6 +116,7 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
     if not isinstance(shards, Mapping):
         raise MalformedAnswer(f"`_shards` should be an object, found {kind_of(shards)}")
     total, successful, failed = (count_of(shards, name) for name in ("total", "successful", "failed"))
+    count_of(shards, "skipped", 0)
     failures = shards.get("failures")
     if not total and not failed:
         return Failure(
@@ -141,6 +142,8 @@ def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | 
         raise MalformedAnswer(f"`_clusters` should be an object, found {kind_of(clusters)}")
     total, successful = count_of(clusters, "total"), count_of(clusters, "successful")
     counted = sum(count_of(clusters, name, 0) for name in ("skipped", "partial", "failed", "running"))
+    if successful > total:
+        raise MalformedAnswer(f"`_clusters` counts {successful} successful of {total}")
     details = clusters.get("details", {})
     if not isinstance(details, Mapping):
         raise MalformedAnswer(f"`_clusters.details` should be an object, found {kind_of(details)}")

@@ -81,7 +81,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return float(text)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

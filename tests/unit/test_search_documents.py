@@ -65,6 +65,8 @@ class TestReading:
             ('{"id": 1.5}', 1, "1.5"),
             ('{"id": true}', 1, "true"),
             ('{"id": ""}', 1, "whole number"),
+            ('{"id": "\\ud800"}', 1, "ud800"),
+            ('{"id": ' + "9" * 5000 + "}", 1, "not JSON"),
             ('{"id": ["b"]}', 1, "whole number"),
             ('{"id": "a"}', 1, "line 1 already"),
             ('{"id": "b", "price": NaN}', 1, "NaN"),

@@ -106,6 +106,12 @@ def test_a_count_that_is_none_or_of_a_part_of_the_index_is_missing(answer):
     assert (found.documents, found.missing) == (None, ("documents",))
 
 
+@pytest.mark.parametrize("odd", ["\ud800", {"\ud800": 1}, float("nan"), 10**400])
+def test_what_no_file_can_hold_is_missing(odd):
+    found = facts(mapping={"properties": {"title": odd}})
+    assert found.missing == (() if odd == 10**400 else ("mapping",))
+
+
 def test_a_busy_engine_is_asked_again():
     slept = []
     retries = Retries(clock=Clock(now=lambda: 0.0, sleep=slept.append, chance=lambda: 1.0))

@@ -15,7 +15,7 @@ import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused, SuiteError
 from harness.model import Engine, Fixture, Mark
-from harness.search.connection import Answer
+from harness.search.connection import Answer, ConnectionClosed
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index
 from harness.search.marker import KEY, Marker, read_marker
@@ -201,6 +201,24 @@ def test_a_busy_call_is_made_again_when_the_server_says(server: Server, folder: 
 
     assert ensure(server, folder) == index
     assert server.slept == [4.25]
+
+
+def test_an_index_whose_creation_was_never_answered_is_built_by_who_created_it(
+    server: Server, folder: Path, index: str
+) -> None:
+    lost = iter([True])
+
+    def hang_up(call: str, body: bytes) -> None:
+        if call == f"PUT /{index}" and next(lost, False):
+            server._put_index(index, body)
+            raise ConnectionClosed("it closed the connection")
+
+    server.before = hang_up
+
+    assert ensure(server, folder) == index
+    assert server.calls.count(f"PUT /{index}") == 2
+    assert not any(call.startswith("DELETE") for call in server.calls)
+    assert len(server.indexes[index]["documents"]) == 1100
 
 
 @pytest.mark.parametrize("error", [EngineUnreachable("gone"), KeyboardInterrupt()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -67,6 +68,8 @@ class TestRetryAfter:
             (" 0 ", 0.0),
             ("Wed, 21 Oct 2026 07:28:30 GMT", 30.0),
             ("Wed, 21 Oct 2026 07:27:00 GMT", 0.0),
+            ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+            ("9" * 5000, math.inf),
             ("soon", None),
             ("-5", None),
             ("٣", None),
