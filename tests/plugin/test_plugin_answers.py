@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 
 from builders.engine import Fault, ScriptedEngine, item_of
+from builders.shown import entries, kinds, one_line, properties
 from harness.cli import main
 
 BOOTS = "rubber boots"
@@ -206,10 +206,6 @@ def arranged(suite: Callable[..., Path], engine: ScriptedEngine) -> Callable[[Ro
     return write
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_in_pytest(
     row: Row, arranged: Callable[[Row], Path], run: Callable[..., pytest.RunResult], pytester: pytest.Pytester
@@ -222,13 +218,10 @@ def test_in_pytest(
     assert result.ret == (pytest.ExitCode.TESTS_FAILED if errors else pytest.ExitCode.OK)
     result.assert_outcomes(passed=3 - errors, errors=errors)
     assert "Traceback" not in result.stdout.str()
-    entries = list(ET.parse(pytester.path / "junit.xml").iter("testcase"))
-    told = [{each.get("name"): each.get("value") for each in entry.iter("property")} for entry in entries]
-    assert [properties["relevance.verdict"] for properties in told] == list(row.verdicts)
-    assert [[child.tag for child in entry if child.tag != "properties"] for entry in entries] == [
-        JUNIT[verdict] for verdict in row.verdicts
-    ]
-    messages = [child.get("message", "") for entry in entries for child in entry if child.tag == "error"]
+    told = entries(pytester.path / "junit.xml")
+    assert [properties(entry)["relevance.verdict"] for entry in told] == list(row.verdicts)
+    assert [kinds(entry) for entry in told] == [JUNIT[verdict] for verdict in row.verdicts]
+    messages = [child.get("message", "") for entry in told for child in entry if child.tag == "error"]
     assert all(row.said in message for message in messages)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.shown import entries, kinds, properties
 from harness.cli import main
 
 DROP = 'thresholds: ["drop nDCG@10 <= 0.02"]'
@@ -32,18 +33,10 @@ def junit(pytester: pytest.Pytester, run: Run) -> Callable[..., tuple[pytest.Run
 
     def with_entry(*options: str) -> tuple[pytest.RunResult, ET.Element]:
         result = run("--junit-xml=junit.xml", *options)
-        [entry] = ET.parse(pytester.path / "junit.xml").iter("testcase")
+        [entry] = entries(pytester.path / "junit.xml")
         return result, entry
 
     return with_entry
-
-
-def kinds(entry: ET.Element) -> list[str]:
-    return [child.tag for child in entry if child.tag != "properties"]
-
-
-def properties(entry: ET.Element) -> dict[str | None, str | None]:
-    return {one.get("name"): one.get("value") for one in entry.iter("property")}
 
 
 def test_a_drop_within_its_limit_passes(suite: Suite, save, junit) -> None:

@@ -8,13 +8,13 @@ status they end, and what JUnit XML tells.
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from builders.shown import entries, kinds, one_line, properties
 from harness.cli import main
 from harness.model import Outcome
 
@@ -261,19 +261,6 @@ def arranged(suite: Callable[..., Path], engine: object, capsys: pytest.CaptureF
     return write
 
 
-def entries(pytester: pytest.Pytester) -> list[ET.Element]:
-    return list(ET.parse(pytester.path / "junit.xml").iter("testcase"))
-
-
-def kinds(entry: ET.Element) -> list[str]:
-    return [child.tag for child in entry if child.tag != "properties"]
-
-
-def one_line(text: str) -> str:
-    """Lines are broken where the terminal ends; what is said is not."""
-    return " ".join(text.split())
-
-
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_in_pytest(
     row: Row, arranged: Callable[[Row], Path], run: Callable[..., pytest.RunResult], pytester: pytest.Pytester
@@ -288,15 +275,15 @@ def test_in_pytest(
     shown = result.stdout.str()
     assert [words for words in row.said if words not in one_line(shown)] == []
     assert "Traceback" not in shown
-    [entry] = entries(pytester)
+    [entry] = entries(pytester.path / "junit.xml")
     assert kinds(entry) == ([row.junit] if row.junit else [])
     if row.junit:
         message = entry.find(row.junit).get("message")  # type: ignore[union-attr]
         assert [words for words in row.said if words not in message] == []
-    properties = {each.get("name"): each.get("value") for each in entry.iter("property")}
-    assert properties["relevance.verdict"] == row.verdict
-    assert properties["relevance.suite"] == "shop"
-    assert properties["relevance.place"].startswith("shop.relevance.yaml:")
+    told = properties(entry)
+    assert told["relevance.verdict"] == row.verdict
+    assert told["relevance.suite"] == "shop"
+    assert told["relevance.place"].startswith("shop.relevance.yaml:")
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -335,7 +322,7 @@ def test_where_1_and_3_both_hold_3_wins(
 
     assert result.ret == FAILED
     result.assert_outcomes(failed=1, errors=1)
-    assert {entry.get("name"): kinds(entry) for entry in entries(pytester)} == {
+    assert {entry.get("name"): kinds(entry) for entry in entries(pytester.path / "junit.xml")} == {
         "mean-nDCG-10-ge-0.8": ["error"],
         "query.shoes": ["failure"],
     }
@@ -368,7 +355,7 @@ def test_an_engine_that_is_not_there_is_an_error_of_every_item(
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines("*http://127.0.0.1:9*")
     assert "Traceback" not in result.stdout.str()
-    assert [kinds(entry) for entry in entries(pytester)] == [["error"], ["error"]]
+    assert [kinds(entry) for entry in entries(pytester.path / "junit.xml")] == [["error"], ["error"]]
     assert main(["run", path.name, "--url", "http://127.0.0.1:9"]) == 3
     assert "http://127.0.0.1:9" in capsys.readouterr().out
 
@@ -387,7 +374,7 @@ def test_a_wrong_suite_is_2_and_an_error_where_it_is_collected(
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*shop.relevance.yaml:6:*meen*"])
-    assert [kinds(entry) for entry in entries(pytester)] == [["error"]]
+    assert [kinds(entry) for entry in entries(pytester.path / "junit.xml")] == [["error"]]
     assert main(["run", path.name, "--url", engine.url]) == 2
     assert "shop.relevance.yaml:6:" in capsys.readouterr().err
     assert not engine.asked
