@@ -13,7 +13,7 @@ from harness.measures.profiles import profile_gain, read_profile
 from harness.measures.score import is_of_novelty, score_diverse_query, score_query
 from harness.measures.settings import deepest_cutoff, gain_in_force, measure_range, settings_of
 from harness.measures.text import parse_measure
-from harness.measures.ties import TieBand, tie_band
+from harness.measures.ties import TieBand, TieRange, tie_band, tie_range
 from harness.metrics.ranking import GradedRanking
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Needs",
     "Settings",
     "TieBand",
+    "TieRange",
     "UnjudgedBounds",
     "deepest_cutoff",
     "definition_of",
@@ -39,5 +40,6 @@ __all__ = [
     "score_query",
     "settings_of",
     "tie_band",
+    "tie_range",
     "unjudged_bounds",
 ]

@@ -18,7 +18,7 @@ from harness.measures.settings import settings_for
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.model import Gain, Measure, Profile
 
-__all__ = ["TieBand", "tie_band"]
+__all__ = ["TieBand", "TieRange", "tie_band", "tie_range"]
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
@@ -115,6 +115,61 @@ def tie_band(
         return replace(_looked_at(groups, score, tied), least=least, greatest=greatest)
     expected = in_bounds(measure, EXPECTED[measure.name](whole, [len(members) for members in groups], settings))
     return TieBand(least, expected, greatest, tied)
+
+
+@dataclass(frozen=True, slots=True)
+class TieRange:
+    """The *least* and the *greatest* value over all orders of tied documents; of a sample where *exact* is False."""
+
+    least: float
+    greatest: float
+    exact: bool = True
+
+
+def tie_range(
+    measure: Measure,
+    groups: Sequence[Sequence[str]],
+    grades: Mapping[str, float],
+    *,
+    depth: int,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> TieRange:
+    """
+    How far a score could lie elsewhere, where more documents may be tied than were returned.
+
+    Args:
+        measure: What is measured.
+        groups: Document ids, best first, those that tie in one group. The groups may hold more than *depth* documents:
+            then any of the last group may stand at the last ranks.
+        grades: Document id to grade, all judged documents of the query.
+        depth: How many ranks there are, >= 1: a measure without a cutoff sees no document below.
+        gain: What a grade is worth where the measure's text does not say.
+        profile: Whose rules hold. None of them orders the documents: their order is that of *groups*.
+
+    Raises:
+        UndefinedScore: nothing that the measure needs is judged.
+
+    >>> from harness.measures import parse_measure
+    >>> tie_range(parse_measure("P@2"), [["a"], ["b", "c", "d"]], {"a": 1, "b": 1}, depth=2)
+    TieRange(least=0.5, greatest=1.0, exact=True)
+    """
+    rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
+    graded = [[(document, grades.get(document)) for document in members] for members in groups]
+
+    def score(order: Groups) -> float:
+        documents = [document for members in order for document, _ in members]
+        return score_query(measure, documents[:depth], grades, gain=gain, profile=profile)
+
+    if all(len(members) == 1 for members in groups):
+        now = score(graded)
+        return TieRange(now, now)
+    if settings.values.get("judged_only") or measure.name in rules.formulas or measure.name not in WORTH:
+        band = _looked_at(graded, score, 0)
+        return TieRange(band.least, band.greatest, band.exact)
+    worth = WORTH[measure.name]
+    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
+    return TieRange(score(rising), score([members[::-1] for members in rising]))
 
 
 def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:

@@ -1,7 +1,7 @@
 """The tie band is that of all orders of documents with equal scores, looked at one by one."""
 
 from fractions import Fraction
-from itertools import groupby, permutations, product
+from itertools import chain, groupby, permutations, product
 from math import comb
 from random import Random
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
-from harness.measures import parse_measure, score_query, tie_band
+from harness.measures import parse_measure, score_query, tie_band, tie_range
 from harness.measures import ties as ties_of_measures
 from harness.measures.expectations import EXPECTED, WORTH
 from harness.metrics.ties import expected_err
@@ -160,3 +160,38 @@ def test_the_expected_err_is_that_of_the_elementary_symmetric_polynomials():
             ranks = range(1, (cutoff or size) + 1)
             expected = float(sum((past[rank - 1] - past[rank]) / rank for rank in ranks))
             assert expected_err(draw.sample(stops, size), [size], cutoff) == pytest.approx(expected, rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------- more than are returned
+
+
+GROUPS = st.lists(st.integers(1, 4), min_size=1, max_size=3).filter(lambda sizes: sum(sizes) <= 6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(sizes=GROUPS, data=st.data(), profile=st.sampled_from(Profile), gain=st.sampled_from([None, MAP]))
+def test_the_range_is_that_of_all_orders_of_what_may_be_returned(sizes, data, profile, gain):
+    names = iter(f"d{number}" for number in range(sum(sizes)))
+    groups = [[next(names) for _ in range(size)] for size in sizes]
+    depth = data.draw(st.integers(1, sum(sizes)))
+    judged = data.draw(st.lists(st.sampled_from([*chain.from_iterable(groups), "elsewhere"]), unique=True))
+    grades = {document: data.draw(st.integers(-1, 3)) for document in judged}
+    orders = product(*(permutations(members) for members in groups))
+    answers = {tuple(chain.from_iterable(order))[:depth] for order in orders}
+    for measure in MEASURES:
+        try:
+            values = [score_query(measure, order, grades, gain=gain, profile=profile) for order in answers]
+        except UndefinedScore:
+            with pytest.raises(UndefinedScore):
+                tie_range(measure, groups, grades, depth=depth, gain=gain, profile=profile)
+            continue
+        found = tie_range(measure, groups, grades, depth=depth, gain=gain, profile=profile)
+        assert found.exact
+        assert (found.least, found.greatest) == pytest.approx((min(values), max(values)), abs=1e-12), measure
+
+
+def test_a_range_over_too_many_orders_says_that_it_is_a_sample():
+    groups = [[f"d{number}" for number in range(40)]]
+    grades = {f"d{number}": number % 4 for number in range(0, 40, 2)}
+    assert not tie_range(parse_measure("infAP"), groups, grades, depth=20).exact
+    assert tie_range(parse_measure("nDCG@10"), groups, grades, depth=20).exact
