@@ -109,7 +109,7 @@ FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.f
 
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("url", "engine_version", "request", "index", "cluster"), TEXT_OR_NONE),
-    **dict.fromkeys(("embedded", "allow_write", "locate", "strict_xfail", "save_baseline", "unjudged"), FLAG),
+    **dict.fromkeys(("embedded", "allow_write", "locate", "strict_xfail", "save_baseline", "unjudged", "tails"), FLAG),
     **dict.fromkeys(("complete", "skip_undefined"), FLAG),
     **dict.fromkeys(("test", "alternative", "correction", "measure", "query", "threshold"), TEXT),
     **dict.fromkeys(("p", "level"), NUMBER),

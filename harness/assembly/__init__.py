@@ -156,6 +156,8 @@ def _query_report(
         duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
         question=question_fingerprint(query),
+        tail=tuple(hit.id for hit in ranking.tail),
+        closed=ranking.closed,
     )
 
 

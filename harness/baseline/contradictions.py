@@ -173,12 +173,14 @@ def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
 
 
 def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
-    times = Counter(document for document, _ in kept.ranking)
+    times = Counter([*(document for document, _ in kept.ranking), *kept.tail])
     twice = next((document for document, number in times.items() if number > 1), None)
     if twice is not None:
         yield f"its ranking has {twice} {times[twice]} times"
     if len(kept.ranking) > depth:
         yield f"its ranking has {count(len(kept.ranking), 'hit')}, and {depth} were asked for"
+    if kept.tail and (not kept.ranking or kept.ranking[-1][1] is None):
+        yield "it has a tail of ties, and no last hit with a score"
 
 
 def _same(kept: float | None, scored: float | None) -> bool:

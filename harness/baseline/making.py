@@ -13,7 +13,7 @@ from harness.baseline.changes import (
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.fingerprints import if_small, question_of
 from harness.gate.sentences import count, listed
-from harness.gate.ties import band_of, leaves_ties
+from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker
 from harness.model import (
     Baseline,
@@ -133,6 +133,8 @@ def _keep(
         scores=scores,
         bands=_bands(suite, query, ranking, measures) if has_ties else {},
         weight=query.weight,
+        tail=tuple(hit.id for hit in ranking.tail),
+        closed=ranking.closed,
     )
 
 
@@ -147,11 +149,14 @@ def _bands(suite: Suite, query: Query, ranking: Ranking, measures: Sequence[Meas
 
 def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:
     """The run that *baseline* was made from, at most *depth* hits of each query, to be scored like any other."""
-    responses = {
-        query: Ranking(tuple(Hit(document, score) for document, score in kept.ranking[:depth]))
-        for query, kept in baseline.queries.items()
-    }
+    responses = {query: cut(_ranking(kept), depth) for query, kept in baseline.queries.items()}
     return Run(responses, Engine("baseline", baseline.engine), request, facts=baseline.index)
+
+
+def _ranking(kept: BaselineQuery) -> Ranking:
+    hits = tuple(Hit(document, score) for document, score in kept.ranking)
+    tail = tuple(Hit(document, hits[-1].score) for document in kept.tail if hits)
+    return Ranking(hits, tail=tail, closed=kept.closed)
 
 
 def with_entry(

@@ -7,10 +7,10 @@ Pure: rankings and grades in, values out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from harness.gate.ties import same_scores, tie_groups
+from harness.gate.ties import cut, tie_groups
 from harness.metrics.gain import gain_of
 from harness.model import Gain, Hit, MovedDocument, Ranking
 
@@ -55,9 +55,9 @@ def ranking_changes(
         notes: Grades and titles.
         ties: Whether documents of equal score stand in an order that nobody asked for.
     """
-    first, second = reference.hits[:depth], candidate.hits[:depth]
-    before, after = _ranks(first), _ranks(second)
-    tied = _tied(first, second, depth) if ties else frozenset()
+    first, second = cut(reference, depth), cut(candidate, depth)
+    before, after = _ranks(first.hits), _ranks(second.hits)
+    tied = _tied(first, second) if ties else frozenset()
     names = [*after, *(document for document in before if document not in after)]
     documents = tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
     return RankingChanges(
@@ -78,26 +78,16 @@ def _document(name: str, before: int | None, after: int | None, notes: DocumentN
     return MovedDocument(name, before, after, grade, gain, notes.titles.get(name), tied and before != after)
 
 
-def _tied(first: Sequence[Hit], second: Sequence[Hit], depth: int) -> frozenset[str]:
+def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
     """
-    The documents of groups that are groups of ties on both sides, at the same places.
+    The documents of groups that are groups of ties on both sides, at the same places, with the same documents.
 
-    The scores of the two sides need not be the same: another engine may multiply all by a constant. A group that
-    reaches *depth* may go on below it, so there documents may have taken each other's place where the scores are the
-    same.
+    The scores of the two sides need not be the same: another engine may multiply all by a constant.
     """
-    if not _scored(first) or not _scored(second):
-        return frozenset()
+    at_place = {group.start: group for group in tie_groups(first)}
     found: set[str] = set()
-    for start, stop in set(tie_groups(first)) & set(tie_groups(second)):
-        if stop - start == 1 and stop < depth:
-            continue  # one document is no tie, unless others of its score may stand below
-        ours, theirs = first[start:stop], second[start:stop]
-        members = {hit.id for hit in ours}
-        if members == {hit.id for hit in theirs} or (stop == depth and same_scores(ours, theirs)):
-            found |= members | {hit.id for hit in theirs}
+    for group in tie_groups(second):
+        match = at_place.get(group.start)
+        if match is not None and group.holds_as(match):
+            found.update(group.shown, match.shown)
     return frozenset(found)
-
-
-def _scored(hits: Iterable[Hit]) -> bool:
-    return all(hit.score is not None for hit in hits)

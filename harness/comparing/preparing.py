@@ -127,8 +127,15 @@ def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
     if suite is not None:
         sides = zip(map(_name, forms), read, strict=True)
         _refuse_deeper(asked, [(name, side.depth if side else suite.depth) for name, side in sides], suite)
+    asked = replace(asked, run=replace(asked.run, tails=_may_be_of_one_request(forms)))
     first, second = (side or _ask(form, asked, suite, run) for side, form in zip(read, forms, strict=True))
     return Prepared((first, second), suite, judgments, asked.complete, asked.run.tags)
+
+
+def _may_be_of_one_request(forms: Iterable[Form | Contender]) -> bool:
+    """Whether the same request stands on both sides, so that ties of the one are held against those of the other."""
+    elsewhere = (FormKind.BASELINE, FormKind.INDEX, FormKind.CLUSTER, FormKind.EMBEDDED)
+    return any(isinstance(form, Form) and form.kind in elsewhere for form in forms)
 
 
 def _loaded(suite: Path | Suite | None, environ: Mapping[str, str]) -> Suite | None:

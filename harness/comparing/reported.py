@@ -67,8 +67,11 @@ def _query(query: QueryReport) -> Query:
 
 def _response(query: QueryReport) -> Response:
     if not query.outcome.is_unanswered:
-        hits = (Hit(document.id, document.score, document.title) for document in query.ranking)
-        return Ranking(tuple(hits), query.total, query.took, query.total_is_lower_bound, query.duplicates)
+        hits = tuple(Hit(document.id, document.score, document.title) for document in query.ranking)
+        tail = tuple(Hit(document, hits[-1].score) for document in query.tail if hits)
+        return Ranking(
+            hits, query.total, query.took, query.total_is_lower_bound, query.duplicates, tail=tail, closed=query.closed
+        )
     return read_failure(query.reason)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from harness.gate.ties import cut
 from harness.model import Failure, Gain, Profile, Query, Question, Ranking, Response, Run, Score, Side, SideKind, Suite
 from harness.scoring import failure_text, score_run
 
@@ -60,6 +61,4 @@ def with_empty(one: Contender, queries: Iterable[str]) -> Contender:
 
 
 def _cut(response: Response, depth: int) -> Response:
-    if not isinstance(response, Ranking) or len(response.hits) <= depth:
-        return response
-    return replace(response, hits=response.hits[:depth])
+    return cut(response, depth) if isinstance(response, Ranking) else response

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from harness.comparison.rankings import agreement_value
-from harness.gate.answers import no_ranking
+from harness.gate.answers import Asked, no_ranking, what_may_follow
 from harness.gate.pairs import Compared, reference_problem
 from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.scores import judge_scores
@@ -17,14 +18,17 @@ from harness.waivers import in_force
 __all__ = ["judge_agreement"]
 
 
-def judge_agreement(condition: AgreementCondition, compared: Compared, queries: Sequence[Query]) -> Finding:
+def judge_agreement(
+    condition: AgreementCondition, compared: Compared, queries: Sequence[Query], asked_for: Asked
+) -> Finding:
     """
-    Compare the rankings of *queries* with the baseline's.
+    Compare the rankings of *queries* with the baseline's, down to the cutoff, or to all hits that were *asked_for*.
 
     Returns:
         ERROR where a query has no ranking on either side; FAILED, or WARNED where the suite's baseline is optional,
-        where there is no baseline, it is older than the suite, or the figure falls short; SKIPPED where the run is to
-        become the baseline itself; else PASSED.
+        where there is no baseline, it is older than the suite, or the figure falls short; INCONCLUSIVE where a ranking
+        ends before that, and not because no more documents match; SKIPPED where the run is to become the baseline
+        itself; else PASSED.
     """
     name = condition.agreement.text
     asked = [query.id for query in queries if not in_force(query.skip, compared.today)]
@@ -32,7 +36,7 @@ def judge_agreement(condition: AgreementCondition, compared: Compared, queries: 
     reference = compared.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=name)
-    needed = condition.agreement.cutoff or 1
+    needed = condition.agreement.cutoff or compared.suite.depth
     problem = reference_problem(reference, asked, needed)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
@@ -45,6 +49,12 @@ def judge_agreement(condition: AgreementCondition, compared: Compared, queries: 
         missing = listed([f"{query} ({reason})" for query, reason in unanswered.items()])
         sentence = f"{name} cannot be judged: no ranking for {count(len(unanswered), 'query')}: {missing}"
         return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
+    sides = (compared.run.responses, reference.run.responses)
+    ended = _ended_early(asked, sides, replace(asked_for, depth=needed))
+    if ended:
+        held = listed([f"{query} ({text})" for query, text in ended.items()])
+        sentence = f"{name} cannot be judged: more may match than came for {count(len(ended), 'query')}: {held}"
+        return Finding(Status.INCONCLUSIVE, sentence, None, condition.required, name, tuple(ended))
     return _judge(condition, compared, reference, asked, skipped)
 
 
@@ -70,6 +80,16 @@ def _judge(
     finding = judge_scores(as_score, scope, gain="", skip_undefined=False)
     notes = "".join(f"; {change}" for change in (f"compared with {reference.called}", *reference.changes))
     return replace(finding, reason=finding.reason + notes)
+
+
+def _ended_early(queries: Sequence[str], sides: Iterable[Mapping[str, Response]], asked_for: Asked) -> dict[str, str]:
+    """The queries of which a side may hold only the first of what was asked for, and what it holds."""
+    found = {}
+    for query, side in product(queries, sides):
+        ranking = side[query]
+        if isinstance(ranking, Ranking) and not ranking.closed and len(ranking.hits) < asked_for.depth:
+            found[query] = what_may_follow(ranking, asked_for)
+    return {query: text for query, text in found.items() if text}
 
 
 def _unanswered(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:

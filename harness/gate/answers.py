@@ -23,7 +23,7 @@ from harness.model import (
 )
 from harness.scoring import failure_text
 
-__all__ = ["Asked", "asked_of", "judge_expectation", "no_ranking"]
+__all__ = ["Asked", "asked_of", "judge_expectation", "no_ranking", "what_may_follow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def judge_expectation(
 
 def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked) -> Finding:
     rank = _rank(condition.document, ranking)
-    further = _what_may_follow(ranking, asked)
+    further = what_may_follow(ranking, asked)
     if rank is None and further and condition.k > ranking.returned:
         remedy = f", set `depth: {condition.k}`" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
@@ -98,7 +98,7 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked
 
 def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Asked) -> Finding:
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
-    further = _what_may_follow(ranking, asked)
+    further = what_may_follow(ranking, asked)
     if first is None and second is None and further:
         remedy = ", `depth` asks for more" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
@@ -154,7 +154,7 @@ def _place(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
 
 
-def _what_may_follow(ranking: Ranking, asked: Asked) -> str:
+def what_may_follow(ranking: Ranking, asked: Asked) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
     returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:

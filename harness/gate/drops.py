@@ -10,7 +10,7 @@ from harness.gate.scope import Finding
 from harness.gate.sentences import count, listed, number, number_beside, weight_aside
 from harness.model import DropCondition, Operator, Status
 
-__all__ = ["asides", "costs", "excused", "judge_drop", "with_both"]
+__all__ = ["costs", "judge_drop", "movement", "with_both"]
 
 
 def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -83,6 +83,14 @@ def _movement(condition: DropCondition, pairs: Pairs, before: float, after: floa
     return f"{'fell' if drop > 0 else 'rose'} by {size}{share} {values}"
 
 
+def movement(before: float, after: float, against: str) -> str:
+    """How far a value moved that was *before* in *against*, with four decimals."""
+    drop = before - after
+    if abs(drop) < 5e-5:
+        return f"is {after:.4f} as in {against}"
+    return f"{'fell' if drop > 0 else 'rose'} by {abs(drop):.4f} from {before:.4f} to {after:.4f}"
+
+
 def with_both(pairs: Pairs, queries: Sequence[str]) -> str:
     """The first of *queries*, each with its value in the baseline and today."""
     return listed([f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}" for query in queries])
@@ -97,33 +105,16 @@ def costs(pairs: Pairs) -> str:
     return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
 
 
-def asides(pairs: Pairs) -> str:
-    """What else there is to know: queries whose ties were put in another order, what was left out, what changed."""
-    parts = [excused(pairs)] if pairs.ties else []
-    if pairs.skipped or pairs.undefined:
-        groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
-        parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
-    return "".join(f"; {part}" for part in (*parts, *pairs.changes))
-
-
-def excused(pairs: Pairs) -> str:
-    """Which queries count as unchanged, for their ties alone are in another order; empty where there are none."""
-    if not pairs.ties:
-        return ""
-    return f"only ties changed places in {count(len(pairs.ties), 'query')}: {listed(pairs.ties)}"
-
-
 def _finding(
     condition: DropCondition, pairs: Pairs, passed: bool, reason: str, observed: float | None, blamed: Sequence[str]
 ) -> Finding:
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
-        reason=reason + asides(pairs),
+        reason=reason,
         observed=observed,
         required=condition.allowed,
         measure=condition.measure.text,
         blamed=() if passed else tuple(blamed),
         counted=len(pairs.before),
         left_out=pairs.left_out,
-        caveat=excused(pairs) if passed else "",
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Literal
 
 from harness.gate.scope import Finding, Scope, scope_scores, weights_of
 from harness.gate.sentences import changed_question, count, listed, mean_word
-from harness.gate.ties import differs_by_ties, leaves_ties
+from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
 from harness.scoring import gain_text
 from harness.thresholds import TOLERANCE
 
-__all__ = ["Compared", "Pairs", "pair_scores", "reference_problem"]
+__all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,11 @@ class Pairs:
     """
     Scores of the same queries, *before* in the baseline and *after* today.
 
-    A query in *ties* differs by the order of tied documents only; both its values are the baseline's. *name* is the
-    measure as reasons call it, *against* what it is compared with. *weights* are today's, empty where all queries weigh
-    the same.
+    Where the order of tied documents made a difference, *after* leaves that aside, and *today* has the value as it
+    came. A query in *ties* differs by that order only, one in *mixed* by more. In *open* are the least and the greatest
+    value of the queries of which not all tied documents are known; *extreme* says that *after* holds one of the two.
+    *name* is the measure as reasons call it, *against* what it is compared with. *weights* are today's, empty where all
+    queries weigh the same.
     """
 
     name: str
@@ -49,6 +52,10 @@ class Pairs:
     changes: tuple[str, ...]
     against: str = "the baseline"
     weights: Mapping[str, float] = field(default_factory=dict)
+    today: Mapping[str, float] = field(default_factory=dict)
+    mixed: tuple[str, ...] = ()
+    open: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    extreme: Literal["worst", "best"] | None = None
 
     @property
     def left_out(self) -> int:
@@ -63,6 +70,20 @@ class Pairs:
     def means(self) -> tuple[float, float]:
         """The mean before and after, weighted where the queries are."""
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
+
+    def at(self, extreme: Literal["worst", "best"]) -> Pairs:
+        """The same with the queries in *open* at their worst, or at their best."""
+        values = {query: least if extreme == "worst" else greatest for query, (least, greatest) in self.open.items()}
+        return replace(self, after={**self.after, **values}, extreme=extreme if values else None)
+
+    def as_they_came(self) -> Pairs:
+        """The same with each query's value of today, ties and all."""
+        return replace(self, after=self.today)
+
+    def reread(self) -> list[str]:
+        """The queries whose value is not the one that came, the greatest difference first."""
+        apart = {query: abs(self.today[query] - value) for query, value in self.after.items() if query in self.today}
+        return sorted((query for query in apart if apart[query] > TOLERANCE), key=lambda query: (-apart[query], query))
 
     def drops(self) -> dict[str, float]:
         """How far each query fell below its baseline; negative where it rose."""
@@ -172,38 +193,55 @@ def _pair(
     before = {query: value for query, value in then.counted.items() if query in now.counted}
     if not before:
         return _cannot(compared, measure, Status.FAILED, "no query is left to compare", now, undefined)
-    ties = _ties(compared, reference, queries, measure, before, now.counted)
     weights = weights_of(queries, before)
-    after = {query: before[query] if query in ties else now.counted[query] for query in before}
-    name = _name(measure, compared.suite)
+    today = {query: now.counted[query] for query in before}
+    tied = _read_ties(compared, reference, queries, measure, before)
+    ties = [query for query, value in tied.items() if value.only_ties and _differ(before[query], today[query])]
+    spread = {query: (value.least, value.greatest) for query, value in tied.items() if not value.only_ties}
+    settled = {query: least for query, (least, greatest) in spread.items() if not _differ(least, greatest)}
     return Pairs(
-        name, measure, before, after, ties, undefined, now.skipped, reference.changes, reference.called, weights
+        name=_name(measure, compared.suite),
+        measure=measure,
+        before=before,
+        after={**today, **settled, **{query: before[query] for query in ties}},
+        ties=tuple(ties),
+        undefined=undefined,
+        skipped=now.skipped,
+        changes=reference.changes,
+        against=reference.called,
+        weights=weights,
+        today=today,
+        mixed=tuple(query for query, value in settled.items() if _differ(value, today[query])),
+        open={query: span for query, span in spread.items() if query not in settled},
     )
 
 
-def _ties(
-    compared: Compared,
-    reference: Reference,
-    queries: Sequence[Query],
-    measure: Measure,
-    before: Mapping[str, float],
-    after: Mapping[str, float],
-) -> tuple[str, ...]:
-    """The queries whose value changed by the order of ties alone; another request may well have meant its order."""
+def _differ(first: float, second: float) -> bool:
+    return abs(first - second) > TOLERANCE
+
+
+def _read_ties(
+    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, before: Mapping[str, float]
+) -> dict[str, TiedValue]:
+    """What the order of ties has a say in; nothing where the request changed, which may well have meant its order."""
     suite, run = compared.suite, compared.run
     if reference.run is None or not reference.same_request or not leaves_ties(suite.requests.get(run.request)):
-        return ()
+        return {}
     depth = min(reference.depth, suite.depth)
-    found = []
+    found = {}
     for query in queries:
-        if query.id not in before or abs(before[query.id] - after[query.id]) <= TOLERANCE:
-            continue
-        first, second = reference.run.responses[query.id], run.responses.get(query.id)
-        if not isinstance(first, Ranking) or not isinstance(second, Ranking):
-            continue
-        if differs_by_ties(suite, query, measure, first, second, depth=depth, value=after[query.id]):
-            found.append(query.id)
-    return tuple(found)
+        first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
+        if query.id in before and isinstance(first, Ranking) and isinstance(second, Ranking):
+            found[query.id] = read_ties(suite, query, measure, first, second, depth=depth)
+    return {query: value for query, value in found.items() if value is not None}
+
+
+def tie_remedy(compared: Compared) -> str:
+    """What would let it be known which documents tie with the last hit."""
+    template = compared.suite.requests.get(compared.run.request)
+    saved = compared.reference is not None and not compared.reference.name
+    ways = " or ".join(filter(None, (tie_break(template), "ask for more hits (`depth`)")))
+    return f"{ways}, then save the baseline anew" if saved else ways
 
 
 def _cannot(

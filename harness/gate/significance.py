@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.gate.comparing import holds
-from harness.gate.drops import asides, costs, excused
+from harness.gate.drops import costs
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number, number_beside
@@ -129,7 +129,7 @@ def _passed(
     """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
     reason = "; ".join(filter(None, (reason, figure)))
     passed = _finding(condition, pairs, Status.PASSED, reason, observed, required)
-    return replace(passed, caveat="; ".join(filter(None, (figure, excused(pairs)))))
+    return replace(passed, caveat=figure)
 
 
 def _finding(
@@ -143,7 +143,7 @@ def _finding(
 ) -> Finding:
     return Finding(
         status,
-        reason + asides(pairs),
+        reason,
         observed,
         required,
         condition.measure.text,

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.measures.ties import TieBand, tie_band
-from harness.model import Hit, Measure, Query, Ranking, RequestTemplate, Suite
-from harness.thresholds import TOLERANCE
+from harness.measures import TieRange, measure_range, settings_of, tie_range
+from harness.measures.profiles import by_score, rules_of
+from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Suite
 
-__all__ = ["band_of", "differs_by_ties", "leaves_ties", "same_scores", "tie_groups"]
+__all__ = ["TieGroup", "TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
 
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
 
 _NO_ORDER = ("_score", "_doc", "_shard_doc")
 """What a body may sort by that leaves documents of equal score in the order in which the index holds them."""
+
+_UNSORTED = ("rescore", "retriever", "rank")
+"""Keys of a body beside which engines take no `sort`."""
 
 
 def leaves_ties(template: RequestTemplate | None) -> bool:
@@ -27,29 +32,142 @@ def leaves_ties(template: RequestTemplate | None) -> bool:
     """
     if template is None:
         return False
-    sort = template.body.get("sort") if template.http is None and isinstance(template.body, Mapping) else None
+    body = _body_of(template)
+    if isinstance(body, str):  # the source of a search template, whose placeholders may stand anywhere
+        return '"sort"' not in body
+    sort = body.get("sort")
     keys = sort if isinstance(sort, list) else [sort]
     names = [name for key in keys if key is not None for name in (key if isinstance(key, Mapping) else [key])]
     return all(name in _NO_ORDER for name in names)
 
 
-def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> TieBand | None:
-    """The values that *measure* has over all orders of tied documents; None where scores or judgments are missing."""
-    scores = [hit.score for hit in ranking.hits if hit.score is not None]
-    if len(scores) != len(ranking.hits) or not scores:
+def tie_break(template: RequestTemplate | None) -> str:
+    """What would put documents of equal score in an order, in words; empty where *template* takes no such thing."""
+    if template is not None and template.http is not None:
+        return "let the service order documents of equal score"
+    body = _body_of(template) if template is not None else {}
+    takes_none = isinstance(body, Mapping) and (any(key in body for key in _UNSORTED) or _has(body, "hybrid"))
+    return "" if takes_none else "order documents of equal score in the request (`sort: [_score, FIELD]`)"
+
+
+def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:
+    """The body that is searched by, as far as it is known: that of a template which the engine keeps is not."""
+    body = template.body if template.http is None and isinstance(template.body, Mapping) else {}
+    inner = body.get("template")
+    if not isinstance(inner, Mapping):
+        return body
+    source = inner.get("source", {})
+    return source if isinstance(source, Mapping | str) else {}
+
+
+def _has(value: Json, name: str) -> bool:
+    """Whether *name* is a key anywhere in *value*."""
+    if isinstance(value, Mapping):
+        return name in value or any(_has(item, name) for item in value.values())
+    return isinstance(value, list) and any(_has(item, name) for item in value)
+
+
+@dataclass(frozen=True, slots=True)
+class TieGroup:
+    """
+    Documents of equal *score*: those *shown* stand one below the other from *start* on, counting from 0.
+
+    *below* are those that share the score below the ranking, as far as they are known; where *closed* there are no
+    others.
+    """
+
+    start: int
+    score: float
+    shown: tuple[str, ...]
+    below: tuple[str, ...] = ()
+    closed: bool = True
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All documents that are known to be of the group."""
+        return frozenset((*self.shown, *self.below))
+
+    def holds_as(self, other: TieGroup) -> bool:
+        """
+        Whether it stands where *other* does, and each document that either shows is known to be in both.
+
+        Then the order of one is an order that the other may have had. Their scores need not be the same.
+        """
+        alike = (self.start, len(self.shown)) == (other.start, len(other.shown))
+        return alike and self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
+
+
+def tie_groups(ranking: Ranking) -> list[TieGroup]:
+    """The groups of equal scores, best first, most of them of one document; none where a score is not known."""
+    hits = ranking.hits
+    if any(hit.score is None for hit in hits):
+        return []
+    starts: list[int] = []
+    for place, hit in enumerate(hits):
+        if not starts or not _score_alike(hits[starts[-1]], hit):
+            starts.append(place)
+    groups = [
+        TieGroup(start, hits[start].score or 0.0, tuple(hit.id for hit in hits[start:stop]))
+        for start, stop in zip(starts, [*starts[1:], len(hits)], strict=False)
+    ]
+    tail = tuple(hit.id for hit in ranking.tail)
+    return groups and [*groups[:-1], replace(groups[-1], below=tail, closed=ranking.closed)]
+
+
+def cut(ranking: Ranking, depth: int) -> Ranking:
+    """*ranking* with no more than *depth* hits; of those below, the ones that tie with the last become its tail."""
+    hits, rest = ranking.hits[:depth], ranking.hits[depth:]
+    if not rest:
+        return ranking
+    tail = tuple(takewhile(lambda hit: _score_alike(hits[-1], hit), rest))
+    if len(tail) < len(rest):
+        return replace(ranking, hits=hits, tail=tail, closed=True)
+    return replace(ranking, hits=hits, tail=(*tail, *ranking.tail))
+
+
+def _score_alike(first: Hit, second: Hit) -> bool:
+    return first.score is not None and second.score is not None and _alike(first.score, second.score)
+
+
+def _alike(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=SAME_SCORE)
+
+
+def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> TieRange | None:
+    """
+    The values that *measure* has over all orders of tied documents, or over a sample; None where scores or judgments
+    are missing.
+    """
+    groups = [(*group.shown, *group.below) for group in tie_groups(ranking)]
+    if not groups:
         return None
-    documents = [hit.id for hit in ranking.hits]
+    depth = len(ranking.hits)
     try:
-        return tie_band(measure, documents, scores, query.judgments, gain=suite.gain, profile=suite.profile)
+        return tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
     except (UndefinedScore, MeasureError):
         return None
 
 
-def differs_by_ties(
-    suite: Suite, query: Query, measure: Measure, before: Ranking, after: Ranking, *, depth: int, value: float
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class TiedValue:
     """
-    Whether *after* differs from *before*, as far as *measure* looks, by the order of tied documents and nothing else.
+    What a query's value of today comes to where the order of tied documents is left aside: from *least* to *greatest*.
+
+    The two differ where it is not known which documents tie. They are infinite where nothing can be said: there are too
+    many orders and the measure has no bounds, or it has no value in one of them. *only_ties* says that nothing else
+    changed, so that the value is the baseline's.
+    """
+
+    least: float
+    greatest: float
+    only_ties: bool = False
+
+
+def read_ties(
+    suite: Suite, query: Query, measure: Measure, before: Ranking, after: Ranking, *, depth: int
+) -> TiedValue | None:
+    """
+    Read today's ranking with ties in the baseline's order, as far as the same documents tie.
 
     Args:
         suite: Gives the gain and the profile.
@@ -57,59 +175,63 @@ def differs_by_ties(
         measure: Looks down to its cutoff; a group of ties that begins there is looked at whole.
         before: The baseline's ranking.
         after: The ranking of today.
-        depth: How many hits both were asked for. A group of ties that reaches so far may go on below it, so other
-            documents may take the places of its own.
-        value: Of *measure* for *after*.
+        depth: How many hits both were asked for.
 
     Returns:
-        True where the engine's scores are the same place by place, and each group of equal scores holds the same
-        documents; or where only documents that are not judged changed in it, and *value* is in the baseline's band.
+        A group that stands at the same place with the same score and the same documents counts in the order of the
+        baseline. Any other counts as it came where all of its documents are known, then and now; else in any order of
+        those that are known: today's, and the baseline's of that score that do not stand elsewhere today. None where
+        there is nothing to read: the rankings are the same, or scores are missing.
     """
-    first, second = before.hits[:depth], after.hits[:depth]
-    end = _end_of_group(first, measure.cutoff or depth)
-    ends_alike = measure.cutoff is not None or len(first) == len(second)
-    if not end or not ends_alike or not same_scores(first[:end], second[:end]):
-        return False
-    groups = _complete_groups(first[:end], is_open=end == depth)
-    changed = [_changed(first[start:stop], second[start:stop]) for start, stop in groups]
-    if not any(changed):
-        return True
-    band = band_of(suite, query, measure, before)
-    unjudged = not any(document in query.judgments for documents in changed for document in documents)
-    return unjudged and band is not None and band.least - TOLERANCE <= value <= band.greatest + TOLERANCE
+    first, second = (_as_measured(cut(one, depth), suite.profile) for one in (before, after))
+    old, new = tie_groups(first), tie_groups(second)
+    known = new and (old or not first.hits)
+    if not known or [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
+        return None
+    condensed = settings_of(measure).values.get("judged_only")
+    limit = depth if condensed or measure.cutoff is None else measure.cutoff
+    only_ties = min(limit, len(first.hits)) == min(limit, len(second.hits))
+    order: list[Sequence[str]] = []
+    at_place = {group.start: group for group in old}
+    for group in new:
+        match = at_place.get(group.start)
+        if match is not None and not _alike(match.score, group.score):
+            match = None
+        if match is not None and group.holds_as(match):
+            order += [(document,) for document in match.shown]
+            continue
+        only_ties = only_ties and group.start >= limit
+        if group.closed and (match is None or match.closed):
+            order += [(document,) for document in group.shown]
+        else:
+            order.append(_candidates(group, old, second))
+    try:
+        depth = len(second.hits)
+        found = tie_range(measure, order, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+    except (UndefinedScore, MeasureError):
+        return TiedValue(-math.inf, math.inf)
+    if found.exact:
+        return TiedValue(found.least, found.greatest, only_ties)
+    least, greatest = measure_range(measure, suite.gain)
+    return TiedValue(-math.inf if least is None else least, math.inf if greatest is None else greatest)
 
 
-def _end_of_group(hits: Sequence[Hit], cutoff: int) -> int:
-    """Where the group of ties ends that the place *cutoff* is in."""
-    end = min(cutoff, len(hits))
-    while 0 < end < len(hits) and hits[end].score == hits[end - 1].score:
-        end += 1
-    return end
+def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
+    """*ranking* in the order that is scored under *profile*, which may be one by score and id."""
+    if not rules_of(profile).sorts:
+        return ranking
+    by_id = {hit.id: hit for hit in ranking.hits}
+    ordered = by_score(list(by_id), [hit.score for hit in by_id.values()])
+    return replace(ranking, hits=tuple(by_id[document] for document in ordered))
 
 
-def same_scores(first: Sequence[Hit], second: Sequence[Hit]) -> bool:
-    """Whether the engine's scores are known, and the same place by place."""
-    if len(first) != len(second):
-        return False
-    pairs = zip(first, second, strict=True)
-    return all(
-        one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=SAME_SCORE)
-        for one, other in pairs
-    )
-
-
-def _complete_groups(hits: Sequence[Hit], *, is_open: bool) -> list[tuple[int, int]]:
-    """Each group of equal scores, without the last where it may go on."""
-    groups = tie_groups(hits)
-    return groups[:-1] if is_open else groups
-
-
-def tie_groups(hits: Sequence[Hit]) -> list[tuple[int, int]]:
-    """Where each group of equal scores begins and ends, counting from 0, the end not in it."""
-    scores = [hit.score for hit in hits]
-    starts = [at for at, score in enumerate(scores) if not at or score != scores[at - 1]]
-    return list(zip(starts, [*starts[1:], len(scores)], strict=True)) if scores else []
-
-
-def _changed(first: Sequence[Hit], second: Sequence[Hit]) -> set[str]:
-    return {hit.id for hit in first} ^ {hit.id for hit in second}
+def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:
+    """The documents that may stand where *group* does today."""
+    found = dict.fromkeys((*group.shown, *group.below))
+    if not group.closed:
+        elsewhere = {hit.id for hit in today.hits}
+        tied = (one for one in before if _alike(one.score, group.score))
+        found |= dict.fromkeys(
+            document for one in tied for document in (*one.shown, *one.below) if document not in elsewhere
+        )
+    return tuple(found)

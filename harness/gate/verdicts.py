@@ -7,20 +7,17 @@ from datetime import date
 
 from harness.gate.agreements import judge_agreement
 from harness.gate.answers import Asked, asked_of, judge_expectation
-from harness.gate.drops import judge_drop
+from harness.gate.baselines import judge_pairs
 from harness.gate.latency import judge_latency
-from harness.gate.pairs import Compared, Pairs, pair_scores
+from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
-from harness.gate.significance import judge_significance
 from harness.gate.unjudged import with_unjudged
 from harness.gate.waiving import skip_of, until, waived
-from harness.gate.worse import judge_worse
 from harness.model import (
     AgreementCondition,
     BaselineCondition,
     Before,
-    DropCondition,
     HitCount,
     InTop,
     LatencyCondition,
@@ -35,7 +32,6 @@ from harness.model import (
     Unresolved,
     Verdict,
     Waiver,
-    WorseCondition,
 )
 from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
@@ -119,22 +115,16 @@ def _judge(gated: Gated, compared: Compared, asked: Asked) -> Finding:
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
     if isinstance(condition, AgreementCondition):
-        return judge_agreement(condition, compared, queries)
+        return judge_agreement(condition, compared, queries, asked)
     if isinstance(condition, BaselineCondition):
         pairs = pair_scores(compared, queries, condition.measure)
-        return pairs if isinstance(pairs, Finding) else _judge_pairs(condition, pairs, of_query=gated.query is not None)
+        if isinstance(pairs, Finding):
+            return pairs
+        return judge_pairs(condition, pairs, of_query=gated.query is not None, remedy=tie_remedy(compared))
     if isinstance(condition, Unresolved):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")
     return _judge_expectation(gated, condition, run, asked)
-
-
-def _judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
-    if isinstance(condition, DropCondition):
-        return judge_drop(condition, pairs, of_query=of_query)
-    if isinstance(condition, WorseCondition):
-        return judge_worse(condition, pairs)
-    return judge_significance(condition, pairs)
 
 
 def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: Asked) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from harness.gate.comparing import holds
-from harness.gate.drops import asides, excused, with_both
+from harness.gate.drops import with_both
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number
@@ -34,7 +34,7 @@ def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         reason += f"; fell most: {with_both(pairs, worse)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
-        reason=reason + asides(pairs),
+        reason=reason,
         observed=len(worse) / total if condition.relative else len(worse),
         required=condition.allowed,
         measure=condition.measure.text,
@@ -42,5 +42,4 @@ def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         counted=total,
         left_out=pairs.left_out,
         unit=None if condition.relative else "queries",
-        caveat=excused(pairs) if passed else "",
     )

@@ -64,6 +64,7 @@ from harness.model.searches import (
     Response,
     Run,
     SearchRequest,
+    TailSearch,
 )
 from harness.model.suites import Fixture, HttpRequest, Judgment, Query, RequestTemplate, Suite, Target
 from harness.model.verdicts import Outcome, Score, Status, Verdict
@@ -129,6 +130,7 @@ __all__ = [
     "Suite",
     "SuiteReport",
     "TagSummary",
+    "TailSearch",
     "Target",
     "Threshold",
     "Unresolved",

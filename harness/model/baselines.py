@@ -21,7 +21,8 @@ class BaselineQuery:
     *question* is a fingerprint of what was asked, the query's *text* and its own *params*, which are kept for people to
     read, masked; params that are too large are None. *bands* holds (least, greatest) by measure, over all orders of
     documents that tie; a measure that no tie moves has none. *judgments* is a fingerprint of those that the scores were
-    made with, *weight* what the query counts in means.
+    made with, *weight* what the query counts in means. *tail* are the documents below the ranking that share the score
+    of its last, *closed* says that no other does.
     """
 
     outcome: Outcome
@@ -33,6 +34,8 @@ class BaselineQuery:
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weight: float = 1.0
     params: Mapping[str, Json] | None = field(default_factory=dict)
+    tail: tuple[str, ...] = ()
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,8 @@ class QueryReport:
 
     *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
     returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
-    *weight* is what the query counts in means, *question* a fingerprint of its text and its own params.
+    *weight* is what the query counts in means, *question* a fingerprint of its text and its own params. *tail* are
+    documents below *ranking* that have the score of its last, *closed* says that no other document has it.
     """
 
     id: str
@@ -74,6 +75,8 @@ class QueryReport:
     total_is_lower_bound: bool = False
     weight: float = 1.0
     question: str = ""
+    tail: tuple[str, ...] = ()
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ __all__ = [
     "Response",
     "Run",
     "SearchRequest",
+    "TailSearch",
 ]
 
 ANY_TEXT = "*"
@@ -116,7 +117,8 @@ class Ranking:
     *total* is the number of matching documents as the engine counts them, *took* its own time in milliseconds; None
     where the answer does not say. Where it says what cannot be, *total_doubt* and *took_doubt* tell what that is.
     *duplicates* names a document each time that it came again. *stopped_early* is what the engine says where it was
-    told to collect only so many documents (`terminate_after`).
+    told to collect only so many documents (`terminate_after`). *tail* are hits below those that were needed, as far as
+    they are known and have the score of the last; *closed* says that no other document has it.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -127,6 +129,8 @@ class Ranking:
     total_doubt: str = ""
     took_doubt: str = ""
     stopped_early: bool = False
+    tail: tuple[Hit, ...] = ()
+    closed: bool = False
 
     @property
     def returned(self) -> int:
@@ -168,11 +172,26 @@ class IndexFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class TailSearch:
+    """
+    What it cost to look for the tails of rankings: *queries* were asked again, each for at most *hits*, in *seconds*.
+
+    *left_open* counts those whose tail is still not known whole; *problem* is why none could be asked.
+    """
+
+    queries: int
+    hits: int
+    seconds: float
+    left_open: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """
     A response a query, in the suite's order, and what gave it.
 
-    *seconds* is how long the search phase took; *facts* are known where somebody asked for them.
+    *seconds* is how long the search phase took; *facts* are known, and *tails* were looked for, where somebody asked.
     """
 
     responses: Mapping[str, Response]
@@ -181,3 +200,4 @@ class Run:
     index: str | None = None
     seconds: float = 0.0
     facts: IndexFacts | None = None
+    tails: TailSearch | None = None

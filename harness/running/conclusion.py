@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
+from harness.gate.sentences import count
 from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
 from harness.redaction import redact
 from harness.running.options import RunOptions
@@ -58,7 +59,7 @@ class Conclusion:
             located=located,
             cluster=self.cluster,
             deselected=len(self.suite.queries) - len(selected.queries),
-            notes=[*self._choices(run), *self._deselection(verdicts), *notes, *changes],
+            notes=[*self._choices(run), *self._deselection(verdicts), *_tails(run, selected), *notes, *changes],
             baseline=None
             if reference is None or reference.run is None
             else BaselineSummary(reference.created, changes),
@@ -116,3 +117,19 @@ class Conclusion:
             "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
         )
         yield f"{left} about other queries than those with the tag {tags}"
+
+
+def _tails(run: Run, suite: Suite) -> Iterator[str]:
+    """What it cost to find out which documents tie with the last hits."""
+    tails = run.tails
+    if tails is None:
+        return
+    queries = count(tails.queries, "query")
+    if tails.problem:
+        yield f"which documents tie with the last hit of {queries} is not known: {tails.problem}"
+        return
+    left = f"; not all are known of {count(tails.left_open, 'query')}" if tails.left_open else ""
+    yield (
+        f"{queries} asked again for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
+        f"{tails.seconds:.1f} s{left}"
+    )

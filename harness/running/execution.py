@@ -83,7 +83,7 @@ class SuiteExecution:
         try:
             active = self._with_fixture(active, search)
             run = self._search(active, search)
-            run = self._with_facts(run, search)
+            run = self._with_facts(self._with_tails(active, run, search), search)
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
         return self._finish(run, search)
@@ -124,7 +124,13 @@ class SuiteExecution:
         on_done = None if self.progress is None else self.progress.queries_done
         day = self.options.day()
         return execute(
-            active, search, request=self.options.request, progress=on_done, today=day, budget=self.options.budget
+            active,
+            search,
+            request=self.options.request,
+            progress=on_done,
+            today=day,
+            budget=self.options.budget,
+            further=not self.options.unjudged,  # a pool is compared with nothing
         )
 
     def _answered(self) -> dict[str, Response]:
@@ -144,15 +150,28 @@ class SuiteExecution:
             self.earlier.run,
             responses={query.id: answers[query.id] for query in self._selected.queries if query.id in answers},
             seconds=self.earlier.run.seconds + run.seconds,
+            tails=run.tails or self.earlier.run.tails,
         )
+
+    def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
+        """*run* with what ties with its last hits, where that is compared with another run's."""
+        from harness.running.tails import search_tails
+
+        if not (self.options.tails or self._is_compared):
+            return run
+        left = None if self.options.budget is None else self.options.budget - run.seconds
+        return search_tails(active, run, search, budget=left)
 
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with what its index is, where that is compared with a baseline's or kept in one."""
+        return replace(run, facts=search.index_facts(run.index)) if self._is_compared else run
+
+    @property
+    def _is_compared(self) -> bool:
+        """Whether the run is held against a baseline, or becomes one."""
         from harness.baseline.references import compares
 
-        if not (self.options.save_baseline or compares(self._selected)):
-            return run
-        return replace(run, facts=search.index_facts(run.index))
+        return self.options.save_baseline or compares(self._selected)
 
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None) -> Run:
         from harness.suites.requests import choose_template

@@ -24,8 +24,9 @@ class RunOptions:
     decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
     *unjudged* lets suites run that score and have no judgment at all.
     *depth* is how many hits are asked for where that is more than the suite asks for.
-    *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *client* is
-    the user's own client object.
+    *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *tails*
+    looks for what ties with the last hits also where no threshold compares with a baseline. *client* is the user's own
+    client object.
     """
 
     url: str | None = None
@@ -44,6 +45,7 @@ class RunOptions:
     budget: float | None = None
     depth: int | None = None
     unjudged: bool = False
+    tails: bool = False
     client: Any = field(default=None, compare=False, repr=False)
 
     def day(self) -> date:

@@ -9,20 +9,15 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness.metrics.gain import gain_of
-from harness.model import Json, MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
+from harness.model import MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
+from harness.running.tails import SEARCHED, one_further, with_last_group
 from harness.search.lookup import ids_request, pinned_of
 from harness.selection import queries_to_run
 
 if TYPE_CHECKING:
     from harness.search import Search
 
-__all__ = ["SEARCHED", "execute", "locate_missing"]
-
-SEARCHED = 1000
-"""How deep missing documents are looked for."""
-
-COSTLY = frozenset({"aggs", "aggregations", "explain", "highlight", "profile", "suggest", "fields", "_source"})
-"""Keys of a body that rank nothing; a search for a thousand ids leaves them out."""
+__all__ = ["execute", "locate_missing"]
 
 
 def execute(
@@ -33,6 +28,7 @@ def execute(
     progress: Callable[[int], None] | None = None,
     today: date | None = None,
     budget: float | None = None,
+    further: bool = True,
 ) -> Run:
     """
     Send the request of every query of *suite* that is not skipped.
@@ -44,6 +40,8 @@ def execute(
         progress: Called with the number of queries that are newly done.
         today: The day on which skips are held against their last day; the clock's where None.
         budget: Seconds that the searches may take; the queries that are left then did not run.
+        further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
+            one ties with others.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -56,25 +54,20 @@ def execute(
     from harness.suites.requests import build_requests, choose_template
 
     active = queries_to_run(suite, today or date.today())
-    requests = [_titled(one, suite) for one in build_requests(active, request)]
-    begun = time.perf_counter()
-    responses = search.search(requests, on_done=progress, budget=budget)
-    seconds = time.perf_counter() - begun
     template = choose_template(suite, request)
-    return Run(
-        responses={
-            one.query: _at_most(suite.depth, response) for one, response in zip(requests, responses, strict=True)
-        },
+    requests = [_titled(one, suite) for one in build_requests(active, request)]
+    sent = [one_further(one, template) for one in requests] if further else requests
+    begun = time.perf_counter()
+    responses = search.search(sent, on_done=progress, budget=budget)
+    seconds = time.perf_counter() - begun
+    run = Run(
+        responses={one.query: response for one, response in zip(requests, responses, strict=True)},
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=seconds,
     )
-
-
-def _at_most(depth: int, response: Response) -> Response:
-    """*response* with no more hits than were asked for: a service, or a template of the engine's, may give more."""
-    return replace(response, hits=response.hits[:depth]) if isinstance(response, Ranking) else response
+    return with_last_group(suite, run, requests, sent)
 
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:
@@ -130,6 +123,7 @@ def _search_deeper(
 ) -> tuple[dict[str, Response], dict[str, Response]]:
     """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
     from harness.suites.requests import build_requests, on_index
+    from harness.suites.window import deeper
 
     asked = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
     chosen = on_index(asked, run.index)
@@ -137,10 +131,10 @@ def _search_deeper(
     if not sent:
         return {}, {}
     titles = [_for_titles(one, missing[one.query], suite.title_field) for one in sent] if suite.title_field else []
-    responses = search.search([*map(_deeper, sent), *titles])
-    deeper, titled = responses[: len(sent)], responses[len(sent) :]
+    responses = search.search([*(deeper(one, SEARCHED) for one in sent), *titles])
+    found, titled = responses[: len(sent)], responses[len(sent) :]
     return (
-        {one.query: response for one, response in zip(sent, deeper, strict=True)},
+        {one.query: response for one, response in zip(sent, found, strict=True)},
         {one.query: response for one, response in zip(titles, titled, strict=True)},
     )
 
@@ -149,22 +143,6 @@ def _for_titles(request: SearchRequest, documents: Sequence[MissingDocument], ti
     """A search for *documents* themselves, where *request* searched."""
     ids = [document.id for document in documents[:SEARCHED]]
     return ids_request(request.query, request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
-
-
-def _deeper(request: SearchRequest) -> SearchRequest:
-    """The same search for more ids, and for nothing but ids."""
-    body = request.body
-    if not isinstance(body, Mapping):
-        return request
-    if "template" in body:
-        return replace(request, body={**body, "template": _deeper_template(body["template"]), "size": SEARCHED})
-    return replace(request, body={key: value for key, value in body.items() if key not in COSTLY} | {"size": SEARCHED})
-
-
-def _deeper_template(template: Json) -> Json:
-    if not isinstance(template, Mapping) or not isinstance(template.get("params"), Mapping):
-        return template
-    return {**template, "params": {**template["params"], "size": SEARCHED}}
 
 
 def _ranked(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:

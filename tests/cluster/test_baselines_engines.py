@@ -198,6 +198,12 @@ def test_on_cranfield_ties_move_the_mean_further_than_is_allowed_and_pass(collec
     moved = [query for query in was if abs(was[query] - now[query]) > 1e-9]
     assert (status, {verdict.observed for verdict in report.verdicts}) == (0, {0.0})
     assert f"only ties changed places in {len(moved)} queries" in report.verdicts[0].reason
+    cut = [query for query in report.queries if query.tail]
+    assert len(cut) == 31
+    assert all(query.closed for query in report.queries), "so that nothing can be inconclusive"
+    assert any(
+        note.startswith("31 queries asked again for ties below rank 10: at most 100 hits") for note in report.notes
+    )
 
 
 @pytest.mark.cranfield

@@ -92,6 +92,11 @@ OF_A_QUERY = {
     ),
     "an outcome that is not kept": ({"outcome": Outcome.SKIPPED}, "skipped is nothing that is kept of a query"),
     "a document twice": ({"ranking": RANKING[:2] + RANKING[:1]}, "its ranking has b 2 times"),
+    "a document of the ranking below it": ({"tail": ("x", "b")}, "its ranking has b 2 times"),
+    "a tail of nothing": (
+        {"ranking": (("b", None),), "tail": ("x",)},
+        "it has a tail of ties, and no last hit with a score",
+    ),
     "more hits than were asked for": (
         {"ranking": (*RANKING, ("d", 0.5))},
         "its ranking has 4 hits, and 3 were asked for",

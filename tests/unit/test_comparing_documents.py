@@ -74,13 +74,19 @@ def test_a_request_that_orders_its_ties_meant_their_order():
     assert not changes([("a", 2), ("b", 2)], [("b", 2), ("a", 2)], ties=False).ties_only
 
 
-def test_a_group_that_reaches_the_depth_may_go_on_below_it():
-    found = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2), ("x", 2)], depth=3)
+def test_a_group_that_the_depth_cuts_is_one_of_ties_where_the_other_side_has_the_documents_below():
+    found = changes([("a", 3), ("b", 2), ("c", 2), ("x", 2)], [("a", 3), ("b", 2), ("x", 2), ("c", 2)], depth=3)
     assert (found.entered, found.left, found.ties_only) == (1, 1, True)
+    scaled = changes([("a", 3), ("b", 2), ("c", 2), ("x", 2)], [("a", 6), ("b", 4), ("x", 4), ("c", 4)], depth=3)
+    assert scaled.ties_only
+    not_known = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2), ("x", 2)], depth=3)
+    assert (not_known.entered, not_known.left, not_known.ties_only) == (1, 1, False)
     complete = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 3), ("b", 2), ("x", 2)], depth=4)
     assert not complete.ties_only, "the group ended, so another document took the place"
-    scaled = changes([("a", 3), ("b", 2), ("c", 2)], [("a", 6), ("b", 4), ("x", 4)], depth=3)
-    assert not scaled.ties_only, "whether the group below is the same cannot be told by other scores"
+
+
+def test_the_last_document_alone_in_its_score_and_replaced_is_a_change():
+    assert not changes([("a", 3), ("b", 2)], [("a", 3), ("x", 2)], depth=2).ties_only
 
 
 def test_a_tie_beside_a_real_change_does_not_make_it_one_of_ties():

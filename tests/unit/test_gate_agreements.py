@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from builders.gating import ranking
 from harness.errors import GrammarError
 from harness.gate import comparison_status, decide
 from harness.model import (
@@ -12,11 +13,12 @@ from harness.model import (
     Failure,
     FailureKind,
     Gain,
-    Hit,
+    HttpRequest,
     Operator,
     Query,
     Ranking,
     Reference,
+    RequestTemplate,
     Run,
     StatisticKind,
     Status,
@@ -34,7 +36,7 @@ TODAY = date(2026, 5, 1)
 
 def run_of(**rankings):
     responses = {
-        query: found if isinstance(found, Failure) else Ranking(tuple(Hit(name) for name in found))
+        query: found if isinstance(found, Failure | Ranking) else ranking(map(str, found))
         for query, found in rankings.items()
     }
     return Run(responses, Engine("elasticsearch", "9.4.3"), "current")
@@ -48,7 +50,8 @@ def held(text, before, after, *, reference=None, skip=None, weights=None, **suit
               weight=(weights or {}).get(name, 1.0))
         for name in ids
     )  # fmt: skip
-    suite = Suite("s", "s.yaml", Target(), {}, (), queries, (Threshold(text, condition, tag),), **suite)
+    requests = suite.pop("requests", {})
+    suite = Suite("s", "s.yaml", Target(), requests, (), queries, (Threshold(text, condition, tag),), **suite)
     known = reference or Reference(run_of(**before), depth=10, created="2026-04-01", remedy="save one")
     [verdict] = decide(suite, run_of(**after), (), today=TODAY, reference=known)
     return verdict
@@ -109,6 +112,42 @@ def test_what_the_baseline_lacks_fails_with_the_remedy():
     assert optional.status is Status.WARNED
     shallow = held("mean RBO@20 >= 0.1", SAME, SAME)
     assert "keeps 10 hits a query, and 20 are needed" in shallow.reason
+
+
+@pytest.mark.parametrize("agreement", ["RBO", "overlap", "RBO(p=0.5)"])
+def test_without_a_cutoff_the_baseline_has_to_be_as_deep_as_the_suite(agreement):
+    """Ten ranks of fifty that agree are no agreement of fifty."""
+    ten = {"q1": "abcdefghij", "q2": "abcdefghij"}
+    fifty = {query: [*found, *range(40)] for query, found in ten.items()}
+    verdict = held(f"mean {agreement} >= 0.9", ten, fifty, depth=50)
+    assert (verdict.status, verdict.observed) == (Status.FAILED, None)
+    assert "it keeps 10 hits a query, and 50 are needed; save one" in verdict.reason
+    deep = Reference(run_of(**fifty), depth=50, created="2026-04-01")
+    assert held(f"mean {agreement} >= 0.9", None, fifty, reference=deep, depth=50).status is Status.PASSED
+
+
+@pytest.mark.parametrize("agreement", ["RBO", "overlap", "RBO@10", "overlap@10"])
+def test_a_list_that_ends_because_no_more_matched_is_compared_to_its_end(agreement):
+    ended = {query: ranking(found, total=len(found), closed=True) for query, found in SAME.items()}
+    deep = Reference(run_of(**ended), depth=50, created="2026-04-01")
+    verdict = held(f"every {agreement} >= 1", None, ended, reference=deep, depth=50)
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 1.0)
+    other = {"q1": "abd", "q2": "abc"}
+    assert held(f"every {agreement} >= 1", None, other, reference=deep, depth=50).blamed == ("q1",)
+
+
+@pytest.mark.parametrize(("closed_before", "total"), [(False, 3), (True, None)])
+def test_one_that_a_service_may_have_ended_is_inconclusive(closed_before, total):
+    before = {query: ranking(found, closed=closed_before) for query, found in SAME.items()}
+    after = {query: ranking(found, total=total, closed=total is not None) for query, found in SAME.items()}
+    service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
+    asked = {"reference": Reference(run_of(**before), depth=50, created="2026-04-01"), "depth": 50}
+    verdict = held("every RBO >= 1", None, after, requests={"current": service}, **asked)
+    assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("q1", "q2"))
+    assert (
+        "RBO cannot be judged: more may match than came for 2 queries: q1 (3 hits that came, where 50" in verdict.reason
+    )
+    assert held("every RBO@3 >= 1", None, after, requests={"current": service}, **asked).status is Status.PASSED
 
 
 def test_without_a_baseline_it_fails_and_while_one_is_made_it_is_skipped():

@@ -2,16 +2,14 @@
 
 import pytest
 
-from builders.gating import BODY, TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
+from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model import (
     Engine,
     Failure,
     FailureKind,
-    Hit,
     Outcome,
     Query,
-    Ranking,
     Reference,
     Run,
     Status,
@@ -249,96 +247,3 @@ def test_what_changed_since_is_named_whether_it_holds_or_not():
     for after in (1.0, 0.0):
         verdict = verdict_on("drop P@10 <= 0.1", {"a": 1.0}, {"a": after}, facts={"changes": changes})
         assert verdict.reason.endswith(f"; {changes[0]}")
-
-
-# ------------------------------------------------------------------------------------------------ ties
-
-
-def hits(text):
-    """``a5 b5 c3`` are three documents with their scores."""
-    return Ranking(tuple(Hit(word[0], float(word[1:])) for word in text.split()))
-
-
-def tied_verdict(before, after, *, judgments=None, body=BODY, same_request=True, depth=4, text="drop RR <= 0"):
-    query = Query("q", "q", judgments=judgments or {"a": 1})
-    suite = suite_of([query], text, body=body, depth=depth)
-    first, second = (Run({"q": hits(one)}, Engine("fake"), "current") for one in (before, after))
-    reference = Reference(first, score_run(suite, first), depth, "2026-05-01", same_request)
-    [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
-    return verdict
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a5 b5 c3", "b5 a5 c3"),
-        ("c6 a5 b5", "c6 b5 a5"),
-        ("a5 b5 c5 d5", "b5 c5 d5 e5"),
-        ("b5 a3 c3 d3", "b5 c3 d3 e3"),
-        ("a5 b5 c3", "b5.0000001 a5 c3"),
-    ],
-    ids=["swapped", "below another", "cut by the depth", "the last group is cut", "rounding"],
-)
-def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
-    verdict = tied_verdict(before, after)
-    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
-    assert verdict.reason.endswith("; only ties changed places in 1 query: q")
-    assert verdict.caveat == "only ties changed places in 1 query: q"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a5 b4 c3", "b5 a4 c3"),
-        ("a5 b5 c3", "b5 a4.9 c3"),
-        ("a5 b5 c3", "x5 b5 c3"),
-        ("a5 b5", "b5 a5 c5"),
-        ("a5 b5 c3 d2", "b5 c5 a3 d2"),
-    ],
-    ids=["other scores", "a score fell", "a judged document left its group", "more hits", "moved between groups"],
-)
-def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
-    verdict = tied_verdict(before, after)
-    assert verdict.status is Status.FAILED
-    assert "ties" not in verdict.reason
-    assert verdict.caveat == ""
-
-
-def test_only_unjudged_documents_may_change_in_a_group_and_the_band_must_hold_the_value():
-    assert tied_verdict("a5 b5 c3", "x5 a5 c3").status is Status.PASSED
-    assert tied_verdict("a5 b5 c3", "x5 a5 c3", judgments={"a": 1, "b": 0}).status is Status.FAILED
-
-
-def test_a_tie_that_rose_counts_for_nothing_either():
-    verdict = tied_verdict("b5 a5 c3", "a5 b5 c3")
-    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
-    assert "only ties" in verdict.reason
-
-
-def test_below_the_cutoff_nothing_matters_to_the_ties_above_it():
-    assert tied_verdict("a5 b5 c3 d2", "b5 a5 x1 y1", text="drop RR@2 <= 0").status is Status.PASSED
-
-
-@pytest.mark.parametrize(
-    ("sort", "status"),
-    [
-        (["_score", {"price": "asc"}], Status.FAILED),
-        ("price", Status.FAILED),
-        ([{"_score": "desc"}, "_doc"], Status.PASSED),
-        ("_score", Status.PASSED),
-    ],
-)
-def test_a_request_that_orders_ties_itself_has_none(sort, status):
-    assert tied_verdict("a5 b5 c3", "b5 a5 c3", body={**BODY, "sort": sort}).status is status
-
-
-def test_another_request_may_have_meant_its_order():
-    assert tied_verdict("a5 b5 c3", "b5 a5 c3", same_request=False).status is Status.FAILED
-
-
-def test_a_hit_without_a_score_ties_with_nothing():
-    suite = suite_of([Query("q", "q", judgments={"a": 1})], "drop RR <= 0", depth=4)
-    first, second = (Run({"q": Ranking(tuple(map(Hit, order)))}, Engine("fake"), "current") for order in ("ab", "ba"))
-    reference = Reference(first, score_run(suite, first), 4, "2026-05-01", True)
-    [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
-    assert verdict.status is Status.FAILED

@@ -262,7 +262,7 @@ def test_every_suite_runs_with_every_request_on_every_index_over_one_connection(
     four = [("current", "v1"), ("current", "v2"), ("candidate", "v1"), ("candidate", "v2")]
     assert cells_of(report) == [(name, *cell) for name in ("one", "bad") for cell in four]
     assert [suite.verdicts[0].status for suite in report.suites] == [Status.PASSED] * 4 + [Status.FAILED] * 4
-    asked = [(request.index, *request.body["query"]) for request in search.requests if request.body["size"] == 10]
+    asked = [(request.index, *request.body["query"]) for request in search.requests if request.body["size"] == 11]
     assert asked == 2 * [("v1", "match"), ("v2", "match"), ("v1", "match_phrase"), ("v2", "match_phrase")]
     assert len(opened) == 1
 

@@ -94,8 +94,8 @@ def test_a_suite_runs_from_its_requests_to_its_report():
     search = FakeSearch({"q": ["x", "a"], "r": ["a"]})
     finished = execute(suite, search)
     assert [(request.query, request.index, request.body["size"]) for request in search.requests] == [
-        ("q", "products", 3),
-        ("r", "products", 3),
+        ("q", "products", 4),
+        ("r", "products", 4),
     ]
     assert finished.report.summaries[0].mean == 0.75
     assert [verdict.status for verdict in finished.report.verdicts] == [Status.PASSED]

@@ -64,8 +64,8 @@ class TestExecute:
         assert [hit.id for hit in run.responses["shoes"].hits] == ["a", "b"]  # type: ignore[union-attr]
         assert (run.engine, run.request, run.index) == (Engine("opensearch", "3.8.0"), "request", "products")
         assert [one.body for one in search.requests] == [
-            {"query": {"match": {"title": "red shoes"}}, "size": 10},
-            {"query": {"match": {"title": "blue hats"}}, "size": 10},
+            {"query": {"match": {"title": "red shoes"}}, "size": 11},
+            {"query": {"match": {"title": "blue hats"}}, "size": 11},
         ]
 
     def test_the_named_request_is_sent_to_its_own_index(self) -> None:

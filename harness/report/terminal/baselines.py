@@ -75,14 +75,15 @@ def difference_renderables(pairs: tuple[Pairs, ...]) -> Iterator[RenderableType]
 def _moved(pairs: Pairs, queries: Sequence[str]) -> str:
     """The *queries* that moved the mean most, with what they weigh where that is not the same for all."""
     shown = (
-        f"{printable(query)} {pairs.before[query]:.4f} → {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
+        f"{printable(query)} {pairs.before[query]:.4f} → {pairs.today[query]:.4f}{weight_aside(query, pairs.weights)}"
         for query in queries
     )
     return f"moved {'the mean ' if pairs.weights else ''}most: {', '.join(shown)}"
 
 
 def _cells(pairs: Pairs) -> tuple[str, ...]:
-    before, after = pairs.means()
+    """The means as they are, ties and all; a query that differs by ties alone counts as the same, and once more."""
+    before, after = pairs.as_they_came().means()
     drops = pairs.drops().values()
     better, worse = sum(drop < -TOLERANCE for drop in drops), sum(drop > TOLERANCE for drop in drops)
     counts = f"{better:,}/{len(pairs.before) - better - worse:,}/{worse:,}"

@@ -1,0 +1,391 @@
+"""Thresholds on a baseline where documents tie: what is excused, what is a change, and what cannot be known."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from builders.gating import BODY, TODAY, suite_of, threshold
+from harness.gate import decide
+from harness.gate.ties import cut, leaves_ties, tie_break
+from harness.measures import parse_measure, score_query
+from harness.model import (
+    Engine,
+    Hit,
+    HttpRequest,
+    Profile,
+    Query,
+    Ranking,
+    Reference,
+    RequestTemplate,
+    Run,
+    Status,
+)
+from harness.scoring import score_run
+
+TEN = [f"good{n}" for n in range(10)]
+BAD = [f"bad{n}" for n in range(10)]
+GRADES = dict.fromkeys(TEN, 3) | dict.fromkeys(BAD, 0)
+
+EVERY_KIND = [
+    "drop nDCG@10 <= 0.02",
+    "drop nDCG@10 <= 2%",
+    "drop every nDCG@10 <= 0.02",
+    "drop nDCG@10 <= 0.02 for head",
+    "worse nDCG@10 by 0 <= 0 queries",
+    "worse nDCG@10 by 0 <= 0%",
+    "drop nDCG@10 is not significant at 5%",
+]
+
+
+def hits(text):
+    """
+    ``a5 b5 c3`` are three documents with their scores, which are all that match.
+
+    Those behind ``|`` are below the ranking; ``...`` says that more may follow with the score of the last.
+    """
+    shown, _, below = text.removesuffix("...").partition("|")
+    of = [[Hit(word[0], float(word[1:])) for word in part.split()] for part in (shown, below)]
+    return Ranking(tuple(of[0]), tail=tuple(of[1]), closed=not text.endswith("..."))
+
+
+def decided(before, after, *texts, judgments, body=BODY, same_request=True, depth=4, own="", **fields):
+    """The verdicts on queries q0, q1 …, whose rankings are in *before* and *after*."""
+    gated = (threshold(own, of_query=True),) if own else ()
+    queries = [
+        Query(f"q{n}", "q", tags=("head",), judgments=judgments, thresholds=gated if not n else ())
+        for n in range(len(before))
+    ]
+    suite = suite_of(queries, *texts, body=body, depth=depth, **fields)
+    first, second = (
+        Run({f"q{n}": one for n, one in enumerate(each)}, Engine("fake"), "current") for each in (before, after)
+    )
+    reference = Reference(first, score_run(suite, first), depth, "2026-05-01", same_request)
+    return decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
+
+
+def tied_verdict(before, after, *, judgments=None, text="drop RR <= 0", **fields):
+    [verdict] = decided([hits(before)], [hits(after)], text, judgments=judgments or {"a": 1}, **fields)
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------------ only another order
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a5 b5 c3", "b5 a5 c3"),
+        ("c6 a5 b5", "c6 b5 a5"),
+        ("a5 b5 c5 d5 | e5", "b5 c5 d5 e5 | a5"),
+        ("b5 a3 c3 d3 | e3", "b5 c3 d3 e3 | a3"),
+        ("a5 b5 c5 d5 ...", "b5 c5 d5 a5 ..."),
+        ("a5 b5 c5 d5 | e5 ...", "b5 c5 d5 e5 | a5 x5 ..."),
+        ("a5 b5 c3", "b5.0000001 a5 c3"),
+    ],
+    ids=[
+        "swapped",
+        "below another",
+        "cut by the depth",
+        "the last group is cut",
+        "open, and what is shown is the same",
+        "open, and what is shown is known on both sides",
+        "rounding",
+    ],
+)
+def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
+    verdict = tied_verdict(before, after)
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert verdict.reason.endswith("; only ties changed places in 1 query: q0")
+    assert verdict.caveat == "only ties changed places in 1 query: q0"
+
+
+def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_baseline_s_in_its_place():
+    assert tied_verdict("a5 b5 c3", "b5 a5 c3").reason == (
+        "with ties as in the baseline, mean RR is 1.0000 as in the baseline, allowed 0, over 1 query; as the ties "
+        "came, the mean fell by 0.5000 from 1.0000 to 0.5000 (q0 1.0000 -> 0.5000); "
+        "only ties changed places in 1 query: q0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a5 b4 c3", "b5 a4 c3"),
+        ("a5 b5 c3", "b5 a4.9 c3"),
+        ("a5 b5 c3", "x5 b5 c3"),
+        ("a5 b5 c3", "x5 a5 c3"),
+        ("a5 b5", "b5 a5 c5"),
+        ("a5 b5 c3 d2", "b5 c5 a3 d2"),
+        ("a5 b5 c5 d5 | e5", "b5 c5 d5 e5 | x5"),
+    ],
+    ids=[
+        "other scores",
+        "a score fell",
+        "a judged document left its group",
+        "a document that is not judged took the place of another",
+        "more hits",
+        "moved between groups",
+        "a document left its group, which the depth cuts",
+    ],
+)
+def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
+    verdict = tied_verdict(before, after)
+    assert verdict.status is Status.FAILED
+    assert "ties" not in verdict.reason
+    assert verdict.caveat == ""
+
+
+def test_a_tie_that_rose_counts_for_nothing_either():
+    verdict = tied_verdict("b5 a5 c3", "a5 b5 c3")
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert "only ties" in verdict.reason
+
+
+def test_below_the_cutoff_nothing_matters_to_the_ties_above_it():
+    assert tied_verdict("a5 b5 c3 d2", "b5 a5 x1 y1", text="drop RR@2 <= 0").status is Status.PASSED
+
+
+def test_a_measure_that_leaves_unjudged_documents_out_looks_below_its_cutoff():
+    before, after = "x5 y4 a3 b2", "x5 y4 z3 b2"
+    text = "drop nDCG(judged_only=true)@2 <= 0"
+    assert tied_verdict(before, after, judgments={"a": 3, "b": 1}, text=text).status is Status.FAILED
+
+
+def test_ties_beside_another_change_do_not_count_with_it():
+    """a and b changed places, and d, which was relevant, went: only that costs."""
+    judgments = {"a": 3, "b": 0, "d": 3}
+    before, after = "a5 b5 c4 d3", "b5 a5 c4 x2"
+    verdict = tied_verdict(before, after, judgments=judgments, text="drop nDCG@4 <= 0")
+    measure = parse_measure("nDCG@4")
+    was, as_before, came = (score_query(measure, order, judgments) for order in ("abcd", "abcx", "bacx"))
+    assert verdict.status is Status.FAILED
+    assert verdict.observed == pytest.approx(was - as_before)
+    assert verdict.reason.startswith("with ties as in the baseline, mean nDCG@4")
+    assert f"from {was:.4f} to {as_before:.4f}" in verdict.reason
+    assert f"as the ties came, the mean fell by {was - came:.4f}" in verdict.reason
+    assert verdict.reason.endswith("beside other changes ties changed places in 1 query: q0")
+
+
+@pytest.mark.parametrize(
+    ("sort", "status"),
+    [
+        (["_score", {"price": "asc"}], Status.FAILED),
+        ("price", Status.FAILED),
+        ([{"_score": "desc"}, "_doc"], Status.PASSED),
+        ("_score", Status.PASSED),
+    ],
+)
+def test_a_request_that_orders_ties_itself_has_none(sort, status):
+    assert tied_verdict("a5 b5 c3", "b5 a5 c3", body={**BODY, "sort": sort}).status is status
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"query": {}, "sort": ["_score", "sku"]}, '{"query": {}, "sort": ["_score", "sku"]}'],
+    ids=["map", "text"],
+)
+def test_so_may_the_source_of_a_search_template(source):
+    assert not leaves_ties(RequestTemplate("current", {"template": {"source": source}}))
+    assert leaves_ties(RequestTemplate("current", {"template": {"id": "kept by the engine"}}))
+
+
+def test_another_request_may_have_meant_its_order():
+    assert tied_verdict("a5 b5 c3", "b5 a5 c3", same_request=False).status is Status.FAILED
+    assert tied_verdict("a5 b5 c5 ...", "x5 y5 z5 ...", same_request=False).status is Status.FAILED
+
+
+def test_a_hit_without_a_score_ties_with_nothing():
+    first, second = (Ranking(tuple(map(Hit, order))) for order in ("ab", "ba"))
+    [verdict] = decided([first], [second], "drop RR <= 0", judgments={"a": 1})
+    assert verdict.status is Status.FAILED
+
+
+def test_under_the_order_of_trec_eval_ties_move_nothing_within_the_ranking():
+    """It orders ties by id itself, the last first, whatever the server did."""
+    fields = {"profile": Profile.TREC, "text": "drop RR <= 0"}
+    verdict = tied_verdict("a5 b5 c3", "b5 a5 c3", **fields)
+    assert (verdict.status, verdict.caveat) == (Status.PASSED, "")
+    cut_off = tied_verdict("a5 b5 | c5", "b5 c5 | a5", depth=2, **fields)
+    assert (cut_off.status, cut_off.observed) == (Status.PASSED, 0.0)
+    assert "only ties changed places" in cut_off.caveat
+
+
+# ------------------------------------------------------------------------------------------------ all replaced
+
+
+def replaced(text, *, of_query=False, closed, tail=(), last=None, queries=6):
+    """Ten hits of one score, or only the *last*, became documents of grade 0, in every query."""
+    score = 1.0
+    names = TEN if last is None else [*TEN[:9], "bad9"]
+    before, after = (
+        Ranking(
+            tuple(Hit(name, score if last is None else 20.0 - place) for place, name in enumerate(order)),
+            tail=tuple(Hit(name, score) for name in tail),
+            closed=closed,
+        )
+        for order in (TEN, BAD if last is None else names)
+    )
+    gated = {"own": text} if of_query else {}
+    texts = [] if of_query else [text]
+    judgments = {**GRADES, **(dict.fromkeys(TEN[:9], 0) if last is not None else {})}
+    [verdict] = decided([before] * queries, [after] * queries, *texts, judgments=judgments, depth=10, **gated)
+    return verdict
+
+
+@pytest.mark.parametrize("text", EVERY_KIND)
+def test_ten_hits_that_were_all_replaced_fail_where_nothing_else_has_their_score(text):
+    verdict = replaced(text, closed=True)
+    assert verdict.status is Status.FAILED
+    assert "ties" not in verdict.reason
+
+
+@pytest.mark.parametrize("text", EVERY_KIND)
+def test_where_more_may_have_it_that_is_inconclusive(text):
+    verdict = replaced(text, closed=False)
+    assert (verdict.status, verdict.observed, len(verdict.blamed)) == (Status.INCONCLUSIVE, None, 6)
+    assert verdict.reason.startswith("cannot be judged: with ties at their worst, ")
+    assert "; at their best, " in verdict.reason
+    assert "1.0000 -> 0.0000" in verdict.reason
+    assert "as the ties came, the mean fell by 1.0000 from 1.0000 to 0.0000" in verdict.reason
+    assert verdict.reason.endswith(
+        "more documents may have the score of the last hit in 6 queries (q0, q1, q2 and 3 more): order documents of "
+        "equal score in the request (`sort: [_score, FIELD]`) or ask for more hits (`depth`), then save the baseline "
+        "anew"
+    )
+
+
+@pytest.mark.parametrize("text", ["drop nDCG@10 <= 0.02", "worse nDCG@10 by 0.5 <= 0 queries"])
+def test_a_query_s_own_threshold_is_judged_so_too(text):
+    text = text if "drop" in text else "drop nDCG@10 <= 2%"
+    assert replaced(text, of_query=True, closed=True).status is Status.FAILED
+    open_one = replaced(text, of_query=True, closed=False)
+    assert (open_one.status, open_one.query) == (Status.INCONCLUSIVE, "q0")
+    assert "as the ties came, it fell by 1.0000 from 1.0000 to 0.0000; " in open_one.reason
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_last_hit_alone_in_its_score_and_replaced(closed):
+    verdict = replaced("drop every nDCG@10 <= 0.001", closed=closed, last="bad9")
+    assert verdict.status is (Status.FAILED if closed else Status.INCONCLUSIVE)
+
+
+def test_where_best_and_worst_agree_an_open_group_is_decided():
+    """The first hit, alone in its score, holds all that is relevant."""
+    judgments, text = {"a": 3, "z": 1}, "drop nDCG@3 <= 0.3"
+    passed = tied_verdict("a5 b1 c1 ...", "a5 d1 e1 ...", judgments=judgments, text=text, depth=3)
+    assert (passed.status, passed.observed, passed.caveat) == (Status.PASSED, 0.0, "")
+    gone = tied_verdict("a5 b1 c1 ...", "x5 d1 e1 ...", judgments=judgments, text=text, depth=3)
+    assert (gone.status, gone.observed) == (Status.FAILED, 1.0 * score_query(parse_measure("nDCG@3"), "abc", judgments))
+
+
+def test_at_its_worst_it_passes_and_says_what_came():
+    judgments = {"a": 3, "b": 0, "c": 1}
+    verdict = tied_verdict("a5 b1 ...", "a5 c1 ...", judgments=judgments, text="drop nDCG@2 <= 0.02", depth=2)
+    was, now = (score_query(parse_measure("nDCG@2"), order, judgments) for order in ("ab", "ac"))
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+    assert verdict.reason == (
+        f"with ties at their worst, mean nDCG@2 (gain exponential) is {was:.4f} as in the baseline, allowed 0.02, over "
+        f"1 query; as the ties came, the mean rose by {now - was:.4f} from {was:.4f} to "
+        f"{now:.4f} (q0 {was:.4f} -> {now:.4f})"
+    )
+
+
+def test_at_its_best_it_fails():
+    judgments = {"a": 3, "b": 1}
+    verdict = tied_verdict("a5 b1 ...", "x5 c1 ...", judgments=judgments, text="drop nDCG@2 <= 0.02", depth=2)
+    was, best = (score_query(parse_measure("nDCG@2"), order, judgments) for order in ("ab", "xb"))
+    assert verdict.status is Status.FAILED
+    assert verdict.observed == pytest.approx(was - best)
+    assert verdict.reason.startswith("with ties at their best, mean nDCG@2 (gain exponential) fell by ")
+
+
+def test_documents_that_stand_above_today_are_not_taken_for_tied_below():
+    """b was in the open group, and is known to have another score today."""
+    text = "drop every P@3 <= 0"
+    verdict = tied_verdict("a5 b1 d1 ...", "b6 a5 d1 ...", judgments={"b": 3, "d": 3}, text=text, depth=3)
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
+
+
+@pytest.mark.parametrize(("waiver", "status"), [({"warns": True}, Status.INCONCLUSIVE), ({}, Status.INCONCLUSIVE)])
+def test_what_is_inconclusive_is_not_forgiven(waiver, status):
+    before, after = hits("a5 b5 ..."), hits("x5 y5 ...")
+    gated = threshold("drop RR <= 0", **waiver)
+    [verdict] = decided([before], [after], gated, judgments={"a": 1}, depth=2)
+    assert verdict.status is status
+
+
+def test_a_sample_of_orders_decides_nothing():
+    """infAP has no formula for its extremes, and forty documents have too many orders."""
+    names = [f"d{n}" for n in range(40)]
+    judgments = {name: n % 2 for n, name in enumerate(names)}
+    before = Ranking(tuple(Hit(name, 1.0) for name in names[:20]))
+    after = Ranking(tuple(Hit(name, 1.0) for name in names[20:]))
+    [verdict] = decided([before], [after], "drop infAP <= 0.2", judgments=judgments, depth=20)
+    assert verdict.status is Status.INCONCLUSIVE
+    [certain] = decided([before], [after], "drop infAP <= 1", judgments=judgments, depth=20)
+    assert certain.status is Status.PASSED, "no value of infAP is further from another"
+
+
+def test_without_bounds_the_reason_has_no_figures():
+    names = [f"d{n}" for n in range(40)]
+    judgments = {name: n % 4 for n, name in enumerate(names)}
+    before, after = (Ranking(tuple(Hit(name, 1.0) for name in order)) for order in (names[:20], names[20:]))
+    text = "drop DCG(judged_only=true) <= 0.5"
+    [verdict] = decided([before], [after], text, judgments=judgments, depth=20)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert "not every order of ties can be looked at" in verdict.reason
+    assert "inf" not in verdict.reason
+
+
+# ------------------------------------------------------------------------------------------------ by looking at all
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "P@2", "RR", "AP", "ERR@3", "R@3"])
+@pytest.mark.parametrize("judgments", [{"a": 3, "d": 1}, {"b": 2, "c": 2, "e": 0}, {"a": 1, "b": 2, "e": 3}])
+def test_least_and_greatest_are_those_of_all_orders_of_today_s_documents_and_the_baseline_s(measure, judgments):
+    before, after = hits("a9 b1 c1 ..."), hits("a9 d1 e1 ...")
+    orders = {("a", *rest) for rest in permutations("bcde", 2)}
+    values = [score_query(parse_measure(measure), order, judgments) for order in orders]
+    was = score_query(parse_measure(measure), "abc", judgments)
+    for limit in {round(was - value, 6) for value in values}:
+        statuses = {was - value <= limit + 1e-6 for value in values}
+        expected = Status.INCONCLUSIVE if len(statuses) == 2 else Status.PASSED if statuses == {True} else Status.FAILED
+        if limit < 0:
+            continue
+        text = f"drop {measure} <= {limit + 1e-6:.7f}"
+        [verdict] = decided([before], [after], text, judgments=judgments, depth=3)
+        assert verdict.status is expected, (text, verdict.reason)
+
+
+# ------------------------------------------------------------------------------------------------ cutting
+
+
+def test_what_is_cut_off_becomes_the_tail_as_far_as_it_ties():
+    assert cut(hits("a5 b5 c5 d3"), 2) == hits("a5 b5 | c5")
+    assert cut(hits("a5 b5 c5 | d5"), 2) == hits("a5 b5 | c5 d5")
+    assert cut(hits("a5 b5 c5 | d5 ..."), 2) == replace(hits("a5 b5 | c5 d5"), closed=False)
+    assert cut(replace(hits("a5 b4 c3"), closed=False), 2) == hits("a5 b4")
+    assert cut(hits("a5 b4"), 2) == hits("a5 b4")
+
+
+# ------------------------------------------------------------------------------------------------ the remedy
+
+
+@pytest.mark.parametrize(
+    ("body", "takes"),
+    [
+        (BODY, True),
+        ({**BODY, "collapse": {"field": "brand"}}, True),
+        ({**BODY, "rescore": {"query": {}}}, False),
+        ({"retriever": {"standard": {}}}, False),
+        ({"query": {"hybrid": {"queries": []}}}, False),
+    ],
+)
+def test_a_sort_is_proposed_where_the_request_takes_one(body, takes):
+    assert ("`sort:" in tie_break(RequestTemplate("current", body))) is takes
+
+
+def test_a_service_is_to_order_them_itself():
+    service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
+    assert tie_break(service) == "let the service order documents of equal score"
