@@ -7,6 +7,7 @@ whoever has the package installed.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterator
 from dataclasses import astuple
@@ -52,7 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a worker of pytest-xdist is told the folder that the workers share."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
-    config.stash[SESSION] = RelevanceSession(read_options(config), Path(folder) if folder else None)
+    session = RelevanceSession(read_options(config), Path(folder) if folder else None)
+    named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
+    session.named = frozenset(Path(os.path.normpath(path)) for path in named)
+    config.stash[SESSION] = session
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -88,9 +92,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect suites by their name, and any that was named outright."""
     if file_path.suffix.lower() not in (".yaml", ".yml"):
         return None
-    is_named = parent.session.isinitpath(file_path)
+    session = parent.config.stash[SESSION]
+    is_named = file_path in session.named
     if is_suite_name(file_path.name) or (is_named and looks_like_suite(file_path)):
-        return SuiteFile.from_parent(parent, path=file_path, relevance=parent.config.stash[SESSION])
+        return SuiteFile.from_parent(parent, path=file_path, relevance=session)
     if is_misnamed(file_path.name) and not is_named:
         return MisnamedFile.from_parent(parent, path=file_path)
     return None
@@ -98,11 +103,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(wrapper=True)
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
-    """Keep what pytest does not look into, for whatever reason."""
+    """Keep what pytest does not look into, for whatever reason, unless suites in it were named outright."""
     is_ignored = yield
-    if is_ignored:
-        config.stash[SESSION].ignored.setdefault(collection_path.parent, []).append(collection_path)
-    return is_ignored
+    return is_ignored and config.stash[SESSION].ignores(collection_path)
 
 
 @pytest.hookimpl(wrapper=True)

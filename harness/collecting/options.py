@@ -78,8 +78,9 @@ def read_options(config: pytest.Config) -> PluginOptions:
 
 
 def only_shows(config: pytest.Config) -> bool:
-    """Whether the session runs no item, as under ``--collect-only``, ``--setup-only`` and ``--setup-plan``."""
-    return bool(config.getoption("collectonly") or config.getoption("setuponly", False))
+    """Whether the session runs no item, as under ``--collect-only``, ``--setup-plan`` and ``--fixtures``."""
+    options = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")  # --setup-plan sets the second
+    return any(config.getoption(option, False) for option in options)
 
 
 def _github(config: pytest.Config) -> GitHubStep | None:

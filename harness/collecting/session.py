@@ -33,7 +33,8 @@ class RelevanceSession:
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
     a session without a report came to grief. *runs_again* says that the item which is set up was set up just before.
-    *ignored* maps a folder to what pytest ignores in it; *left_out* are those paths of folders that it collects whole.
+    *named* are the paths of the command line. *ignored* maps a folder to what pytest ignores in it, *left_out* are such
+    paths in folders that it collects whole.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -49,6 +50,7 @@ class RelevanceSession:
         self.problems: list[str] = []
         self.refusals: list[Problem] = []
         self.suites_collected: list[Suite] = []
+        self.named: frozenset[Path] = frozenset()
         self.ignored: dict[Path, list[Path]] = {}
         self.left_out: list[Path] = []
         self.is_due = False
@@ -83,6 +85,20 @@ class RelevanceSession:
     def refused(self, problems: Iterable[Problem]) -> None:
         """Keep what is wrong in suites, each problem once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
+
+    def ignores(self, path: Path) -> bool:
+        """
+        Whether to ignore *path* as pytest would, and keep that it is.
+
+        Not where it is named, or holds what is, and that holds suites: of ``. build`` pytest 9 takes the first alone.
+        """
+        from harness.suites.discovery import suites_left_in
+
+        above = [named for named in self.named if named.is_relative_to(path)]
+        if any(suites_left_in(named) if named.is_dir() else named.suffix in (".yaml", ".yml") for named in above):
+            return False
+        self.ignored.setdefault(path.parent, []).append(path)
+        return True
 
     def set_up(self, nodeid: str) -> None:
         """Know whether the item of that id runs again, as pytest-rerunfailures and others have it."""

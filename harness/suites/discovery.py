@@ -31,6 +31,8 @@ SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
 """Ends of names, in small letters, that somebody took for that of a suite."""
 
+EDITED = ".#"
+
 LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}", "__pycache__")
 """Names of folders that are not looked into: pytest's for `norecursedirs`, and the one that it never enters."""
 
@@ -51,10 +53,12 @@ def is_suite_name(name: str) -> bool:
     """
     Whether a file of that name is a suite.
 
-    >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", "shop.yaml")]
+    One that begins with ``.#`` is the mark that Emacs leaves beside a file that is being edited, a link to nowhere.
+
+    >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", ".#shop.relevance.yaml")]
     [True, False, False]
     """
-    return name.endswith(SUITE_SUFFIX)
+    return name.endswith(SUITE_SUFFIX) and not name.startswith(EDITED)
 
 
 def is_misnamed(name: str) -> bool:
@@ -64,7 +68,7 @@ def is_misnamed(name: str) -> bool:
     >>> [is_misnamed(name) for name in ("shop.relevance.yml", "Shop.Relevance.YAML", "shop.relevance.yaml")]
     [True, True, False]
     """
-    return name.lower().endswith(MISNAMED) and not is_suite_name(name)
+    return name.lower().endswith(MISNAMED) and not is_suite_name(name) and not name.startswith(EDITED)
 
 
 def find_suites(paths: Sequence[Path]) -> FoundSuites:
@@ -183,12 +187,16 @@ def suites_left_in(folder: Path) -> list[Path]:
 
 
 def suites_that_are_no_files(folder: Path) -> list[Path]:
-    """What is called as suites are in *folder* itself, and is neither file nor folder: a link that leads nowhere."""
-    return [
-        folder / entry.name
-        for entry in _entries(folder)
-        if is_suite_name(entry.name) and not _is_folder(entry) and not (folder / entry.name).is_file()
-    ]
+    """
+    What is called as suites are in *folder* itself, and is neither file nor folder: a link that leads nowhere.
+
+    None where it cannot be read, which whoever collects it says.
+    """
+    try:
+        entries = [entry for entry in _entries(folder) if is_suite_name(entry.name) and not _is_folder(entry)]
+    except OSError:
+        return []
+    return [path for path in (folder / entry.name for entry in entries) if not path.is_file()]
 
 
 def left_out_text(left_out: Mapping[Path, int]) -> str:

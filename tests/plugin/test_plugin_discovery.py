@@ -90,6 +90,46 @@ def test_what_is_named_outright_is_read(tree: None, run: Run, pytester: pytest.P
 
 
 @pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        "build",
+        "build/left.relevance.yaml",
+        "node_modules/deep",
+        "web/c.relevance.yml",
+        "web/other.yaml",
+        "web/../build",
+    ],
+)
+def test_what_is_named_beside_a_folder_that_holds_it_is_read(
+    suite: Suite, run: Run, named: str, options: tuple[str, ...]
+) -> None:
+    """pytest 9 keeps of overlapping arguments only the first."""
+    suite(MEAN)
+    for name in ("build/left", "node_modules/deep/left", "dist/left"):
+        suite(MEAN, name=f"{name}.relevance.yaml")
+    for name in ("web/c.relevance.yml", "web/other.yaml"):
+        suite(MEAN, name=name)
+
+    result = run(*options, "-W", "default", ".", named)
+
+    assert result.parseoutcomes()["passed"] == 2
+    [line] = [line for line in result.outlines if line.startswith("left out")]
+    assert ("build" in line) is ("build" not in named)
+    assert ("node_modules" in line) is ("node_modules" not in named)
+    assert "dist (1 suite)" in line
+
+
+def test_of_tests_in_python_pytest_collects_what_it_would(run: Run, pytester: pytest.Pytester) -> None:
+    for name in ("build", "tests"):
+        pytester.mkdir(name).joinpath(f"test_{name}.py").write_text("def test_it(): pass")
+
+    options = ("--collect-only", "-q", ".", "build")
+    without_the_plugin = pytester.runpytest(*options)
+    assert collected(run(*options)) == collected(without_the_plugin) != []
+
+
+@pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
 def test_what_a_project_leaves_out_itself_is_named_too(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:

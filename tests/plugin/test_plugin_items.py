@@ -41,7 +41,9 @@ def test_one_item_a_threshold_and_one_a_query_with_its_own(suite: Suite, run: Ru
 
 
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
+@pytest.mark.parametrize(
+    "option", ["--collect-only", "--setup-plan", "--setup-only", "--fixtures", "--fixtures-per-test"]
+)
 def test_a_session_that_runs_no_item_sends_nothing(
     suite: Suite,
     run: Run,

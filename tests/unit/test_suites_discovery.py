@@ -117,6 +117,14 @@ def test_a_link_that_leads_nowhere_and_what_is_no_file_are_found(tmp_path):
     assert suites_that_are_no_files(tmp_path) == [circle, gone, pipe]
 
 
+def test_what_emacs_leaves_beside_a_file_is_no_suite(tmp_path):
+    seen = suite(tmp_path / "a.relevance.yaml")
+    for name in (".#a.relevance.yaml", ".#c.relevance.yml"):
+        (tmp_path / name).symlink_to("me@here.4711:1")
+    assert find_suites([tmp_path]) == FoundSuites((seen,))
+    assert suites_that_are_no_files(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["c.relevance.yml", "C.Relevance.YAML", "c.RELEVANCE.YML"])
 def test_a_name_that_is_almost_that_of_a_suite_is_told_unless_it_is_named(tmp_path, name):
     seen, misnamed = suite(tmp_path / "a.relevance.yaml"), suite(tmp_path / "deep" / name)
