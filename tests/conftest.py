@@ -1,13 +1,16 @@
 """What all tests share."""
 
 import os
+import re
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from harness.baseline.saving import CI_VARIABLES
 from harness.collecting.engine import NodeHost
@@ -15,9 +18,41 @@ from harness.engines.cache import CACHE_VARIABLE, cache_folder
 
 pytest_plugins = ["pytester"]
 
+# Two workers and an engine share a machine: how long an example takes proves nothing.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden outputs anew")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """
+    With `--dist loadgroup` one worker runs all tests that need the browser, and one those of a file on one engine.
+
+    Such tests share what is dear to set up. Marks would say the same, but pytest-xdist 3.8 does not find them under
+    pytest 9.2 (pytest-dev/pytest-xdist#1386).
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return Grouped(config, log)
+
+
+def _group(nodeid: str) -> str:
+    path, _, test = nodeid.partition("::")
+    if path.startswith("tests/browser/"):
+        return "browser"
+    if path.startswith("tests/cluster/"):
+        return path + "".join(re.findall(r"elasticsearch\d*|opensearch", test.partition("[")[2]))
+    return nodeid
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,11 +5,6 @@ import shutil
 import pytest
 
 
-def pytest_itemcollected(item):
-    """One worker of pytest-xdist has the browser."""
-    item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 @pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

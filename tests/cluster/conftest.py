@@ -44,19 +44,15 @@ def stated_urls() -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes `engine_url` runs once on each engine."""
     if "engine_url" in metafunc.fixturenames:
-        servers = [_on(f"elasticsearch{n}", url, pytest.mark.cluster) for n, url in enumerate(stated_urls())]
-        absent = _on("elasticsearch", None, pytest.mark.cluster)
-        embedded = _on(EMBEDDED, EMBEDDED, pytest.mark.embedded)
+        marks = [pytest.mark.cluster]
+        servers = [pytest.param(url, id=f"elasticsearch{n}", marks=marks) for n, url in enumerate(stated_urls())]
+        absent = pytest.param(None, id="elasticsearch", marks=marks)
+        embedded = pytest.param(EMBEDDED, id=EMBEDDED, marks=[pytest.mark.embedded])
         metafunc.parametrize("engine_url", [*(servers or [absent]), embedded], indirect=True, scope="session")
 
 
-def _on(name: str, value: str | None, mark: pytest.MarkDecorator) -> Any:
-    return pytest.param(value, id=name, marks=[mark, pytest.mark.xdist_group(name)])
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """One worker runs the tests of a file on one engine, as they share what they set up there."""
-    item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    """A test that takes one of the servers above asks an engine."""
     if SERVERS & set(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.engine)
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def shop(tmp_path, engine_url, search):
     """A copy of the product suite without its ties broken, held to nothing but its baseline; removes its indexes."""
     shutil.copytree(SUITES, tmp_path / "suites")
     shop = _Suite(tmp_path / "suites", "products.relevance.yaml", engine_url)
-    shop.suite["suite"] = "baseline-test"
+    shop.suite["suite"] = f"baseline-test-{uuid.uuid4().hex[:8]}"
     shop.suite["thresholds"] = ["drop nDCG@10 <= 0.02", "drop every nDCG@10 <= 0.3"]
     shop.suite["requests"] = {"current": {"query": shop.suite["requests"]["current"]["query"]}}
     kept = ("id", "text", "tags", "judgments")
@@ -47,7 +48,7 @@ def collection(tmp_path, engine_url, search, cranfield):
     made = subprocess.run([sys.executable, MAKE_CRANFIELD, cranfield, tmp_path], capture_output=True, check=False)
     assert made.returncode == 0, made.stderr
     collection = _Suite(tmp_path, "cranfield.relevance.yaml", engine_url)
-    collection.suite["suite"] = "baseline-cranfield-test"
+    collection.suite["suite"] = f"baseline-cranfield-test-{uuid.uuid4().hex[:8]}"
     collection.suite["thresholds"] = ["drop nDCG@10 <= 0.005", "drop every nDCG@10 <= 0.5"]
     collection.write()
     yield collection

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Shop:
         self.output = folder / "comparison.json"
         self.built: set[tuple[str, str]] = set()
         suite = yaml.safe_load(self.path.read_text(encoding="utf-8"))
-        self.write({**suite, "suite": "compare-test"})
+        self.write({**suite, "suite": f"compare-test-{uuid.uuid4().hex[:8]}"})
 
     def write(self, suite: dict[str, Any]) -> None:
         self.suite = suite

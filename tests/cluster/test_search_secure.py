@@ -27,8 +27,6 @@ from harness.search.fixtures import ensure_index
 
 pytestmark = pytest.mark.cluster
 
-INDEX = "relevance-test-secure"
-
 
 @dataclass(frozen=True)
 class Secure:
@@ -71,9 +69,10 @@ def call(secure: Secure) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture(scope="module")
 def index(call: Callable[..., Any]) -> Iterator[str]:
-    call("PUT", f"/{INDEX}/_doc/1?refresh=true", {"title": "red shoes"})
-    yield INDEX
-    call("DELETE", f"/{INDEX}")
+    name = f"relevance-test-secure-{uuid.uuid4().hex[:8]}"
+    call("PUT", f"/{name}/_doc/1?refresh=true", {"title": "red shoes"})
+    yield name
+    call("DELETE", f"/{name}")
 
 
 @pytest.fixture
