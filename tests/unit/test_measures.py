@@ -350,7 +350,7 @@ class TestOfYourOwn:
             register_measure(self.bad_on_top("nDCG"))
 
     def test_a_cell_of_a_notebook_may_be_executed_again(self, monkeypatch):
-        monkeypatch.delattr(sys.modules["__main__"], "__file__")
+        monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
         for value in (0.25, 0.5):
             formula = self.giving(value)
             formula.__module__ = "__main__"
