@@ -67,7 +67,10 @@ def guarded(action: Callable[[], object]) -> int:
 
 
 def _unforeseen(error: Exception) -> int:
-    """Say what nobody caught: standard output that is a file on a full disk, or a fault of ours."""
+    """Say what nobody caught: a name that no file has, standard output on a full disk, or a fault of ours."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        click.echo(f"harness: {str(error.filename)[:100]}…: the name is too long for a file", err=True)
+        return WRONG_USE
     if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
         silence_stdout()
         click.echo(f"harness: standard output could not be written: {error.strerror}", err=True)

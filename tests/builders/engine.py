@@ -168,7 +168,8 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
             elif fault.status is None:
                 self.close_connection = True
             else:
-                self._send(fault.status, fault.body or self._answer(body)[1], fault.headers, pause=fault.pause)
+                content = self._answer(body)[1] if fault.body is None else fault.body
+                self._send(fault.status, content, fault.headers, pause=fault.pause)
 
         def _answer(self, body: bytes) -> tuple[int, bytes]:
             status, content = engine.reply(self.command, self.path, body)

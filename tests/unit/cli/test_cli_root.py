@@ -147,3 +147,9 @@ def test_a_terminal_that_lacks_a_character_gets_its_escape():
     environ = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout.strip() == r"\u9774"
+
+
+@pytest.mark.parametrize("words", [["run"], ["validate"], ["baseline", "show"], ["baseline", "diff"]])
+def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
+    assert main([*words, "x" * 5000]) == 2
+    assert capsys.readouterr().err == f"harness: {'x' * 100}…: the name is too long for a file\n"
