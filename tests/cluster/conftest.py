@@ -9,6 +9,7 @@ these servers, and leaves out what else is here: the life of the embedded node.
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -98,7 +99,6 @@ def search(engine_url: str) -> Iterator[EngineSearch]:
 @pytest.fixture
 def call(search: EngineSearch) -> Callable[..., Any]:
     """Sends anything to the engine, for what a test has to set up by itself."""
-    import json
 
     def send(method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -118,9 +118,11 @@ def index(call: Callable[..., Any], search: EngineSearch) -> Iterator[Callable[.
         name = f"relevance-test-{uuid.uuid4().hex[:12]}"
         made.append(name)
         call("PUT", f"/{name}", {"mappings": mappings or {}, "settings": {"number_of_replicas": 0, **(settings or {})}})
-        for identity, document in documents.items():
-            call("PUT", f"/{name}/_doc/{identity}", document)
-        call("POST", f"/{name}/_refresh")
+        lines = [line for key, document in documents.items() for line in ({"index": {"_id": key}}, document)]
+        if lines:
+            body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+            added = search.connection.perform("POST", f"/{name}/_bulk?refresh=true", body=body)
+            assert json.loads(added.body)["errors"] is False, added.body
         return name
 
     yield make
