@@ -1,25 +1,6 @@
 """
-Every error that a user can meet, each a sentence that says where, what was found and what was expected.
-
-::
-
-    HarnessError                    exit status 2, unless a subclass says otherwise
-    ├── UsageError                  the command line or the Python API was asked for something that cannot be
-    ├── InputError                  a file is wrong: path, line, column
-    │   ├── SuiteError              a suite, or a file that a suite names; holds all problems of the file at once
-    │   ├── ConfigError             harness.toml
-    │   └── FormatError             a judgment or run file
-    ├── GrammarError                a threshold or an expectation is out of its grammar: offset in its text
-    │   └── MeasureError            a measure's text is not one that the registry knows
-    ├── UndefinedScore              a metric has no value for this query
-    ├── StatisticError              a sample that a test or an interval is not defined for
-    ├── SearchError                 exit status 3: the engine could not be reached, or refused
-    │   ├── EngineUnreachable       no connection, no name, TLS, no answer in time
-    │   ├── LoginRefused            401 and 403
-    │   └── FixtureError            an index could not be built, or is not ours to replace
-    ├── EngineStartError            exit status 3: the embedded node could not be fetched or started
-    └── BaselineError               exit status 1: a baseline is missing, unreadable or older than its suite
-        └── UnansweredBaseline      exit status 3: a run with queries that have no answer cannot become a baseline
+Every error that a user can meet, each a sentence that says where, what was found and what was expected; and the
+nearest known name.
 """
 
 from __future__ import annotations

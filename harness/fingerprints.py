@@ -10,6 +10,7 @@ from harness.model import Json, Query, Question
 
 __all__ = ["LARGEST_KEPT", "fingerprint", "if_small", "question_fingerprint", "question_of"]
 
+
 LARGEST_KEPT = 65_536
 """Characters of canonical JSON beyond which only the fingerprint of a value is kept."""
 

@@ -1,4 +1,7 @@
-"""Values from the environment, replaced by the name of their variable in whatever is printed, stored or raised."""
+"""
+Values from the environment, replaced by the name of their variable in whatever is printed, stored or raised; whole
+reports too; and fingerprints of what is masked.
+"""
 
 from __future__ import annotations
 

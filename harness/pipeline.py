@@ -18,7 +18,7 @@ from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.model import Report, Suite, SuiteReport
 from harness.running.cells import Matrix
-from harness.running.connections import Connections, Door
+from harness.running.connections import Connections, OpenCluster
 from harness.running.execution import FinishedSuite, Progress, SuiteExecution
 from harness.running.fixture_builds import FixtureBuilds
 from harness.running.options import RunOptions
@@ -27,13 +27,7 @@ from harness.selection import check_tags, queries_to_run, select_queries
 if TYPE_CHECKING:
     from harness.search import Search
 
-__all__ = [
-    "connections_for",
-    "make_report",
-    "run_suite",
-    "run_suites",
-    "run_with",
-]
+__all__ = ["connections_for", "make_report", "run_suite", "run_suites", "run_with"]
 
 
 def run_suites(
@@ -93,7 +87,7 @@ def run_with(
     runs: list[FinishedSuite] = []
     problems: dict[Problem, None] = {}
     for suite in suites:
-        through = _Passage(doors.get(suite.path), suite, environ, progress, builds, earlier)
+        through = _OpenSuite(doors.get(suite.path), suite, environ, progress, builds, earlier)
         for cell in cells.cells(suite, options):
             try:
                 runs.append(through.run(cell))
@@ -168,10 +162,10 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class _OpenSuite:
     """The way of one suite to its engine, for all of its cells; *door* is None where no query is to be sent."""
 
-    door: Door | None
+    door: OpenCluster | None
     suite: Suite
     environ: Mapping[str, str]
     progress: Progress | None

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.collecting.arguments import add_options
-from harness.collecting.items import (
-    SuiteFile,
-    SuiteItem,
-    check_choices,
-    deselect_by_tag,
-    looks_like_suite,
-)
+from harness.collecting.items import SuiteFile, SuiteItem, check_choices, deselect_by_tag, looks_like_suite
 from harness.collecting.options import only_shows, read_options
 from harness.collecting.session import RelevanceSession
 from harness.collecting.summary import header_line, print_summary
@@ -33,6 +27,7 @@ from harness.suites.discovery import is_misnamed, is_suite_name
 
 if TYPE_CHECKING:
     from harness.api import Relevance
+
 
 SESSION = pytest.StashKey[RelevanceSession]()
 FOLDER = "relevance_folder"

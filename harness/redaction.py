@@ -19,6 +19,7 @@ from harness.model import (
 
 __all__ = ["redact", "redact_comparison"]
 
+
 Mask: TypeAlias = Callable[[str], str]
 Titled = TypeVar("Titled", RankedDocument, MissingDocument, MovedDocument)
 

@@ -13,6 +13,7 @@ from harness.running.options import RunOptions
 
 __all__ = ["SharedConnections"]
 
+
 SERVER = ("url", "embedded", "engine_version", "cluster", "client")
 """The options that say where a suite runs; what is equal in them shares a connection, or an embedded node."""
 

@@ -29,6 +29,7 @@ __all__ = [
     "refuse_unknown",
 ]
 
+
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 """A gain as a suite has it: ``"linear"``, ``"exponential"`` or a map from grade to gain; or a `Gain`."""
 

@@ -11,24 +11,18 @@ from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, read_ar
 from harness.api.scores import Scores
 from harness.errors import UsageError
 from harness.measures import parse_measure
-from harness.model import (
-    Agreement,
-    ComparisonReport,
-    Measure,
-    MeasureComparison,
-    QueryComparison,
-    Suite,
-)
+from harness.model import Agreement, ComparisonReport, Measure, MeasureComparison, QueryComparison, Suite
 from harness.running.options import RunOptions
 from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from harness.comparing.assembling import CompareOptions
-    from harness.comparing.live import Run
+    from harness.comparing.live import SuiteRunner
     from harness.comparing.preparing import Prepared
-    from harness.comparing.sides import Contender
+    from harness.comparing.sides import ComparedSide
 
 __all__ = ["ComparedRuns", "Wanted", "compare_runs"]
+
 
 Wanted: TypeAlias = "str | os.PathLike[str] | Scores"
 """A side: its text, the path of a file, or what was scored in Python."""
@@ -138,7 +132,7 @@ def compare_runs(
     suite: Path | None,
     options: CompareChoices,
     defaults: RunOptions,
-    run: Run,
+    run: SuiteRunner,
     environ: Mapping[str, str],
 ) -> ComparedRuns:
     """
@@ -152,13 +146,13 @@ def compare_runs(
         run: Runs a suite.
         environ: Where a suite's variables are looked up.
     """
-    from harness.comparing.preparing import Asked, prepare
+    from harness.comparing.preparing import ComparisonRequest, prepare
     from harness.offline import read_measures
 
     known = list(CompareChoices.__annotations__) + list(OF_RUN)
     refuse_unknown(options, known)
     given = {name: read_argument(name, value) for name, value in options.items()}
-    asked = Asked(
+    asked = ComparisonRequest(
         _side(pair[0], "reference"),
         _side(pair[1], "candidate"),
         suite=suite or _suite_of(pair),
@@ -175,7 +169,7 @@ def compare_runs(
     return ComparedRuns(prepare(asked, run, environ), how, tuple(read_measures(asked.measures).values()))
 
 
-def _side(one: object, name: str) -> str | Contender:
+def _side(one: object, name: str) -> str | ComparedSide:
     if isinstance(one, Scores):
         return one.contender(f"the {name} rankings")
     if not isinstance(one, str | os.PathLike):

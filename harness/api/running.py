@@ -1,4 +1,4 @@
-"""Suites, run from Python."""
+"""Suites from Python: run one, or compare two runs side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.shared_connections import SharedConnections
 
 if TYPE_CHECKING:
     from harness.api.comparing import ComparedRuns, Wanted
-    from harness.comparing.sides import Contender
+    from harness.comparing.sides import ComparedSide
 
 __all__ = ["Relevance", "SuiteRun"]
 
@@ -38,7 +38,7 @@ class SuiteRun(Scores):
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
         self.report: SuiteReport = finished.report
 
-    def contender(self, name: str) -> Contender:  # noqa: ARG002
+    def contender(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, called by its suite and its request."""
         from harness.comparing.live import of_run
 

@@ -18,7 +18,7 @@ from harness.scoring import score_of
 from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from harness.comparing.sides import Contender
+    from harness.comparing.sides import ComparedSide
 
 __all__ = ["Scores"]
 
@@ -50,7 +50,7 @@ class Scores:
         """The queries that were selected, with their judgments; of plain rankings, one without requests."""
         return self._suite
 
-    def contender(self, name: str) -> Contender:
+    def contender(self, name: str) -> ComparedSide:
         """The rankings as one of the two that are compared, called *name* where they have no name."""
         from harness.comparing.sides import contender_of_rankings
 

@@ -65,7 +65,7 @@ def assemble(
     for score in scores:
         by_query[score.query].append(score)
     template = suite.requests.get(run.request)
-    known = _Known(located, _titles(run, located), template is not None and not leaves_ties(template))
+    known = _DocumentFacts(located, _titles(run, located), template is not None and not leaves_ties(template))
     queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
     return SuiteReport(
         name=suite.name,
@@ -89,7 +89,7 @@ def assemble(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _DocumentFacts:
     """
     What all queries share: the missing documents that were *located*, *titles* by document, and whether the request
     itself puts documents of equal score in an order.
@@ -118,7 +118,7 @@ def _with_units(verdicts: Iterable[Verdict], suite: Suite) -> tuple[Verdict, ...
     )
 
 
-def _missing(query: Query, ranking: Ranking, gain: Gain, known: _Known) -> tuple[MissingDocument, ...]:
+def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
     """The documents of positive gain that *ranking* does not hold, best first, and where they rank if that is known."""
     returned = {hit.id for hit in ranking.hits}
     missing = known.located.get(query.id) or tuple(
@@ -134,7 +134,7 @@ def _query_report(
     query: Query,
     run: Run,
     scores: Sequence[Score],
-    known: _Known,
+    known: _DocumentFacts,
 ) -> QueryReport:
     response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
@@ -172,7 +172,7 @@ def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -
     return outcome_of(query, response)
 
 
-def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _Known) -> tuple[RankedDocument, ...]:
+def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
     ties = [False] * len(ranking.hits) if known.breaks_ties else _ties([hit.score for hit in ranking.hits])
     return tuple(
         RankedDocument(
@@ -196,7 +196,7 @@ def _ties(scores: Sequence[float | None]) -> list[bool]:
     ]
 
 
-def _ideal(query: Query, suite: Suite, known: _Known) -> tuple[RankedDocument, ...]:
+def _ideal(query: Query, suite: Suite, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
     best = _relevant(query, suite.gain)[: suite.depth]
     return tuple(
         RankedDocument(

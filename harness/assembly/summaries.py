@@ -14,6 +14,7 @@ from harness.scoring import common_measures, gain_text
 
 __all__ = ["measure_summaries", "tag_summaries"]
 
+
 _Scores: TypeAlias = Mapping[tuple[str, str], Score]
 
 

@@ -27,6 +27,7 @@ from harness.thresholds import TOLERANCE
 
 __all__ = ["refuse_contradictions"]
 
+
 OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "baseline_path", "dumps", "loads", "read_baselines", "remedy_for", "write_baselines"]
 
+
 SCHEMA = 2
 """The version that is written, and the only one that is read."""
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.baseline.changes import (
-    judgments_fingerprint,
-    request_fingerprint,
-    request_json,
-)
+from harness.baseline.changes import judgments_fingerprint, request_fingerprint, request_json
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.fingerprints import if_small, question_of
 from harness.gate.sentences import count, listed
@@ -33,6 +29,7 @@ from harness.model import (
 from harness.scoring import measures_of, outcome_of
 
 __all__ = ["as_run", "make_baseline", "refuse_unanswered", "with_entry"]
+
 
 REFUSAL = "no baseline is saved from a run with errors"
 

@@ -15,7 +15,8 @@ from harness.errors import BaselineError, UsageError
 from harness.gate.sentences import changed_question, count, listed
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
 
-__all__ = ["CI_VARIABLES", "Kept", "ci_variable", "keep_run", "refuse_in_ci"]
+__all__ = ["CI_VARIABLES", "BaselineUpdate", "ci_variable", "keep_run", "refuse_in_ci"]
+
 
 CI_VARIABLES = (
     "CI",
@@ -83,7 +84,7 @@ def refuse_in_ci(environ: Mapping[str, str], *, asked: str, forced: str) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BaselineUpdate:
     """
     What a file is to hold after a run: *file* with the entry of *request*, ready to be written to *path*.
 
@@ -117,7 +118,7 @@ def keep_run(
     others: Sequence[Query] = (),
     file: Path | None = None,
     standing: Mapping[Path, BaselineFile] | None = None,
-) -> Kept:
+) -> BaselineUpdate:
     """
     Put a run into the baselines of its suite; nothing is written yet.
 
@@ -149,7 +150,7 @@ def keep_run(
     before = found.requests.get(run.request) if found else None
     kept = with_entry(found, whole, run.request, entry, partial=partial)
     notes += _outdated(kept.requests[run.request], whole)
-    return Kept(path, kept, run.request, before, tuple(notes))
+    return BaselineUpdate(path, kept, run.request, before, tuple(notes))
 
 
 def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:

@@ -20,11 +20,12 @@ from harness.sources import opened
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from harness.baseline.saving import Kept
+    from harness.baseline.saving import BaselineUpdate
     from harness.model import Baseline, Suite
     from harness.running.cells import Matrix
     from harness.running.execution import FinishedSuite
     from harness.running.options import RunOptions
+
 
 file_option = click.option(
     "--baseline",
@@ -169,11 +170,11 @@ def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, qu
         return run_with(connections, suites, options, environ=os.environ, progress=progress, matrix=matrix)
 
 
-def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[Kept]:
+def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[BaselineUpdate]:
     """What is to be written of each run; of two runs of one file the second holds the first one's entry too."""
     from harness.baseline.saving import keep_run
 
-    kept: list[Kept] = []
+    kept: list[BaselineUpdate] = []
     for one in finished:
         each = keep_run(
             one.suite,
@@ -189,7 +190,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
     return kept
 
 
-def _saved(kept: Kept) -> Iterator[str]:
+def _saved(kept: BaselineUpdate) -> Iterator[str]:
     """What was saved, and how its means differ from what was kept before."""
     from harness.report.terminal.baselines import is_weighted, means_of
 

@@ -19,15 +19,16 @@ from harness.model import ComparisonReport, Profile
 
 if TYPE_CHECKING:
     from harness.comparing.assembling import CompareOptions
-    from harness.comparing.preparing import Asked
+    from harness.comparing.preparing import ComparisonRequest
+
 
 QUERIES_SHOWN = 5
 
 
 def _json(report: ComparisonReport) -> str:
-    from harness.report.comparison_json import dumps
+    from harness.report.comparison_json import dumps_comparison
 
-    return dumps(report)
+    return dumps_comparison(report)
 
 
 def _html(report: ComparisonReport) -> str:
@@ -127,18 +128,18 @@ def _asked(
     depth: int | None,
     p: float,
     **others: Any,
-) -> tuple[Asked, CompareOptions]:
+) -> tuple[ComparisonRequest, CompareOptions]:
     """What is compared, and how."""
     from harness.comparing.assembling import CompareOptions
     from harness.comparing.measuring import absent_packages
-    from harness.comparing.preparing import Asked
+    from harness.comparing.preparing import ComparisonRequest
     from harness.measures import read_gain
 
     run = run_options(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
-    asked = Asked(
+    asked = ComparisonRequest(
         suite=suite,
         profile=None if profile is None else Profile(profile),
         gain=None if gain is None else read_gain(gain),
@@ -151,7 +152,7 @@ def _asked(
     return asked, CompareOptions(run.day(), depth, p, how)
 
 
-def _refuse_unused(asked: Asked) -> None:
+def _refuse_unused(asked: ComparisonRequest) -> None:
     """An option that changes nothing was meant to change something."""
     forms = (str(asked.reference), str(asked.candidate))
     if (asked.run.url or asked.run.embedded) and not any(form.startswith(("request:", "index:")) for form in forms):
@@ -161,7 +162,7 @@ def _refuse_unused(asked: Asked) -> None:
         raise click.UsageError("--tag selects queries of a suite; give --suite")
 
 
-def _compare(asked: Asked, options: CompareOptions, *, quiet: bool) -> ComparisonReport:
+def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) -> ComparisonReport:
     from harness.cli.progress import run_progress
     from harness.comparing.held_to import read_thresholds
     from harness.comparing.preparing import prepare

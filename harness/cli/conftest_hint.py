@@ -9,6 +9,7 @@ from harness.errors import Problem
 
 __all__ = ["conftest_hint"]
 
+
 UNKNOWN = "unknown measure "
 REGISTERS = b"register_measure"
 

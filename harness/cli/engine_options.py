@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_options", "engine_options", "run_choices", "run_options", "server_options"]
 
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SERVER_OPTIONS = (
@@ -21,7 +22,7 @@ _SERVER_OPTIONS = (
     click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19."),
 )
 
-_OPTIONS = (
+_ENGINE_OPTIONS = (
     *_SERVER_OPTIONS,
     click.option(
         "--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated."
@@ -57,7 +58,7 @@ def server_options(command: Command) -> Command:
 
 def engine_options(command: Command) -> Command:
     """Give *command* the options that say where suites run, and with which queries."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(_ENGINE_OPTIONS):
         command = option(command)
     return command
 

@@ -1,15 +1,4 @@
-"""
-The one place where an error becomes text on standard error and an exit status.
-
-| exit status | when |
-|---|---|
-| 0 | every threshold holds |
-| 1 | a threshold does not hold, or a baseline cannot be compared with |
-| 2 | a suite, another file or the command line is wrong |
-| 3 | the engine could not answer, or the harness itself is at fault |
-| 130 | interrupted |
-| 141 | whoever read the output left before its end |
-"""
+"""The one place where an error becomes text on standard error and an exit status."""
 
 from __future__ import annotations
 

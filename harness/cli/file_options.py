@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +12,6 @@ from harness.model import Profile
 if TYPE_CHECKING:
     from harness.offline import FileOptions
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 

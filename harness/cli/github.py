@@ -13,6 +13,7 @@ from harness.github_step import GitHubStep, github_step
 
 __all__ = ["asked_step", "github_option", "refusals_told"]
 
+
 NAME = "--github"
 
 github_option = click.option(

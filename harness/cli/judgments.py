@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.judging.pools import PoolOptions
     from harness.pooling import Pool
 
+
 POOL_KINDS = ("csv", "yaml")
 
 FINDINGS = 1

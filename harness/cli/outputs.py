@@ -26,7 +26,7 @@ def _html(report: Report) -> str:
 def _json(report: Report) -> str:
     from harness.report import json
 
-    return json.dumps(report)
+    return json.dumps_report(report)
 
 
 def _markdown(report: Report) -> str:

@@ -107,9 +107,9 @@ def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     with reader_may_leave():
         if as_json:
-            from harness.report.json import dumps
+            from harness.report.json import dumps_report
 
-            click.echo(dumps(report), nl=False)
+            click.echo(dumps_report(report), nl=False)
         else:
             _print_text(report, step, quiet=quiet)
         for line in () if step is None else step.annotations(report):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CORRECTIONS", "SAMPLES", "SEED", "TESTS", "statistics_options", "tested_as"]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 # As `harness.comparison.scores` and `harness.statistics` have them, which need numpy: the help has to come without it.
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
@@ -20,7 +18,7 @@ CORRECTIONS = ("holm", "benjamini-hochberg", "none")
 SAMPLES = 10_000
 SEED = 20_020_101
 
-_OPTIONS = (
+_STATISTICS_OPTIONS = (
     click.option(
         "--test",
         type=click.Choice(TESTS),
@@ -62,7 +60,7 @@ _OPTIONS = (
 
 def statistics_options(command: Command) -> Command:
     """Give *command* the options."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(_STATISTICS_OPTIONS):
         command = option(command)
     return command
 

@@ -13,6 +13,7 @@ from harness.report.printable import printable
 if TYPE_CHECKING:
     from harness.suites.discovery import FoundSuites
 
+
 suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 """Files, and folders with suites under them, as given; `found_suites` finds the files."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORCE", "save_baselines", "update_wanted", "update_word"]
 
+
 FORCE = "force"
 PLAIN = "yes"
 

@@ -20,6 +20,7 @@ from harness.errors import EngineStartError, HarnessError
 
 __all__ = ["LocalNode", "Node", "NodeHost", "RemoteNode"]
 
+
 POLL = 0.05  # seconds
 END_LIMIT = 20.0  # seconds; a node that is still starting ends with this process
 

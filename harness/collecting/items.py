@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from harness.collecting.session import RelevanceSession
     from harness.model import Suite, Waiver
 
-__all__ = [
-    "RelevanceWarning",
-    "SuiteFile",
-    "SuiteItem",
-    "check_choices",
-    "deselect_by_tag",
-    "looks_like_suite",
-]
+__all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "check_choices", "deselect_by_tag", "looks_like_suite"]
+
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
 _FIRST_BYTES = 65_536

@@ -16,6 +16,7 @@ from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Wa
 
 __all__ = ["IndexedReport", "Settlement", "settle"]
 
+
 WORST_FIRST = (
     Status.ERROR,
     Status.INCONCLUSIVE,

@@ -1,4 +1,6 @@
-"""What JUnit XML tells of an item beside its outcome: figures for whoever charts them, and what they were made with."""
+"""
+What JUnit XML tells of an item beside its outcome: figures for whoever charts them, and what they were made with.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from harness import __version__
 from harness.model import QueryReport, Status, SuiteReport, Verdict
 
 __all__ = ["Property", "properties_of"]
+
 
 Property: TypeAlias = tuple[str, str | int | float]
 """A name that begins with `relevance.`, and a value that every worker can send to its controller."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REPORT_SUFFIXES", "annotation_lines", "remove_outdated", "summarise", "write_reports"]
 
+
 CODE_QUALITY = ".codequality.json"
 REPORT_SUFFIXES = (".html", ".json", ".md")
 
@@ -85,9 +86,9 @@ def _rendered(report: Report, name: str) -> str:
 
         return codequality.render(report, gitlab_repository(os.environ))
     if name.endswith(".json"):
-        from harness.report.json import dumps
+        from harness.report.json import dumps_report
 
-        return dumps(report)
+        return dumps_report(report)
     if name.endswith(".md"):
         from harness.report import markdown
 

@@ -178,10 +178,10 @@ def _write(file: Path, done: Finished | Failed) -> None:
         text = json.dumps(asdict(done))
     else:
         from harness.pipeline import make_report
-        from harness.report.json import dumps
+        from harness.report.json import dumps_report
 
         _write_run(file.with_suffix(".run"), done.run())
-        text = dumps(make_report([done.report]))
+        text = dumps_report(make_report([done.report]))
     part = file.with_suffix(".part")
     part.write_text(text, encoding="utf-8")
     part.replace(file)
@@ -192,9 +192,9 @@ def _read(file: Path) -> Finished | Failed:
     raw = json.loads(text)
     if "error" in raw:
         return Failed(**raw | {"problems": tuple(Problem(**problem) for problem in raw["problems"])})
-    from harness.report.json import loads
+    from harness.report.json import loads_report
 
-    return Finished(loads(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))
+    return Finished(loads_report(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))
 
 
 def _write_run(file: Path, run: Run) -> None:

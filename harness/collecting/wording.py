@@ -9,6 +9,7 @@ from harness.model import QueryReport, SuiteReport, Verdict
 
 __all__ = ["in_pytest", "reworded"]
 
+
 OPTIONS = ("url", "embedded", "engine-version", "request", "index", "tag", "allow-write", "baseline", "budget")
 """Those that the plugin has too, as ``--relevance-…``."""
 

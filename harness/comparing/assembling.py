@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from harness.comparing.basis import Basis
+from harness.comparing.basis import ScoredSides
 from harness.comparing.depths import Depths
 from harness.comparing.held_to import check_thresholds, deepest_looks, with_defaults
 from harness.comparing.measuring import compare_measures
 from harness.comparing.queries import SideBySide, most_moved_first
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.comparison.rankings import mean_agreement
 from harness.errors import UsageError
 from harness.gate import comparison_status, decide
@@ -25,7 +25,8 @@ from harness.thresholds.agreements import PERSISTENCE
 if TYPE_CHECKING:
     from harness.comparison.scores import ComparisonOptions
 
-__all__ = ["USUAL_DEPTH", "CompareOptions", "Made", "assemble_comparison"]
+__all__ = ["USUAL_DEPTH", "CompareOptions", "ReportOrigin", "assemble_comparison"]
+
 
 USUAL_DEPTH = 10
 """Ranks that are compared where the rankings are whole and nobody says how deep to look."""
@@ -53,7 +54,7 @@ class CompareOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ReportOrigin:
     """When a report is made, and by which version."""
 
     created: str
@@ -61,7 +62,7 @@ class Made:
 
 
 def assemble_comparison(
-    pair: tuple[Contender, Contender], basis: Basis, options: CompareOptions, made: Made
+    pair: tuple[ComparedSide, ComparedSide], basis: ScoredSides, options: CompareOptions, made: ReportOrigin
 ) -> ComparisonReport:
     """
     Compare the second of *pair* with the first, and decide the thresholds of *basis*.
@@ -106,7 +107,7 @@ def assemble_comparison(
 
 
 def _verdicts(
-    pair: tuple[Contender, Contender], basis: Basis, depth: int, options: CompareOptions
+    pair: tuple[ComparedSide, ComparedSide], basis: ScoredSides, depth: int, options: CompareOptions
 ) -> tuple[Verdict, ...]:
     """The gate's, the first side in the place of a baseline."""
     reference, candidate = pair
@@ -125,25 +126,25 @@ def _verdicts(
     return decide(suite, basis.runs[1], basis.scores[1], today=options.today, reference=held_against)
 
 
-def _within(side: Side, basis: Basis) -> Side:
+def _within(side: Side, basis: ScoredSides) -> Side:
     """*side* with only what is wrong with queries that are compared."""
     known = {query.id for query in basis.suite.queries}
     return replace(side, unanswered={query: why for query, why in side.unanswered.items() if query in known})
 
 
-def _only(basis: Basis, here: Run, there: Run) -> tuple[str, ...]:
+def _only(basis: ScoredSides, here: Run, there: Run) -> tuple[str, ...]:
     ids = (query.id for query in basis.suite.queries)
     return tuple(query for query in ids if query in here.responses and query not in there.responses)
 
 
-def _in_neither(basis: Basis) -> Iterator[str]:
+def _in_neither(basis: ScoredSides) -> Iterator[str]:
     first, second = (run.responses for run in basis.runs)
     absent = [one.id for one in basis.suite.queries if one.id not in first and one.id not in second]
     if absent:
         yield f"on neither side: {count(len(absent), 'query')} ({listed(absent)})"
 
 
-def _changes(pair: tuple[Contender, Contender]) -> Iterator[str]:
+def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
     """The same name of a request, and no longer the same request."""
     first, second = pair
     known = first.template is not None and second.template is not None

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.comparing.depths import Depths
-from harness.comparing.sides import Contender, cut_at
+from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import MeasureError
 from harness.gate.sentences import count, listed
 from harness.measures import profile_gain
 from harness.model import Gain, Measure, Outcome, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
 from harness.scoring import common_measures, measure_named, score_run
 
-__all__ = ["Basis", "Judgments", "by_judgments", "by_suite", "deepest_ranking", "plain_suite"]
+__all__ = ["Judgments", "ScoredSides", "by_judgments", "by_suite", "deepest_ranking", "plain_suite"]
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class ScoredSides:
     """
     *suite* holds the queries that are compared, the measures, gain and profile; *scores* those of both runs, empty
     where nothing is judged. *depth* is how many hits both have of a query, None where the rankings are whole. *notes*
@@ -52,12 +52,12 @@ class Judgments:
 
 
 def by_suite(
-    pair: tuple[Contender, Contender],
+    pair: tuple[ComparedSide, ComparedSide],
     suite: Suite,
     queries: Sequence[Query],
     measures: Sequence[Measure],
     thresholds: Sequence[Threshold],
-) -> Basis:
+) -> ScoredSides:
     """
     Score both runs with the judgments of *suite*, whose own thresholds are left aside.
 
@@ -84,11 +84,11 @@ def by_suite(
 
 
 def by_judgments(
-    pair: tuple[Contender, Contender],
+    pair: tuple[ComparedSide, ComparedSide],
     judgments: Judgments,
     measures: Sequence[Measure],
     thresholds: Sequence[Threshold],
-) -> Basis:
+) -> ScoredSides:
     """Score both runs with *judgments*; queries that nobody judged have no score, and count in the agreement."""
     suite = plain_suite(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
@@ -105,7 +105,7 @@ def by_judgments(
     return _scored(pair, suite, notes)
 
 
-def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str]) -> Basis:
+def _scored(pair: tuple[ComparedSide, ComparedSide], suite: Suite, notes: Iterable[str]) -> ScoredSides:
     depths = Depths.of(pair, suite)
     depths.refuse_measures({*suite.measures, *filter(None, map(measure_named, suite.thresholds))})
     depth = depths.common
@@ -114,7 +114,7 @@ def _scored(pair: tuple[Contender, Contender], suite: Suite, notes: Iterable[str
     scores = score_run(deep, first), score_run(deep, second)
     for one, run, found in zip(pair, (first, second), scores, strict=True):
         _refuse_unscored(one.side.name, run, found)
-    return Basis(deep, (first, second), scores, depth, tuple(notes))
+    return ScoredSides(deep, (first, second), scores, depth, tuple(notes))
 
 
 def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
@@ -130,7 +130,7 @@ def deepest_ranking(*runs: Run) -> int:
     return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
 
 
-def plain_suite(pair: tuple[Contender, Contender], profile: Profile, gain: Gain) -> Suite:
+def plain_suite(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gain: Gain) -> Suite:
     """
     All queries that the two know, as a suite without a name, a file, requests or measures.
 
@@ -153,7 +153,7 @@ def _joined(first: Query | None, second: Query) -> Query:
     return replace(first, text=text, tags=first.tags or second.tags, judgments={**second.judgments, **first.judgments})
 
 
-def _strangers(pair: Iterable[Contender], suite: Suite) -> Iterator[str]:
+def _strangers(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
     known = {query.id for query in suite.queries}
     for one in pair:
         others = [query.id for query in one.queries if query.id not in known]

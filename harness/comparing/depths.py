@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError
 from harness.model import Measure, Suite
 
@@ -27,7 +27,7 @@ class Depths:
     of_suite: int | None = None
 
     @classmethod
-    def of(cls, pair: Iterable[Contender], suite: Suite | None) -> Self:
+    def of(cls, pair: Iterable[ComparedSide], suite: Suite | None) -> Self:
         """Those of two sides that are there."""
         return cls.named(((one.side.name, one.depth) for one in pair), suite)
 

@@ -19,6 +19,7 @@ from harness.spelling import did_you_mean, nearest
 
 __all__ = ["FORMS", "Form", "FormKind", "read_form"]
 
+
 FORMS = (
     "baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, embedded "
     "or embedded:VERSION"

@@ -14,6 +14,7 @@ from harness.thresholds.reach import check_reach
 
 __all__ = ["check_thresholds", "deepest_looks", "read_thresholds", "with_defaults"]
 
+
 EXPECTED = "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', or an agreement such as 'mean RBO >= 0.9'"
 
 

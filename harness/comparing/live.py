@@ -10,18 +10,19 @@ from typing import TypeAlias
 from harness.baseline.changes import request_fingerprint
 from harness.comparing.forms import Form, FormKind
 from harness.comparing.reported import contender_of
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.gate.ties import leaves_ties
 from harness.model import SideKind, Suite, SuiteReport
 from harness.running.execution import FinishedSuite
 from harness.running.options import RunOptions
 
-__all__ = ["Run", "live_side", "of_run", "options_of"]
+__all__ = ["SuiteRunner", "live_side", "of_run", "options_of"]
 
-Run: TypeAlias = Callable[[Path, RunOptions], FinishedSuite]
+
+SuiteRunner: TypeAlias = Callable[[Path, RunOptions], FinishedSuite]
 """Runs the suite at a path."""
 
-KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
+SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
 
 
 def options_of(form: Form, options: RunOptions, request: str | None) -> RunOptions:
@@ -46,7 +47,7 @@ def options_of(form: Form, options: RunOptions, request: str | None) -> RunOptio
     return replace(elsewhere, cluster=form.value)
 
 
-def live_side(form: Form, suite: Suite, options: RunOptions, run: Run) -> Contender:
+def live_side(form: Form, suite: Suite, options: RunOptions, run: SuiteRunner) -> ComparedSide:
     """
     Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
 
@@ -56,10 +57,10 @@ def live_side(form: Form, suite: Suite, options: RunOptions, run: Run) -> Conten
         EngineStartError: The embedded node could not be started.
     """
     report = run(Path(suite.path), options).report
-    return of_run(suite, report, str(form), KINDS.get(form.kind, SideKind.CLUSTER))
+    return of_run(suite, report, str(form), SIDE_KINDS.get(form.kind, SideKind.CLUSTER))
 
 
-def of_run(suite: Suite, report: SuiteReport, name: str, kind: SideKind) -> Contender:
+def of_run(suite: Suite, report: SuiteReport, name: str, kind: SideKind) -> ComparedSide:
     """What *report* tells of a run of *suite* that was made just now, whose request is known."""
     template = suite.requests.get(report.request)
     return replace(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from harness.comparing.basis import Basis
+from harness.comparing.basis import ScoredSides
 from harness.errors import UsageError
 from harness.gate.sentences import count
 from harness.model import Comparison, Score
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["absent_packages", "compare_measures", "require_packages", "score_tables"]
 
+
 NEEDED = ("numpy", "scipy")
 FEWEST = 2
 """Queries that an interval needs."""
@@ -26,7 +27,7 @@ Table = dict[str, float | None]
 
 
 def compare_measures(
-    names: tuple[str, str], basis: Basis, how: ComparisonOptions | None
+    names: tuple[str, str], basis: ScoredSides, how: ComparisonOptions | None
 ) -> tuple[Comparison | None, tuple[str, ...]]:
     """
     Test each measure of *basis* over the queries that have a score on both sides.
@@ -61,7 +62,7 @@ def compare_measures(
     return compare(*sides, names=names, options=how, weights=weights), notes
 
 
-def score_tables(basis: Basis, scores: Sequence[Score]) -> dict[str, Table]:
+def score_tables(basis: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
     """By measure, then by query of *basis*, the values of *scores*; None where there is no finite one."""
     values = {
         (score.query, score.measure): score.value

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
-from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
-from harness.comparing.basis import Basis, Judgments, by_judgments, by_suite
+from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
+from harness.comparing.basis import Judgments, ScoredSides, by_judgments, by_suite
 from harness.comparing.depths import Depths
 from harness.comparing.forms import Form, FormKind, read_form
 from harness.comparing.held_to import check_thresholds, read_thresholds
-from harness.comparing.live import Run, live_side, options_of
+from harness.comparing.live import SuiteRunner, live_side, options_of
 from harness.comparing.measuring import require_packages
 from harness.comparing.questions import same_questions
 from harness.comparing.reading import baseline_side, report_side, run_side
-from harness.comparing.sides import Contender, with_empty
+from harness.comparing.sides import ComparedSide, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.masking import Masker
@@ -34,14 +34,15 @@ from harness.running.options import RunOptions
 from harness.scoring import measure_named
 from harness.selection import check_tags, queries_to_run, select_queries
 
-__all__ = ["Asked", "Prepared", "Wanted", "prepare"]
+__all__ = ["ComparisonRequest", "Prepared", "SideChoice", "prepare"]
 
-Wanted: TypeAlias = str | Contender
+
+SideChoice: TypeAlias = str | ComparedSide
 """A side as its text, or one that is there already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ComparisonRequest:
     """
     What is compared, and by what.
 
@@ -50,8 +51,8 @@ class Asked:
     ranks are to be compared. *run* is what holds for both sides where they are asked.
     """
 
-    reference: Wanted
-    candidate: Wanted
+    reference: SideChoice
+    candidate: SideChoice
     suite: Path | Suite | None = None
     qrels: Path | None = None
     request: str | None = None
@@ -68,7 +69,7 @@ class Asked:
 class Prepared:
     """Two sides that were read or run, and the suite or the judgments that they are scored by."""
 
-    pair: tuple[Contender, Contender]
+    pair: tuple[ComparedSide, ComparedSide]
     suite: Suite | None
     judgments: Judgments | None
     complete: bool
@@ -78,7 +79,7 @@ class Prepared:
         self, options: CompareOptions, *, measures: Sequence[Measure] = (), thresholds: Sequence[Threshold] = ()
     ) -> ComparisonReport:
         """The comparison as it is made now, held to *thresholds*; raises as `assemble_comparison`."""
-        made = Made(datetime.now(UTC).isoformat(timespec="seconds"), __version__)
+        made = ReportOrigin(datetime.now(UTC).isoformat(timespec="seconds"), __version__)
         active = self.suite and queries_to_run(select_queries(self.suite, self.tags), options.today)
         pair, notes = same_questions(self.pair, active)
         basis = replace(self, pair=pair)._basis(active, measures, thresholds)
@@ -86,13 +87,13 @@ class Prepared:
         report = assemble_comparison(pair, basis, options, made)
         return report if self.suite is None else redact_comparison(report, Masker(self.suite.variables).mask)
 
-    def _filled(self, queries: Iterable[str]) -> tuple[Contender, Contender]:
+    def _filled(self, queries: Iterable[str]) -> tuple[ComparedSide, ComparedSide]:
         """Both sides; where it was asked for, run files with those of *queries* that they lack, without hits."""
         first, second = self.pair
         wanted = list(queries) if self.complete else []
         return with_empty(first, wanted), with_empty(second, wanted)
 
-    def _basis(self, active: Suite | None, measures: Sequence[Measure], thresholds: Sequence[Threshold]) -> Basis:
+    def _basis(self, active: Suite | None, measures: Sequence[Measure], thresholds: Sequence[Threshold]) -> ScoredSides:
         """*active* is the suite with the queries that are compared."""
         if active is not None and self.suite is not None:
             pair = self._filled([query.id for query in active.queries])
@@ -102,7 +103,7 @@ class Prepared:
         return by_stored_scores(self.pair, measures, thresholds)
 
 
-def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
+def prepare(asked: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, str]) -> Prepared:
     """
     Read or run both sides: files first, then what has to be asked, the reference before the candidate.
 
@@ -132,7 +133,7 @@ def prepare(asked: Asked, run: Run, environ: Mapping[str, str]) -> Prepared:
     return Prepared((first, second), suite, judgments, asked.complete, asked.run.tags)
 
 
-def _may_be_of_one_request(forms: Iterable[Form | Contender]) -> bool:
+def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:
     """Whether the same request stands on both sides, so that ties of the one are held against those of the other."""
     elsewhere = (FormKind.BASELINE, FormKind.INDEX, FormKind.CLUSTER, FormKind.EMBEDDED)
     return any(isinstance(form, Form) and form.kind in elsewhere for form in forms)
@@ -146,15 +147,15 @@ def _loaded(suite: Path | Suite | None, environ: Mapping[str, str]) -> Suite | N
     return load_suite(suite, environ)
 
 
-def _form(wanted: Wanted, suite: Suite | None) -> Form | Contender:
-    return wanted if isinstance(wanted, Contender) else read_form(wanted, requests=suite.requests if suite else ())
+def _form(wanted: SideChoice, suite: Suite | None) -> Form | ComparedSide:
+    return wanted if isinstance(wanted, ComparedSide) else read_form(wanted, requests=suite.requests if suite else ())
 
 
-def _name(form: Form | Contender) -> str:
-    return form.side.name if isinstance(form, Contender) else str(form)
+def _name(form: Form | ComparedSide) -> str:
+    return form.side.name if isinstance(form, ComparedSide) else str(form)
 
 
-def _refuse(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> None:
+def _refuse(asked: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> None:
     """Refuse what cannot be, before anything is asked."""
     measures = read_measures(asked.measures)
     thresholds = read_thresholds(asked.thresholds)
@@ -168,7 +169,7 @@ def _refuse(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> None:
         _cells_of(forms, asked.request).check([suite])
 
 
-def _refuse_deeper(asked: Asked, sides: Sequence[tuple[str, int | None]], suite: Suite) -> None:
+def _refuse_deeper(asked: ComparisonRequest, sides: Sequence[tuple[str, int | None]], suite: Suite) -> None:
     """Refuse what looks deeper than the sides, of which some are still to be asked."""
     depths = Depths.named(sides, suite)
     thresholds = read_thresholds(asked.thresholds)
@@ -186,7 +187,7 @@ def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
     return Matrix(tuple(requests), tuple(form.value for form in forms if form.kind is FormKind.INDEX))
 
 
-def _refusals(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> list[str]:
+def _refusals(asked: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> list[str]:
     """A sentence for each two options that do not go together."""
     found = []
     for form in forms:
@@ -208,7 +209,7 @@ def _refusals(asked: Asked, forms: Sequence[Form], suite: Suite | None) -> list[
     return found
 
 
-def _judgments(asked: Asked) -> Judgments | None:
+def _judgments(asked: ComparisonRequest) -> Judgments | None:
     if asked.qrels is None:
         return None
     from harness.formats.judgments import read_judgments
@@ -217,9 +218,9 @@ def _judgments(asked: Asked) -> Judgments | None:
     return Judgments(str(asked.qrels), read_judgments(asked.qrels), asked.gain, profile)
 
 
-def _read(form: Form | Contender, asked: Asked, suite: Suite | None) -> Contender | None:
+def _read(form: Form | ComparedSide, asked: ComparisonRequest, suite: Suite | None) -> ComparedSide | None:
     """The side that is there already or stands in a file; None where it has to be asked."""
-    if isinstance(form, Contender):
+    if isinstance(form, ComparedSide):
         return form
     path, name = Path(form.value), str(form)
     if form.kind is FormKind.BASELINE:
@@ -232,7 +233,7 @@ def _read(form: Form | Contender, asked: Asked, suite: Suite | None) -> Contende
     return None
 
 
-def _ask(form: Form | Contender, asked: Asked, suite: Suite | None, run: Run) -> Contender:
+def _ask(form: Form | ComparedSide, asked: ComparisonRequest, suite: Suite | None, run: SuiteRunner) -> ComparedSide:
     assert suite is not None
     assert isinstance(form, Form)
     return live_side(form, suite, options_of(form, asked.run, asked.request), run)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from harness.comparing.basis import Basis
+from harness.comparing.basis import ScoredSides
 from harness.comparing.documents import DocumentNotes, ranking_changes
 from harness.comparing.measuring import score_tables
 from harness.comparison.rankings import RankPair, compare_rankings
@@ -24,7 +24,7 @@ class SideBySide:
     *ties* says that documents of equal score stand in an order that nobody asked for.
     """
 
-    basis: Basis
+    basis: ScoredSides
     depth: int
     p: float
     ties: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.fingerprints import question_of
 from harness.gate.sentences import changed_question, count, listed
 from harness.masking import Masker
@@ -21,8 +21,8 @@ def questions_of(suite: Suite) -> dict[str, Question]:
 
 
 def same_questions(
-    pair: tuple[Contender, Contender], suite: Suite | None
-) -> tuple[tuple[Contender, Contender], tuple[str, ...]]:
+    pair: tuple[ComparedSide, ComparedSide], suite: Suite | None
+) -> tuple[tuple[ComparedSide, ComparedSide], tuple[str, ...]]:
     """
     Take the answers to other questions from two sides.
 
@@ -53,13 +53,13 @@ def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
     return Failure(FailureKind.NOT_RUN, f"something else was asked: {changed_question(query, *both)}")
 
 
-def _note(side: Contender, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
+def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
     if changed:
         told = listed([changed_question(query, *both) for query, both in changed.items()])
         yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {told}"
 
 
-def _without(one: Contender, changed: Mapping[str, tuple[Question, Question]]) -> Contender:
+def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:
     """*one* without what it has of the queries that are *changed*."""
     responses = {query: response for query, response in one.run.responses.items() if query not in changed}
     return replace(

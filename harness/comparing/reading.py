@@ -10,7 +10,7 @@ from harness.baseline.files import baseline_path, read_baselines
 from harness.baseline.making import as_run
 from harness.baseline.references import read_entry
 from harness.comparing.reported import contender_of
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError
 from harness.formats.runs import read_run
 from harness.measures import read_gain
@@ -37,7 +37,7 @@ from harness.spelling import did_you_mean
 __all__ = ["baseline_side", "report_side", "run_side"]
 
 
-def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> Contender:
+def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:
     """
     A baseline: *path*, or that of *suite* where it is None.
 
@@ -75,7 +75,7 @@ def _choose(name: str, known: Iterable[str], request: str | None) -> str:
     )
 
 
-def _of_baseline(name: str, entry: Baseline, request: str) -> Contender:
+def _of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
     run = as_run(entry, request, depth=entry.depth)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     scores = (
@@ -83,7 +83,7 @@ def _of_baseline(name: str, entry: Baseline, request: str) -> Contender:
         for query, kept in entry.queries.items()
         for measure, value in kept.scores.items()
     )
-    return Contender(
+    return ComparedSide(
         side,
         run,
         entry.depth,
@@ -97,7 +97,7 @@ def _of_baseline(name: str, entry: Baseline, request: str) -> Contender:
     )
 
 
-def report_side(name: str, path: Path, suite: Suite | None, request: str | None) -> Contender:
+def report_side(name: str, path: Path, suite: Suite | None, request: str | None) -> ComparedSide:
     """
     One suite of a JSON report.
 
@@ -105,9 +105,9 @@ def report_side(name: str, path: Path, suite: Suite | None, request: str | None)
         FormatError: The file is no report.
         UsageError: It does not hold the suite, or holds several that could be meant.
     """
-    from harness.report.json import loads
+    from harness.report.json import loads_report
 
-    report = loads(_text(path), path=str(path))
+    report = loads_report(_text(path), path=str(path))
     found = _choose_report(name, report, suite, request)
     return contender_of(found, name, SideKind.REPORT, created=report.created)
 
@@ -140,7 +140,7 @@ def _which(report: SuiteReport) -> str:
     return f"request {report.request}" + (f" on {report.index}" if report.index else "")
 
 
-def run_side(name: str, path: Path, profile: Profile) -> Contender:
+def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
     A run file: documents by their score, the highest first, equal ones as `harness.offline.evaluate_files` orders them.
 
@@ -155,4 +155,4 @@ def run_side(name: str, path: Path, profile: Profile) -> Contender:
         documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else stored.in_order()
         rankings[query] = Ranking(tuple(map(Hit, documents, map(scores.__getitem__, documents))))
     run = Run(rankings, Engine("run"), "run")
-    return Contender(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))
+    return ComparedSide(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))

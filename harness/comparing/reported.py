@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from harness.comparing.sides import Contender
+from harness.comparing.sides import ComparedSide
 from harness.measures import read_gain
 from harness.model import (
     Hit,
@@ -27,7 +27,7 @@ from harness.scoring import read_failure
 __all__ = ["contender_of"]
 
 
-def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str = "") -> Contender:
+def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str = "") -> ComparedSide:
     """
     What *report* tells of its run; a query that was skipped is not in it.
 
@@ -48,7 +48,7 @@ def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str
         unanswered={query.id: query.reason for query in ran if query.outcome.is_unanswered},
     )
     run = Run({query.id: _response(query) for query in ran}, report.engine, report.request, report.index)
-    return Contender(
+    return ComparedSide(
         side,
         run,
         report.depth,

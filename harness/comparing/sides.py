@@ -9,11 +9,11 @@ from harness.gate.ties import cut
 from harness.model import Failure, Gain, Profile, Query, Question, Ranking, Response, Run, Score, Side, SideKind, Suite
 from harness.scoring import failure_text, score_run
 
-__all__ = ["Contender", "contender_of_rankings", "cut_at", "with_empty"]
+__all__ = ["ComparedSide", "contender_of_rankings", "cut_at", "with_empty"]
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class ComparedSide:
     """
     A side with its rankings, and all that it knows by itself.
 
@@ -39,11 +39,11 @@ class Contender:
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
 
 
-def contender_of_rankings(suite: Suite, run: Run, name: str) -> Contender:
+def contender_of_rankings(suite: Suite, run: Run, name: str) -> ComparedSide:
     """The rankings of *run*, scored in Python and whole, with the judgments of *suite*, called *name*."""
     unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
     side = Side(name, SideKind.PYTHON, unanswered=unanswered)
-    return Contender(side, run, None, suite.queries, score_run(suite, run), suite.gain, suite.profile)
+    return ComparedSide(side, run, None, suite.queries, score_run(suite, run), suite.gain, suite.profile)
 
 
 def cut_at(run: Run, depth: int | None) -> Run:
@@ -51,7 +51,7 @@ def cut_at(run: Run, depth: int | None) -> Run:
     return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
 
 
-def with_empty(one: Contender, queries: Iterable[str]) -> Contender:
+def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
     """*one* with those of *queries* that it does not hold, without hits; only a run file cannot hold such itself."""
     absent = [query for query in queries if query not in one.run.responses]
     if one.side.kind is not SideKind.RUN or not absent:

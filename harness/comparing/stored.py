@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.comparing.basis import Basis, deepest_ranking, plain_suite
+from harness.comparing.basis import ScoredSides, deepest_ranking, plain_suite
 from harness.comparing.depths import Depths
-from harness.comparing.sides import Contender, cut_at
+from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import UsageError
 from harness.gate.sentences import count, listed
 from harness.measures import parse_measure
@@ -18,8 +18,8 @@ __all__ = ["by_stored_scores"]
 
 
 def by_stored_scores(
-    pair: tuple[Contender, Contender], measures: Sequence[Measure], thresholds: Sequence[Threshold]
-) -> Basis:
+    pair: tuple[ComparedSide, ComparedSide], measures: Sequence[Measure], thresholds: Sequence[Threshold]
+) -> ScoredSides:
     """
     Take the scores that both sides hold; where one has none, only the rankings are compared.
 
@@ -38,17 +38,17 @@ def by_stored_scores(
     runs = (cut_at(reference.run, depth), cut_at(candidate.run, depth))
     suite = replace(suite, thresholds=tuple(thresholds), depth=depth or deepest_ranking(*runs))
     if not reference.scores or not candidate.scores:
-        _refuse_unscored(pair, measures)
-        return Basis(suite, runs, ((), ()), depth, (f"{_unscored(pair)}, so only the rankings are compared",))
+        _refuse_without_scores(pair, measures)
+        return ScoredSides(suite, runs, ((), ()), depth, (f"{_unscored(pair)}, so only the rankings are compared",))
     _refuse_unlike(pair)
     shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
     scores = (_judged_by_both(reference, candidate), _judged_by_both(candidate, reference))
-    return Basis(suite, runs, scores, depth, tuple(notes))
+    return ScoredSides(suite, runs, scores, depth, tuple(notes))
 
 
-def _judged_by_both(one: Contender, other: Contender) -> tuple[Score, ...]:
+def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:
     """
     The scores of *one*, an error for what is undefined there and scored in *other*.
 
@@ -65,18 +65,18 @@ def _judged_by_both(one: Contender, other: Contender) -> tuple[Score, ...]:
     )
 
 
-def _unscored(pair: Iterable[Contender]) -> str:
+def _unscored(pair: Iterable[ComparedSide]) -> str:
     without = [one.side.name for one in pair if not one.scores]
     return f"{' and '.join(without)} {'have' if len(without) > 1 else 'has'} no scores"
 
 
-def _refuse_unscored(pair: Iterable[Contender], measures: Sequence[Measure]) -> None:
+def _refuse_without_scores(pair: Iterable[ComparedSide], measures: Sequence[Measure]) -> None:
     if measures:
         names = ", ".join(measure.text for measure in measures)
         raise UsageError(f"{names} cannot be compared, as {_unscored(pair)}; give --suite or --qrels")
 
 
-def _refuse_unlike(pair: tuple[Contender, Contender]) -> None:
+def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
     first, second = pair
     unlike = [
         f"{what} {ours} and {theirs}"
@@ -93,7 +93,7 @@ def _refuse_unlike(pair: tuple[Contender, Contender]) -> None:
         )
 
 
-def _shared_measures(pair: tuple[Contender, Contender], wanted: Iterable[Measure]) -> list[str]:
+def _shared_measures(pair: tuple[ComparedSide, ComparedSide], wanted: Iterable[Measure]) -> list[str]:
     first, second = ({score.measure: None for score in one.scores} for one in pair)
     shared = [measure for measure in first if measure in second]
     lacking = [measure.text for measure in wanted if measure.text not in shared]
@@ -104,7 +104,7 @@ def _shared_measures(pair: tuple[Contender, Contender], wanted: Iterable[Measure
     return shared
 
 
-def _judged_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
+def _judged_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
     """Scores that were made with other judgments differ for that reason too."""
     first, second = pair
     if first.fingerprints and second.fingerprints:
@@ -123,7 +123,7 @@ def _judged_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
         )
 
 
-def _weighed_otherwise(pair: tuple[Contender, Contender]) -> Iterator[str]:
+def _weighed_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
     before = {query.id: query.weight for query in pair[0].queries}
     changed = [query.id for query in pair[1].queries if before.get(query.id, query.weight) != query.weight]
     if changed:

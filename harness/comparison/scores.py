@@ -38,6 +38,7 @@ from harness.statistics.differences import DEFAULT_SAMPLES, DEFAULT_SEED, Altern
 
 __all__ = ["CORRECTIONS", "TESTS", "ComparisonOptions", "Scores", "compare"]
 
+
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Measure -> query -> score, None where it is undefined."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIG_NAME", "Config", "config_path", "find_config", "read_config", "resolve_cluster"]
 
+
 CONFIG_NAME = "harness.toml"
 _MOST_BYTES = 2**20
 

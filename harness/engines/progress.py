@@ -10,6 +10,7 @@ from typing import Protocol, TextIO
 
 __all__ = ["BarProgress", "DownloadProgress", "LineProgress", "SilentProgress", "download_progress"]
 
+
 LINE_EVERY = 25  # per cent
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "open_session", "repositories"]
 
+
 ATTEMPTS = 3
 TIMEOUTS = (10, 30)  # seconds to connect, and without a byte
 BLOCK = 1 << 16

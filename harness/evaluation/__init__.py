@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "evaluate", "is_batched"]
 
+
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
 Scores = Mapping[str, Sequence[float | None]]

@@ -13,6 +13,7 @@ import re
 
 __all__ = ["mark_as_text", "separator_of", "without_mark"]
 
+
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _CURRENCIES = "$€£¥"
 _NUMBER_OR_DATE = re.compile(rf"[ .,({_CURRENCIES}-]*[0-9][0-9.,:/eE+ -]*(?:[ %){_CURRENCIES}]+|[aApP][mM]?)?")

@@ -18,6 +18,7 @@ from harness.metrics.texts import PADDING, Numbers, Texts, same_text
 
 __all__ = ["Fields", "read_fields"]
 
+
 BLOCK = 1 << 19
 """Bytes that are read at once."""
 

@@ -17,6 +17,7 @@ from harness.metrics.texts import KEPT, WORD, Bits, Numbers, Texts, as_bits
 
 __all__ = ["floats_of"]
 
+
 _MOST_PLACES = 2 * WORD
 _MOST_DIGITS = 19
 """So many digits always fit into 64 bits."""

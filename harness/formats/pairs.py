@@ -11,6 +11,7 @@ from harness.formats.records import check_ids, read_records
 
 __all__ = ["first_lines", "read_pairs"]
 
+
 ValueOf: TypeAlias = Callable[[Record, Findings], float | None]
 
 

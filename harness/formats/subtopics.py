@@ -10,6 +10,7 @@ from harness.formats.records import check_ids, read_records
 
 __all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
 
+
 SubtopicJudgments = dict[str, dict[str, dict[str, float]]]
 """Query to document to subtopic to grade."""
 

@@ -20,6 +20,7 @@ from harness.formats.findings import JUDGMENTS, Findings, Layout, Record
 
 __all__ = ["yaml_records"]
 
+
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """What stands there, unquoted, where nothing does."""
 

@@ -1,4 +1,4 @@
-"""The figure that a statistic takes from the scores of many queries."""
+"""Thresholds on a measure: mean, median, every query, a share of them, one query."""
 
 from __future__ import annotations
 

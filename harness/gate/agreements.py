@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from harness.comparison.rankings import agreement_value
-from harness.gate.answers import Asked, no_ranking, what_may_follow
+from harness.gate.answers import RequestedDepth, no_ranking, what_may_follow
 from harness.gate.pairs import Compared, reference_problem
 from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.scores import judge_scores
@@ -19,7 +19,7 @@ __all__ = ["judge_agreement"]
 
 
 def judge_agreement(
-    condition: AgreementCondition, compared: Compared, queries: Sequence[Query], asked_for: Asked
+    condition: AgreementCondition, compared: Compared, queries: Sequence[Query], asked_for: RequestedDepth
 ) -> Finding:
     """
     Compare the rankings of *queries* with the baseline's, down to the cutoff, or to all hits that were *asked_for*.
@@ -82,7 +82,9 @@ def _judge(
     return replace(finding, reason=finding.reason + notes)
 
 
-def _ended_early(queries: Sequence[str], sides: Iterable[Mapping[str, Response]], asked_for: Asked) -> dict[str, str]:
+def _ended_early(
+    queries: Sequence[str], sides: Iterable[Mapping[str, Response]], asked_for: RequestedDepth
+) -> dict[str, str]:
     """The queries of which a side may hold only the first of what was asked for, and what it holds."""
     found = {}
     for query, side in product(queries, sides):

@@ -8,26 +8,14 @@ from dataclasses import dataclass
 from harness.gate.comparing import holds
 from harness.gate.scope import Finding
 from harness.gate.sentences import count
-from harness.model import (
-    Before,
-    Failure,
-    HitCount,
-    InTop,
-    Operator,
-    Query,
-    Ranking,
-    Response,
-    Run,
-    Status,
-    Suite,
-)
+from harness.model import Before, Failure, HitCount, InTop, Operator, Query, Ranking, Response, Run, Status, Suite
 from harness.scoring import failure_text
 
-__all__ = ["Asked", "asked_of", "judge_expectation", "no_ranking", "what_may_follow"]
+__all__ = ["RequestedDepth", "judge_expectation", "no_ranking", "requested_depth", "what_may_follow"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedDepth:
     """
     How many hits were asked for.
 
@@ -39,7 +27,7 @@ class Asked:
     doubt: str = ""
 
 
-def asked_of(suite: Suite, run: Run) -> Asked:
+def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     """
     What *run* asked for, and whether that was heeded.
 
@@ -51,14 +39,16 @@ def asked_of(suite: Suite, run: Run) -> Asked:
     is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
     rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
     if not (is_service or is_stored) or any(ranking.returned >= suite.depth for ranking in rankings):
-        return Asked(suite.depth)
+        return RequestedDepth(suite.depth)
     if is_service:
-        return Asked(suite.depth, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`")
-    return Asked(suite.depth, "the search template may have a size of its own: write `{{size}}` there")
+        return RequestedDepth(
+            suite.depth, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`"
+        )
+    return RequestedDepth(suite.depth, "the search template may have a size of its own: write `{{size}}` there")
 
 
 def judge_expectation(
-    condition: InTop | Before | HitCount, query: Query, response: Response | None, asked: Asked
+    condition: InTop | Before | HitCount, query: Query, response: Response | None, asked: RequestedDepth
 ) -> Finding:
     """
     Compare one ranking with a rank expectation.
@@ -82,7 +72,7 @@ def judge_expectation(
     return _judge_in_top(condition, query, response, asked)
 
 
-def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked) -> Finding:
+def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
     rank = _rank(condition.document, ranking)
     further = what_may_follow(ranking, asked)
     if rank is None and further and condition.k > ranking.returned:
@@ -96,7 +86,7 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Asked
     )
 
 
-def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Asked) -> Finding:
+def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
     further = what_may_follow(ranking, asked)
     if first is None and second is None and further:
@@ -154,7 +144,7 @@ def _place(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
 
 
-def what_may_follow(ranking: Ranking, asked: Asked) -> str:
+def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
     returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:

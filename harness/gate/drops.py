@@ -1,4 +1,7 @@
-"""Thresholds on a drop: how far the mean, every query or one query may be below the baseline."""
+"""
+Thresholds that compare scores with the baseline's: how far they fell, how many queries fell, and whether chance
+explains it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fin
         reason += f", over {count(len(pairs.before), 'query')}"
     if not passed and not of_query:
         reason += f"; {costs(pairs)}"
-    return _finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.costliest())
+    return _drop_finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.costliest())
 
 
 def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
@@ -54,7 +57,7 @@ def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
     if beyond:
         reason += f"; fell most: {with_both(pairs, beyond)}"
     observed = _observed(condition, pairs.before[worst], drops[worst])
-    return _finding(condition, pairs, not beyond, reason, observed, beyond)
+    return _drop_finding(condition, pairs, not beyond, reason, observed, beyond)
 
 
 def _limit(condition: DropCondition, before: float) -> float:
@@ -105,7 +108,7 @@ def costs(pairs: Pairs) -> str:
     return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
 
 
-def _finding(
+def _drop_finding(
     condition: DropCondition, pairs: Pairs, passed: bool, reason: str, observed: float | None, blamed: Sequence[str]
 ) -> Finding:
     return Finding(

@@ -1,4 +1,7 @@
-"""What the queries of one threshold came to: the scores that count, and why the others do not."""
+"""
+What a threshold is about: the scores that count and why the others do not, how numbers compare, and the parts of a
+reason.
+"""
 
 from __future__ import annotations
 

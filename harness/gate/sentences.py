@@ -11,6 +11,7 @@ from harness.model import Json, Operator, Question
 
 __all__ = ["changed_question", "count", "listed", "mean_word", "number", "number_beside", "weight_aside"]
 
+
 NAMES_SHOWN = 3
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["judge_significance"]
 
+
 TEST = "paired sign-flip test, one-sided"
 POWER = 0.8
 POWER_TEXT = f"{POWER * 100:g} % power"
@@ -47,7 +48,7 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
     if find_spec("numpy") is None:
         remedy = "`pip install 'relevance-harness[statistics]'` brings"
         reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
-        return _finding(condition, pairs, Status.ERROR, reason)
+        return _significance_finding(condition, pairs, Status.ERROR, reason)
     from harness.statistics import sign_flip
 
     differences = [-drop for drop in pairs.weighed_drops().values()]
@@ -61,7 +62,9 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
     reason += f"{count(len(differences), 'query')})"
     if significant:
         reason += f"; {costs(pairs)}"
-        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest())
+        return _significance_finding(
+            condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest()
+        )
     smallest = _figure(_smallest_drop(condition, pairs), differences) if fell else ""
     return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
 
@@ -76,13 +79,13 @@ def _judge_untested(
     reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
     if smallest is None:
         reason += f", so no drop is detectable: compare more queries, or say `drop {condition.measure.text} <= …`"
-        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
+        return _significance_finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
     limit = smallest.difference
     if holds(fall, Operator.AT_MOST, limit):
         return _passed(condition, pairs, reason, _figure(smallest, differences), fall, limit)
     found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {costs(pairs)}"
-    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
+    return _significance_finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
 
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
@@ -128,11 +131,11 @@ def _passed(
 ) -> Finding:
     """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
     reason = "; ".join(filter(None, (reason, figure)))
-    passed = _finding(condition, pairs, Status.PASSED, reason, observed, required)
+    passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required)
     return replace(passed, caveat=figure)
 
 
-def _finding(
+def _significance_finding(
     condition: SignificanceCondition,
     pairs: Pairs,
     status: Status,

@@ -14,6 +14,7 @@ from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTe
 
 __all__ = ["TieGroup", "TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
 
+
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
 

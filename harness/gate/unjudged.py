@@ -10,6 +10,7 @@ from harness.model import Query, Ranking, Response, ScoreCondition, Status
 
 __all__ = ["JUDGED", "with_unjudged"]
 
+
 JUDGED = "Judged"
 """The measure whose shortfall is documents that somebody has to judge."""
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
 from harness.gate.agreements import judge_agreement
-from harness.gate.answers import Asked, asked_of, judge_expectation
+from harness.gate.answers import RequestedDepth, judge_expectation, requested_depth
 from harness.gate.baselines import judge_pairs
 from harness.gate.latency import judge_latency
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
@@ -68,7 +68,7 @@ def decide(
         suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
     )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
-    asked = asked_of(suite, run)
+    asked = requested_depth(suite, run)
     return tuple(_decide_one(gated, compared, asked, strict_xfail) for gated in selected)
 
 
@@ -94,7 +94,7 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
     return {(score.query, score.measure): score for score in scores}
 
 
-def _decide_one(gated: Gated, compared: Compared, asked: Asked, strict_xfail: bool) -> Verdict:
+def _decide_one(gated: Gated, compared: Compared, asked: RequestedDepth, strict_xfail: bool) -> Verdict:
     threshold, query, today = gated.threshold, gated.query, compared.today
     skip = skip_of(threshold, query, today)
     if skip is not None:
@@ -104,7 +104,7 @@ def _decide_one(gated: Gated, compared: Compared, asked: Asked, strict_xfail: bo
     return _verdict(gated, finding, waiver)
 
 
-def _judge(gated: Gated, compared: Compared, asked: Asked) -> Finding:
+def _judge(gated: Gated, compared: Compared, asked: RequestedDepth) -> Finding:
     condition, suite, run = gated.threshold.condition, compared.suite, compared.run
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
@@ -127,7 +127,7 @@ def _judge(gated: Gated, compared: Compared, asked: Asked) -> Finding:
     return _judge_expectation(gated, condition, run, asked)
 
 
-def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: Asked) -> Finding:
+def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: RequestedDepth) -> Finding:
     query = gated.query
     if query is None:
         return Finding(Status.ERROR, "cannot be judged: a rank expectation belongs to one query, not to a suite")

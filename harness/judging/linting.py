@@ -29,9 +29,9 @@ from harness.search.lookup import find_documents
 from harness.suites.discovery import find_suites
 
 if TYPE_CHECKING:
-    from harness.running.connections import Connections, Door
+    from harness.running.connections import Connections, OpenCluster
     from harness.search import Search
-    from harness.suites.fixtures import Brought
+    from harness.suites.fixtures import FixtureFile
 
 __all__ = ["Lint", "lint_suites"]
 
@@ -57,7 +57,7 @@ class _Read:
     """A suite as read; *brought* is what its fixture holds."""
 
     judged: JudgedSuite
-    brought: Brought | None
+    brought: FixtureFile | None
 
     @property
     def suite(self) -> Suite:
@@ -118,12 +118,12 @@ def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple
     return read, list(problems)
 
 
-def _open(connections: Connections, asked: Sequence[_Read]) -> dict[str, Door]:
+def _open(connections: Connections, asked: Sequence[_Read]) -> dict[str, OpenCluster]:
     doors = connections.open_all([one.suite for one in asked]) if asked else []
     return {one.suite.path: door for one, door in zip(asked, doors, strict=True)}
 
 
-def _knowledge(one: _Read, door: Door | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
+def _knowledge(one: _Read, door: OpenCluster | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
     """What is known of the judged documents; None where it is not known of all places where they may be."""
     indexes, brought = one.indexes(), one.brought
     ids = {judgment.document for judgment in one.judged.judged}
@@ -146,7 +146,7 @@ def _knowledge(one: _Read, door: Door | None, lint: Lint, *, offline: bool) -> I
     return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
 
 
-def _look_up(door: Door | None, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _look_up(door: OpenCluster | None, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The documents that are there, and those of another spelling in place of those that are not."""
     if door is None or door.search is None:
         raise (door.error if door is not None and door.error else SearchError(f"nobody was asked for index {index}"))

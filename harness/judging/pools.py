@@ -22,7 +22,7 @@ from harness.running.options import RunOptions
 from harness.search.lookup import find_texts, pinned_of
 
 if TYPE_CHECKING:
-    from harness.running.connections import Connections, Door
+    from harness.running.connections import Connections, OpenCluster
     from harness.search import Search
 
 __all__ = ["PoolOptions", "pool_suites"]
@@ -118,7 +118,9 @@ class _Pooling:
             if size is not None and size < pool.depth
         ]
 
-    def _texts(self, pool: Pool, runs: Sequence[PooledRun], door: Door) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+    def _texts(
+        self, pool: Pool, runs: Sequence[PooledRun], door: OpenCluster
+    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
         """Title and snippet of each document, by query and document, and why there are none."""
         if door.search is None or not pool.documents:
             return {}, []

@@ -10,6 +10,7 @@ from harness.judgment_findings.findings import FindingKind, JudgmentFinding, Pla
 
 __all__ = ["alias_findings", "difference", "folded_id", "other_names", "other_spellings"]
 
+
 _SCHEME = re.compile(r"https?://(?:www\.)?")
 _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
 _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")

@@ -15,6 +15,7 @@ from harness.spelling import did_you_mean
 
 __all__ = ["IndexKnowledge", "JudgedSuite", "find_in"]
 
+
 NAMED = 5
 """Documents that one finding names."""
 

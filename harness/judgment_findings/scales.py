@@ -15,6 +15,7 @@ from harness.scoring import common_measures, measures_of
 
 __all__ = ["Scale", "off_scale", "parse_scale", "scales_of"]
 
+
 _NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
 _SCALE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})")
 

@@ -25,6 +25,7 @@ from harness.model import Gain, Measure, Profile
 
 __all__ = ["BATCHED", "score_batch"]
 
+
 ROUNDING = 1e-13
 """How far from 1 the ratio of two equal sums may be, which were added in different orders."""
 

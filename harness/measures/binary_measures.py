@@ -10,7 +10,7 @@ from harness.measures.reach import count_range
 from harness.metrics import binary, incomplete
 from harness.metrics.ranking import GradedRanking
 
-__all__ = ["DEFINITIONS"]
+__all__ = ["BINARY_MEASURES"]
 
 
 def _relevant(ranking: GradedRanking, settings: Settings) -> list[bool]:
@@ -112,7 +112,7 @@ INTERPOLATED: Mapping[str, Kind] = {
 }
 DIVISOR: Mapping[str, Kind] = {"over": Choice("cutoff", ("cutoff", "hits"))}
 
-DEFINITIONS: tuple[Definition, ...] = (
+BINARY_MEASURES: tuple[Definition, ...] = (
     Definition("P", _precision, {**LEVEL, **DIVISOR, **CONDENSED}, batched=True),
     Definition("R", _recall, BINARY, batched=True),
     Definition("F", _f_measure, {**LEVEL, "beta": Number(1.0, least=0.0), **CONDENSED}, batched=True),

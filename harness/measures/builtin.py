@@ -17,10 +17,11 @@ __all__ = [
     "register_measure",
 ]
 
+
 DEFINITIONS: tuple[Definition, ...] = (
-    *cumulative_measures.DEFINITIONS,
-    *binary_measures.DEFINITIONS,
-    *user_measures.DEFINITIONS,
+    *cumulative_measures.CUMULATIVE_MEASURES,
+    *binary_measures.BINARY_MEASURES,
+    *user_measures.USER_MODEL_MEASURES,
 )
 
 _REGISTRY = Registry(DEFINITIONS)

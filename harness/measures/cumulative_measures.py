@@ -12,7 +12,8 @@ from harness.metrics.discount import RANK, RANK_PLUS_ONE
 from harness.metrics.gain import gains_of, ideal_gains
 from harness.metrics.ranking import GradedRanking
 
-__all__ = ["DEFINITIONS", "ideal_cutoff"]
+__all__ = ["CUMULATIVE_MEASURES", "ideal_cutoff"]
+
 
 GAIN: Mapping[str, Kind] = {"gain": GainChoice(), "missing": Number(None, greatest=0.0), **UNJUDGED}
 DISCOUNT: Mapping[str, Kind] = {"log": LogBase(), "discount": Choice(RANK_PLUS_ONE, (RANK_PLUS_ONE, RANK))}
@@ -76,7 +77,7 @@ def _check(settings: Settings) -> str | None:
 Q_GAIN: Mapping[str, Kind] = {"gain": GainChoice(), "beta": Number(1.0, least=0.0)}
 OVERLAP: Mapping[str, Kind] = {"p": Number(0.95, 0.0, 1.0, open_ends=True), "normalize": Flag(True)}
 
-DEFINITIONS: tuple[Definition, ...] = (
+CUMULATIVE_MEASURES: tuple[Definition, ...] = (
     Definition("CG", _cg, {**GAIN, **CONDENSED}, needs=Needs.GAIN, reach=cg_range, batched=True, check=_check),
     Definition(
         "DCG", _dcg, {**GAIN, **DISCOUNT, **CONDENSED}, needs=Needs.GAIN, reach=dcg_range, batched=True, check=_check

@@ -13,6 +13,7 @@ from harness.model import Gain, Parameter
 
 __all__ = ["Cutoff", "Definition", "DiverseFormula", "Formula", "Needs", "Range", "Reach", "Settings"]
 
+
 Range: TypeAlias = tuple[float | None, float | None]
 """The least and the greatest value that a measure can reach; None is without bound."""
 

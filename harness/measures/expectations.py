@@ -1,4 +1,6 @@
-"""For each measure that has one, the formula of its mean over all orders of tied documents, and which order is best."""
+"""
+For each measure that has one, the formula of its mean over all orders of tied documents, and which order is best.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from harness.metrics.gain import gain_function, ideal_gains
 from harness.metrics.ranking import GradedRanking
 
 __all__ = ["EXPECTED", "WORTH"]
+
 
 Groups: TypeAlias = Sequence[int]
 Expected: TypeAlias = Callable[[GradedRanking, Groups, Settings], float]

@@ -21,6 +21,7 @@ from harness.errors import MeasureError
 
 __all__ = ["Part", "Parts", "take_apart"]
 
+
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DIGITS = re.compile(r"[0-9]+")
 LONGEST_CUTOFF = 9  # digits: a billion ranks

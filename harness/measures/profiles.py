@@ -17,6 +17,7 @@ from harness.spelling import did_you_mean
 
 __all__ = ["Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 
+
 Defaults = Mapping[str, Mapping[str, Parameter]]
 
 

@@ -11,6 +11,7 @@ from harness.model import GainKind
 
 __all__ = ["DEEPEST_SUM", "cg_range", "count_range", "dcg_range", "err_range", "ndcg_range", "rbp_range"]
 
+
 DEEPEST_SUM = 1_000_000
 """Ranks beyond this are not summed for a bound; the bound is then left open."""
 
@@ -34,7 +35,7 @@ def ndcg_range(settings: Settings) -> Range:
     """At most 1; below 0 only with negative gains: at worst all ranks bad, and the ideal the least good document."""
     if settings.given("unjudged"):
         return 0.0, None
-    least, _ = _gains(settings)
+    least, _ = _gains_of_suite(settings)
     positive = [worth for _, worth in settings.gain.table if worth > 0]
     if least == 0:
         return 0.0, 1.0
@@ -46,13 +47,13 @@ def ndcg_range(settings: Settings) -> Range:
 
 
 def _spread(settings: Settings, weight: float | None) -> Range:
-    least, greatest = _gains(settings)
+    least, greatest = _gains_of_suite(settings)
     low = None if least < 0 and weight is None else least * (weight or 0.0)
     high = None if greatest is None or (greatest > 0 and weight is None) else greatest * (weight or 0.0)
     return low, high
 
 
-def _gains(settings: Settings) -> tuple[float, float | None]:
+def _gains_of_suite(settings: Settings) -> tuple[float, float | None]:
     """The least (0 for an unjudged document) and the greatest gain a rank can hold; None where grades have no top."""
     worths = [worth for _, worth in settings.gain.table]
     if settings.given("missing"):

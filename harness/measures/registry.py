@@ -21,6 +21,7 @@ from harness.measures.grammar import NAME
 
 __all__ = ["ENTRY_POINTS", "Registry"]
 
+
 ENTRY_POINTS = "relevance_harness.measures"
 """The entry point group in which a package offers its `Definition` objects."""
 

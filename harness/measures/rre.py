@@ -17,6 +17,7 @@ from harness.metrics.ranking import GradedRanking
 
 __all__ = ["RRE_FORMULAS"]
 
+
 EXACT = Context(prec=330)
 """Enough for the gain of every grade that has one as a float, and its decimals."""
 

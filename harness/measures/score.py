@@ -23,6 +23,7 @@ __all__ = [
     "score_query",
 ]
 
+
 GREATEST_SCORE = 1e100
 """Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 

@@ -20,6 +20,7 @@ from harness.model import Gain, Measure, Profile
 
 __all__ = ["TieBand", "TieRange", "tie_band", "tie_range"]
 
+
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
 Orders that are looked at where no formula is known, and the hits of all of them together: some seconds. Where there are

@@ -11,7 +11,7 @@ from harness.measures.reach import err_range, rbp_range
 from harness.metrics import cascade, diversity
 from harness.metrics.ranking import DiverseRanking, GradedRanking
 
-__all__ = ["DEFINITIONS"]
+__all__ = ["USER_MODEL_MEASURES"]
 
 
 def _err(ranking: GradedRanking, settings: Settings) -> float:
@@ -70,7 +70,7 @@ RBP: Mapping[str, Kind] = {**PERSISTENCE, "rel": Number(None, least=0.0), "max":
 RESIDUAL: Mapping[str, Kind] = {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))}
 NOVELTY: Mapping[str, Kind] = {**LEVEL, "alpha": Number(0.5, 0.0, 1.0)}
 
-DEFINITIONS: tuple[Definition, ...] = (
+USER_MODEL_MEASURES: tuple[Definition, ...] = (
     Definition("ERR", _err, {**TOP, **UNJUDGED, **CONDENSED}, reach=err_range, batched=True),
     Definition("RBP", _rbp, {**RBP, **CONDENSED}, reach=rbp_range, batched=True, check=_rbp_check),
     Definition("RBPResidual", _rbp_residual, RESIDUAL, needs=Needs.NOTHING, batched=True),

@@ -29,6 +29,7 @@ __all__ = [
     "ranks_grouped",
 ]
 
+
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
 """Integers of any width, or floats."""

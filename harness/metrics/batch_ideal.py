@@ -13,6 +13,7 @@ from harness.model import Gain
 
 __all__ = ["Cutoffs", "has_ideal", "ideal_dcg"]
 
+
 Cutoffs: TypeAlias = int | Numbers | None
 """One cutoff for all queries, one each, or none."""
 

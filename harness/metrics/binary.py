@@ -1,9 +1,4 @@
-"""
-Measures that ask of a document only whether it is relevant.
-
-All take *relevant*: whether the document at each rank is relevant (its grade is at least the measure's level), best
-rank first, cut at k. *total* is the number of relevant documents that are judged, returned or not.
-"""
+"""Formulas that ask of a document only whether it is relevant, also where judgments are incomplete."""
 
 from __future__ import annotations
 
@@ -52,7 +47,7 @@ def relative_precision(relevant: Sequence[bool], total: int) -> float:
     >>> relative_precision([True, False, True], total=2)
     1.0
     """
-    ranks = min(len(relevant), _some(total))
+    ranks = min(len(relevant), _require_relevant(total))
     return sum(relevant) / ranks if ranks else 0.0
 
 
@@ -67,7 +62,7 @@ def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, 
     >>> interpolated_precision([True, False, True, False], total=2, recall=0.6)
     0.6666666666666666
     """
-    needed = documents_of_recall(recall, _some(total), nearest=nearest)
+    needed = documents_of_recall(recall, _require_relevant(total), nearest=nearest)
     ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
     return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
 
@@ -91,7 +86,7 @@ def recall(relevant: Sequence[bool], total: int) -> float:
     >>> recall([True, False, True], total=4)
     0.5
     """
-    return sum(relevant) / _some(total)
+    return sum(relevant) / _require_relevant(total)
 
 
 def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: float = 1.0) -> float:
@@ -173,7 +168,7 @@ def average_precision(relevant: Sequence[bool], total: int) -> float:
         if hit:
             found += 1
             sum_of_precisions += found / rank
-    return sum_of_precisions / _some(total)
+    return sum_of_precisions / _require_relevant(total)
 
 
 def r_precision(relevant: Sequence[bool], total: int) -> float:
@@ -185,7 +180,7 @@ def r_precision(relevant: Sequence[bool], total: int) -> float:
     >>> r_precision([True, False, True], total=2)
     0.5
     """
-    return sum(relevant[: _some(total)]) / total
+    return sum(relevant[: _require_relevant(total)]) / total
 
 
 def success(relevant: Sequence[bool]) -> float:
@@ -206,7 +201,7 @@ def _blended(share_of_ranks: float, share_of_relevant: float, weight: float) -> 
     return share_of_ranks * share_of_relevant / below if below else 0.0
 
 
-def _some(total: int) -> int:
+def _require_relevant(total: int) -> int:
     """*total*, which must not be 0."""
     if not total:
         raise UndefinedScore("no judged document is relevant")

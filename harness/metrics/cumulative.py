@@ -13,6 +13,7 @@ from harness.metrics.discount import RANK_PLUS_ONE, Discount, divisors
 
 __all__ = ["ROUNDING", "cg", "dcg", "fixed_length", "ndcg"]
 
+
 ROUNDING = 1e-9
 """How far above 1 a ratio of two equal sums may be rounded."""
 

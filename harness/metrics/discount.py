@@ -8,6 +8,7 @@ from math import log2
 
 __all__ = ["RANK", "RANK_PLUS_ONE", "Discount", "discount", "divisors"]
 
+
 Discount = str
 """The name of a discount: `RANK_PLUS_ONE` or `RANK`."""
 

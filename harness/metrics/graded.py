@@ -1,4 +1,7 @@
-"""Graded kin of average precision and of rank overlap: the Q-measure and compatibility."""
+"""
+Formulas of graded gain: cumulated, discounted, normalised; of a user who stops; and of one ranking
+against another.
+"""
 
 from __future__ import annotations
 

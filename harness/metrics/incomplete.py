@@ -12,6 +12,7 @@ from harness.errors import UndefinedScore
 
 __all__ = ["SMOOTHING", "bpref", "inferred_ap", "judged"]
 
+
 SMOOTHING = 0.00001
 """The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
 

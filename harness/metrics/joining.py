@@ -17,6 +17,7 @@ from harness.metrics.lookup import compact
 
 __all__ = ["CodedJudgments", "CodedRun", "batch_of_grades", "batches_of_codes"]
 
+
 QUERIES_AT_ONCE = 100_000
 """Queries joined at a time, so that what is worked on stays small."""
 

@@ -23,6 +23,7 @@ from harness.metrics.texts import Unfit, texts_of
 
 __all__ = ["compact", "look_up"]
 
+
 Judgments: TypeAlias = Sequence[Mapping[str, float]]
 Rankings: TypeAlias = Sequence[Sequence[str]]
 
@@ -52,15 +53,15 @@ def look_up(rankings: Rankings, judgments: Judgments, *, depth: int | None = Non
     Raises:
         UsageError: a grade is not a finite number.
     """
-    sizes = _sizes(judgments)
+    sizes = _sizes_of_lists(judgments)
     judged_query = np.repeat(np.arange(len(judgments), dtype=np.int32), sizes)
     grades = _small_grades(judgments)
     if grades is None:
         grades = _any_grades(judgments)
     before = np.cumsum(sizes) - sizes
     parts = []
-    for block in _blocks(_sizes(rankings, depth) + sizes):
-        joined = _join(rankings[block], judgments[block], depth)
+    for block in _blocks(_sizes_of_lists(rankings, depth) + sizes):
+        joined = _join_unique(rankings[block], judgments[block], depth)
         query, judged = joined.query + np.int32(block.start), joined.judged + before[block.start]
         parts.append((joined.returned, query, joined.rank, grades[judged]))
     empty = np.zeros(0, np.int32)
@@ -69,7 +70,7 @@ def look_up(rankings: Rankings, judgments: Judgments, *, depth: int | None = Non
     return Batch(returned, query, rank, grade, judged_query, grades)
 
 
-def _sizes(groups: Sequence[Collection[str]], most: int | None = None) -> Numbers:
+def _sizes_of_lists(groups: Sequence[Collection[str]], most: int | None = None) -> Numbers:
     sizes = np.fromiter(map(len, groups), np.int64, len(groups))
     return sizes if most is None else np.minimum(sizes, most)
 
@@ -122,7 +123,7 @@ def compact(grades: Numbers) -> Numbers:
     return grades
 
 
-def _join(rankings: Rankings, judgments: Judgments, depth: int | None) -> Joined:
+def _join_unique(rankings: Rankings, judgments: Judgments, depth: int | None) -> Joined:
     """Ids that are no text, and those whose bytes cannot be told apart, are looked up one by one."""
     try:
         return _by_bytes(rankings, judgments, depth)
@@ -145,11 +146,11 @@ def _by_bytes(rankings: Rankings, judgments: Judgments, depth: int | None) -> Jo
             cut[query] = without_duplicates(rankings[query])[:depth]
         hits = _documents(cut)
         found = match(hits, judged)
-    return _joined(hits, found, _sizes(cut))
+    return _joined(hits, found, _sizes_of_lists(cut))
 
 
 def _documents(groups: Sequence[Collection[str]]) -> Documents:
-    query = np.repeat(np.arange(len(groups), dtype=np.int32), _sizes(groups))
+    query = np.repeat(np.arange(len(groups), dtype=np.int32), _sizes_of_lists(groups))
     return Documents(query, texts_of(groups, len(query)))
 
 
@@ -167,7 +168,7 @@ def _by_rank(rankings: Rankings, judgments: Judgments, depth: int | None) -> Joi
         ranks.extend(map(rank_of.get, judged, repeat(0)))
         returned.append(len(rank_of))
     rank = np.array(ranks, np.int32)
-    query = np.repeat(np.arange(len(judgments), dtype=np.int32), _sizes(judgments))
+    query = np.repeat(np.arange(len(judgments), dtype=np.int32), _sizes_of_lists(judgments))
     hits = np.flatnonzero(rank)
     hits = hits[np.lexsort((rank[hits], query[hits]))]
     return Joined(np.array(returned, np.int64), query[hits], rank[hits], hits)

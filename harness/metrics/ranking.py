@@ -1,4 +1,4 @@
-"""One ranking with what is known of its documents: what every metric is computed from."""
+"""One ranking with what is known of its documents, and what a grade is worth: what every formula is computed from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from typing import cast
 from harness.errors import UsageError
 from harness.metrics.gain import finite
 
-__all__ = [
-    "DiverseRanking",
-    "GradedRanking",
-    "check_grades",
-    "cover_subtopics",
-    "grade_ranking",
-    "without_duplicates",
-]
+__all__ = ["DiverseRanking", "GradedRanking", "check_grades", "cover_subtopics", "grade_ranking", "without_duplicates"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from harness.errors import UndefinedScore
 
 __all__ = ["kendall_tau", "overlap", "overlap_sum", "rbo"]
 
+
 _FEW = 256
 _NO_WEIGHT = 1e-18
 """A weight that changes no digit of a sum; ranks that have less are not looked at."""

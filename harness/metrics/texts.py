@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 __all__ = ["PADDING", "Bits", "Numbers", "Texts", "Unfit", "as_bits", "mix", "same_text", "texts_of"]
 
+
 Bits: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[Any]
 

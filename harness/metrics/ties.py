@@ -28,6 +28,7 @@ __all__ = [
     "mean_by_group",
 ]
 
+
 T = TypeVar("T")
 
 NOTHING = 1e-18

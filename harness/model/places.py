@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 __all__ = ["Json", "Mark"]
 
+
 Json: TypeAlias = Any
 """A value as `json.loads` gives it."""
 

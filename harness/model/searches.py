@@ -25,6 +25,7 @@ __all__ = [
     "TailSearch",
 ]
 
+
 ANY_TEXT = "*"
 """The field of a snippet where no field is named: that of the longest text which is not the title."""
 

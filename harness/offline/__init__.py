@@ -16,13 +16,7 @@ from harness.offline.file_scores import FileScorer
 if TYPE_CHECKING:
     from harness.comparison.scores import ComparisonOptions
 
-__all__ = [
-    "FileOptions",
-    "compare_files",
-    "evaluate_files",
-    "gains_in_force",
-    "read_measures",
-]
+__all__ = ["FileOptions", "compare_files", "evaluate_files", "gains_in_force", "read_measures"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileScorer"]
 
+
 LARGE = 1 << 18
 """Bytes of a run from which on the import of numpy pays."""
 

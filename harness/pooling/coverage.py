@@ -12,6 +12,7 @@ from harness.scoring import common_measures, score_of
 
 __all__ = ["Coverage", "PooledRun", "QueryCoverage", "bounded_measure", "cover_queries", "cover_run", "top_hits"]
 
+
 FALLBACK = "nDCG@{depth}"
 """The measure whose bounds are shown where the suite has none that judgments decide."""
 

@@ -21,6 +21,7 @@ __all__ = [
     "worst_first",
 ]
 
+
 BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
 """What does not hold: the exit status is not 0."""
 

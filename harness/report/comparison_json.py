@@ -3,8 +3,8 @@
 from harness.model import ComparisonReport
 from harness.report.json_form import JsonForm
 
-_FORM = JsonForm(ComparisonReport, "comparison", version=1)
+_COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)
 
-dumps = _FORM.dumps
-loads = _FORM.loads
-comparison_schema = _FORM.schema
+dumps_comparison = _COMPARISON_FORM.dumps
+loads_comparison = _COMPARISON_FORM.loads
+comparison_schema = _COMPARISON_FORM.schema

@@ -40,6 +40,7 @@ __all__ = [
     "unpaired_lines",
 ]
 
+
 NAMED = 3
 """Queries that a line names."""
 
@@ -198,10 +199,10 @@ def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
         for query, why in side.unanswered.items():
             reasons.setdefault(why, []).append(query)
         for why, queries in reasons.items():
-            yield f"{side.name}: no ranking for {_some(queries)}" + (f": {why}" if why else "")
+            yield f"{side.name}: no ranking for {_named(queries)}" + (f": {why}" if why else "")
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:
-            yield f"only in {side.name}: {_some(only)}"
+            yield f"only in {side.name}: {_named(only)}"
 
 
 def headline(report: ComparisonReport) -> str:
@@ -227,6 +228,6 @@ def closing(report: ComparisonReport) -> str:
     return f"{total}; {counted_text(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
 
 
-def _some(queries: Sequence[str]) -> str:
+def _named(queries: Sequence[str]) -> str:
     named = ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
     return f"{counted_text(len(queries), 'query')} ({named})"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
     """What the means do not count, in words."""
     if evaluation.missing:
-        yield f"{_some(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
+        yield f"{_named(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
-        yield f"{_some(evaluation.unjudged, 'query')} of the run without judgments"
+        yield f"{_named(evaluation.unjudged, 'query')} of the run without judgments"
 
 
 def _fate(queries: int, complete: bool) -> str:
@@ -26,6 +26,6 @@ def _fate(queries: int, complete: bool) -> str:
     return f"{'is' if queries == 1 else 'are'} in no mean; --complete counts {'it' if queries == 1 else 'them'}"
 
 
-def _some(queries: tuple[str, ...], noun: str) -> str:
+def _named(queries: tuple[str, ...], noun: str) -> str:
     shown = ", ".join(map(printable, queries[:3])) + (", …" if len(queries) > 3 else "")
     return f"{counted_text(len(queries), noun)} ({shown})"

@@ -9,6 +9,7 @@ from harness.report.figures import counted_text
 
 __all__ = ["outcome_lines"]
 
+
 NAMED = 3
 """Queries that a line names."""
 

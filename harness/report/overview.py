@@ -1,9 +1,4 @@
-"""
-The cells of a report beside one another: a suite with one request on one index is one.
-
-Only what a suite's cells have in common is compared: a mean over other queries than those of the first cell is another
-figure, so it gets no difference and is never the best.
-"""
+"""The cells of a report beside one another, and the figures of each tag, the same in every form."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ from harness.report.figures import counted_text
 from harness.thresholds import TOLERANCE
 
 __all__ = ["BEST", "Figure", "Overview", "Row", "cell_names", "compared_text", "overview", "remarks", "suites_text"]
+
 
 BEST = "*"
 """Says without colour that a figure is the best of its suite."""

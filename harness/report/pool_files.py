@@ -19,6 +19,7 @@ from harness.report.printable import printable
 
 __all__ = ["WRITERS", "pool_csv", "pool_yaml"]
 
+
 _BYTE_ORDER_MARK = "\ufeff"
 _LONGEST_PLAIN_KEY = 1000
 """Characters after which YAML wants a question mark before a key."""

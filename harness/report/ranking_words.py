@@ -7,6 +7,7 @@ from harness.report.figures import matching_text, plain_text, score_text
 
 __all__ = ["MISSING_SHOWN", "RANKS_SHOWN", "grade_text", "known_text", "missing_place"]
 
+
 RANKS_SHOWN = 10
 MISSING_SHOWN = 10
 UNJUDGED = "unjudged"

@@ -10,6 +10,7 @@ from harness.report.figures import counted_text, score_text
 
 __all__ = ["MEASURES", "TAGS", "TagRow", "TagTable", "figure_text", "tag_table"]
 
+
 TAGS = 12
 """Tags that have a line, unless somebody asks for another number."""
 
@@ -62,7 +63,7 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
     kept = {summary.tag for summary in sorted(tagged, key=lambda summary: not summary.verdicts)[:most]}
     shown = suite.summaries[:measures]
     statuses = {verdict.id: verdict.status for verdict in suite.verdicts}
-    rows = [_row(one, len(shown), statuses) for one in suite.tags if one.tag is None or one.tag in kept]
+    rows = [_tag_row(one, len(shown), statuses) for one in suite.tags if one.tag is None or one.tag in kept]
     return TagTable(
         measures=tuple(summary.measure for summary in shown),
         rows=(TagRow("all", None, len(suite.queries), 1.0, shown), *rows),
@@ -78,7 +79,7 @@ def figure_text(row: TagRow, summary: MeasureSummary) -> str:
     return text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
 
 
-def _row(summary: TagSummary, measures: int, statuses: dict[str, Status]) -> TagRow:
+def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) -> TagRow:
     return TagRow(
         name="no tag" if summary.tag is None else summary.tag,
         tag=summary.tag,

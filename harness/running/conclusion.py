@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUERIES_LOCATED", "Conclusion"]
 
+
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
 

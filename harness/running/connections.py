@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
-__all__ = ["Connections", "Door"]
+__all__ = ["Connections", "OpenCluster"]
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class OpenCluster:
     """
     Where a suite runs: *search* is open, or *error* says why it could not be opened.
 
@@ -82,10 +82,10 @@ class Connections(Closing):
         self._engine_version = engine_version
         self._named = cluster
         self._client = client
-        self._doors: list[tuple[str | None, Door]] = []
+        self._doors: list[tuple[str | None, OpenCluster]] = []
         self._resources = ExitStack()
 
-    def open_all(self, suites: Sequence[Suite]) -> list[Door]:
+    def open_all(self, suites: Sequence[Suite]) -> list[OpenCluster]:
         """
         A door for each of *suites*, before any of them runs, so that a mistake in the last does not cost the others.
 
@@ -94,7 +94,7 @@ class Connections(Closing):
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
-        doors: list[Door] = []
+        doors: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}
         for suite in suites:
@@ -111,7 +111,7 @@ class Connections(Closing):
             raise UsageError("\n".join(refusals))
         return doors
 
-    def _open(self, suite: Suite) -> Door:
+    def _open(self, suite: Suite) -> OpenCluster:
         if self._embedded and self._url is None:
             self._url = self._start_node()
         target = self._target_of(suite)
@@ -137,14 +137,14 @@ class Connections(Closing):
             return Cluster("client")
         return resolve_cluster(target, find_config(Path(suite.path).parent), url=self._url)
 
-    def _connect(self, cluster: Cluster, stated: str | None) -> Door:
+    def _connect(self, cluster: Cluster, stated: str | None) -> OpenCluster:
         from harness.search import open_search
 
         try:
             search = open_search(cluster, self._environ, engine=stated, client=self._client)
         except SearchError as error:
-            return Door(cluster, error=error)
-        return Door(cluster, search=self._resources.enter_context(search))
+            return OpenCluster(cluster, error=error)
+        return OpenCluster(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:
         from harness.engines import DEFAULT_VERSION, open_node

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SEARCHED", "one_further", "search_tails", "with_last_group"]
 
+
 SEARCHED = 1000
 """How deep a search goes that is made again."""
 

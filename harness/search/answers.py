@@ -28,6 +28,7 @@ __all__ = [
     "refusal_text",
 ]
 
+
 BUSY = frozenset({429, 502, 503})
 """Statuses of a whole answer after which the same request may be answered."""
 

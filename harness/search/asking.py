@@ -1,10 +1,4 @@
-"""
-Asking an engine many searches at once, and asking again what may be answered on another try.
-
-A batch can fail as a whole where one search of it is at fault: a body that is no search refuses all of them, a slow one
-holds up all. Such a batch is divided until the fault is alone. One batch is under way at a time: the engine itself
-runs the searches of a batch side by side, and an interrupt is heard at once.
-"""
+"""Asking an engine many searches at once, by `_msearch`, and asking again what may be answered on another try."""
 
 from __future__ import annotations
 
@@ -15,7 +9,7 @@ from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, Response
 from harness.search.answers import BUSY, Reply, may_be_one_at_fault, read_answer
 from harness.search.connection import NDJSON, PLAIN_JSON, Answer, Connection, NoAnswerInTime
-from harness.search.course import Course
+from harness.search.course import ServerHealth
 from harness.search.multisearch import Entry, body_of, path_of
 from harness.search.retries import Retries, retry_after
 
@@ -25,7 +19,7 @@ __all__ = ["Asker", "ask_one"]
 class Asker:
     """Asks batches over one connection; *comfortable* is the size of batch that was last found answered in time."""
 
-    def __init__(self, connection: Connection, course: Course) -> None:
+    def __init__(self, connection: Connection, course: ServerHealth) -> None:
         """
         Args:
             connection: Where to.
@@ -116,7 +110,7 @@ def ask_one(
     Raises:
         EngineUnreachable: There is no answer, the last time either.
     """
-    course = Course(retries, timeout=math.inf)
+    course = ServerHealth(retries, timeout=math.inf)
     begun, attempt = course.now(), 0
     while True:
         attempt += 1

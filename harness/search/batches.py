@@ -8,6 +8,7 @@ from harness.search.multisearch import Entry
 
 __all__ = ["Batches"]
 
+
 MOST_SEARCHES = 250
 MOST_BYTES = 4 * 1024 * 1024
 

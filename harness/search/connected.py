@@ -10,14 +10,14 @@ from harness.closing import Closing
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Ranking, Response
 from harness.search.answers import refusal_of_all
-from harness.search.course import Course
+from harness.search.course import ServerHealth
 from harness.search.reasons import printable
 from harness.search.retries import Retries
 
 __all__ = ["ConnectedSearch"]
 
 
-class Held(Protocol):
+class MaskingConnection(Protocol):
     """A connection, as far as a door has to know it."""
 
     def mask(self, text: str, /) -> str:
@@ -29,7 +29,7 @@ class Held(Protocol):
         ...
 
 
-HeldT = TypeVar("HeldT", bound=Held)
+HeldT = TypeVar("HeldT", bound=MaskingConnection)
 
 
 class ConnectedSearch(Closing, Generic[HeldT]):
@@ -54,10 +54,10 @@ class ConnectedSearch(Closing, Generic[HeldT]):
         """Close the connections."""
         self.connection.close()
 
-    def _course(self, budget: float | None) -> Course:
-        return Course(self.retries, timeout=self.timeout, budget=budget)
+    def _course(self, budget: float | None) -> ServerHealth:
+        return ServerHealth(self.retries, timeout=self.timeout, budget=budget)
 
-    def _raise_if_nobody_answers(self, course: Course) -> None:
+    def _raise_if_nobody_answers(self, course: ServerHealth) -> None:
         if course.given_up and not course.answered:
             raise EngineUnreachable(self.connection.mask(course.given_up.reason))
 

@@ -13,6 +13,7 @@ from harness.errors import EngineUnreachable
 
 __all__ = ["NDJSON", "PLAIN_JSON", "Answer", "Connection", "ConnectionClosed", "NoAnswerInTime", "within"]
 
+
 T = TypeVar("T")
 
 PLAIN_JSON = "application/json"

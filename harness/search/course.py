@@ -10,7 +10,8 @@ from harness.search.answers import TIME_SPENT
 from harness.search.connection import ConnectionClosed
 from harness.search.retries import Retries
 
-__all__ = ["MOST_SILENCES", "Course"]
+__all__ = ["MOST_SILENCES", "ServerHealth"]
+
 
 MOST_SILENCES = 12
 """
@@ -25,7 +26,7 @@ down ends one, a server that expects TLS ends them all.
 """
 
 
-class Course:
+class ServerHealth:
     """
     What is known of a server while the searches of one run are asked; several threads may tell it.
 

@@ -14,6 +14,7 @@ from harness.spelling import did_you_mean
 
 __all__ = ["Document", "read_documents", "read_ids"]
 
+
 LONGEST_ID = 512
 """Bytes that an engine takes for an `_id`."""
 

@@ -14,6 +14,7 @@ from harness.search.multisearch import Entry, entry_of
 
 __all__ = ["EngineSearch"]
 
+
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an HTTP service, and its cluster is an engine")
 
 REMEDIES = {401: "is it set, and right?", 403: "it needs the privilege `read` on the index"}

@@ -18,6 +18,7 @@ from harness.search.retries import Retries
 
 __all__ = ["NOTHING_KNOWN", "count_in", "read_facts"]
 
+
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))
 
 OF_ONE_INDEX = frozenset({"creation_date", "history", "provided_name", "resize", "routing", "uuid", "version"})

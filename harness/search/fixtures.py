@@ -1,10 +1,4 @@
-"""
-A suite's own index: built from its files, reused while nothing changes, and never somebody else's.
-
-The name tells what the index is built from, so a change of the files gives another index, and two runs that differ do
-not meet. Creating an index is the lock: whoever creates it builds it, whoever finds it waits until its marker says
-that it is complete. Builders that went away are told by a marker that no longer moves.
-"""
+"""A suite's own index: built from its files, reused while nothing changes, and never somebody else's."""
 
 from __future__ import annotations
 

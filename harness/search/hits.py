@@ -1,9 +1,4 @@
-"""
-The hits of an answer, as JSON, to a ranking.
-
-An answer is read by what an engine always gives. What makes the ranking doubtful makes the answer malformed. The number
-of matching documents and the engine's time rank nothing: where they cannot be, they are left out with the reason.
-"""
+"""The hits of an answer, as JSON, to a ranking, each with a short cut of its text."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ from harness.search.reasons import excerpt, is_text, printable
 from harness.search.snippets import lookup, snippet_of
 
 __all__ = ["MalformedAnswer", "count_of", "kind_of", "read_ranking", "read_score", "read_total", "shown", "unique_hits"]
+
 
 MOST_COUNTED = 2**63 - 1
 """Engines count in 64 bits."""

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from harness.model import (
-    Cluster,
-    Engine,
-    Failure,
-    FailureKind,
-    HttpRequest,
-    IndexFacts,
-    Response,
-    SearchRequest,
-)
+from harness.model import Cluster, Engine, Failure, FailureKind, HttpRequest, IndexFacts, Response, SearchRequest
 from harness.search.connected import ConnectedSearch
 from harness.search.facts import NOTHING_KNOWN
 from harness.search.jsonpaths import compiled
@@ -23,6 +14,7 @@ from harness.search.service_asking import ServiceAsker
 from harness.search.web import WebConnection
 
 __all__ = ["HttpSearch", "open_service"]
+
 
 AT_ONCE = 4
 """Requests under way at the same time: a service that people use is not to be flooded by its own test."""

@@ -1,4 +1,4 @@
-"""What a server is: what it says of itself, or what the user says of it."""
+"""What a server is, and what an index is, as far as the login may read it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from harness.search.reasons import excerpt, printable
 from harness.search.retries import Retries
 
 __all__ = ["ask_who", "login_refused", "stated_engine"]
+
 
 STATE_IT = 'say what it is in the target, for example `engine: "elasticsearch 9.4.3"`'
 

@@ -1,4 +1,7 @@
-"""What is done to an index, each a call with its errors in words. Nothing here decides whether it may be done."""
+"""
+What is done to an index, each a call with its errors in words, and the mark that tells an index of ours from any
+other. Nothing here decides whether it may be done.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from harness.search.reasons import reason_of
 from harness.search.retries import Retries
 
 __all__ = ["Indexes"]
+
 
 MOST_DOCUMENTS = 500
 MOST_BYTES = 2 * 1024 * 1024

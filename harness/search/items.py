@@ -1,4 +1,4 @@
-"""One answer inside an `_msearch`, as JSON, to the response of its query."""
+"""An answer inside an `_msearch`, as JSON, to the response of its query."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from harness.search.multisearch import Entry
 from harness.search.reasons import reason_of, walk_causes
 
 __all__ = ["lacking_shards", "read_item", "retriable"]
+
 
 BUSY = frozenset({429, 503})
 """The statuses of an item that may be answered when it is asked again."""

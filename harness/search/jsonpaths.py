@@ -22,6 +22,7 @@ from harness.search.reasons import is_text, printable
 
 __all__ = ["compiled", "path_problem", "read_service_answer"]
 
+
 Place: TypeAlias = tuple[int, ...]
 """The list indexes on the way to a value: what an item's id, score and title have in common."""
 

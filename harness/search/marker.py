@@ -11,6 +11,7 @@ from harness.model import Json
 
 __all__ = ["KEY", "Marker", "read_marker"]
 
+
 KEY = "relevance_harness"
 
 

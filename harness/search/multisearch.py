@@ -15,6 +15,7 @@ from harness.model import Failure, FailureKind, Json, SearchRequest
 
 __all__ = ["PREFERENCE", "Entry", "body_of", "entry_of", "path_of"]
 
+
 PREFERENCE = "relevance-harness"
 """One name for all runs keeps them on one copy of each shard, and with it their statistics and their order of ties."""
 

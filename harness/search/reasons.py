@@ -9,6 +9,7 @@ from harness.model import Json
 
 __all__ = ["excerpt", "is_text", "printable", "reason_of", "walk_causes"]
 
+
 LONGEST = 600
 DEEPEST = 12
 """Causes that are followed down; an engine's own chains have three or four."""

@@ -15,6 +15,7 @@ from harness.search.documents import Document, read_documents
 
 __all__ = ["Recipe", "read_recipe", "slug"]
 
+
 BUILD = 1
 """Raised when an index comes out otherwise from the same files, so that none is reused that was built the old way."""
 

@@ -8,6 +8,7 @@ from http.client import IncompleteRead
 
 __all__ = ["REFUSED", "was_closed", "why_unreachable"]
 
+
 REFUSED = "the connection is refused; is it running?"
 CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"

@@ -6,7 +6,7 @@ from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, HttpRequest, Response
 from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
 from harness.search.connection import Answer, NoAnswerInTime
-from harness.search.course import Course
+from harness.search.course import ServerHealth
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import read_service_answer
 from harness.search.retries import retry_after
@@ -18,7 +18,7 @@ __all__ = ["ServiceAsker"]
 class ServiceAsker:
     """Asks over one connection; given up is what was never answered, for one search can be what ends a connection."""
 
-    def __init__(self, connection: WebConnection, course: Course) -> None:
+    def __init__(self, connection: WebConnection, course: ServerHealth) -> None:
         """
         Args:
             connection: Where to.

@@ -9,6 +9,7 @@ from harness.model import ANY_TEXT, Json
 
 __all__ = ["LENGTH", "lookup", "snippet_of"]
 
+
 LENGTH = 200
 """Characters of a snippet."""
 

@@ -18,6 +18,7 @@ from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking
 
 __all__ = ["Answer", "FakeSearch"]
 
+
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """What a query is answered with: its whole ranking, best first, which `size` cuts; or a response as it is."""
 

@@ -18,6 +18,7 @@ from harness.search.trust import ca_file_of, checked_url, fingerprint_of
 
 __all__ = ["WebConnection"]
 
+
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
     requests.exceptions.InvalidJSONError,

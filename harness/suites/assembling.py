@@ -9,21 +9,13 @@ from typing import Any
 
 from harness.config import config_path
 from harness.measures import parse_measure
-from harness.model import (
-    Gain,
-    Measure,
-    Profile,
-    Query,
-    RequestTemplate,
-    Suite,
-    Threshold,
-)
+from harness.model import Gain, Measure, Profile, Query, RequestTemplate, Suite, Threshold
 from harness.scoring import measure_named
 from harness.suites.conditions import read_measures, read_thresholds
 from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries
 from harness.suites.files import SuiteFiles
-from harness.suites.fixtures import Brought, read_fixture
+from harness.suites.fixtures import FixtureFile, read_fixture
 from harness.suites.grading import read_gain, read_grade_names
 from harness.suites.judging import Judgments, judgment_files
 from harness.suites.problems import Problems
@@ -172,7 +164,7 @@ class Parts:
         return target
 
     @cached_property
-    def brought(self) -> Brought | None:
+    def brought(self) -> FixtureFile | None:
         """What the suite brings along, None where it has no fixture."""
         return read_fixture(self.reading, self._files)
 

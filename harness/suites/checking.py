@@ -16,6 +16,7 @@ from harness.suites.templates import request_nodes
 
 __all__ = ["NO_JUDGMENTS", "check_suite"]
 
+
 NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
 """What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
 

@@ -27,6 +27,7 @@ __all__ = [
     "suites_that_are_no_files",
 ]
 
+
 SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
 """Ends of names, in small letters, that somebody took for that of a suite."""

@@ -24,7 +24,7 @@ MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class FixtureFile:
     """
     What a suite brings along: its *fixture*, what errors call the *file* of documents, and their *ids*.
 
@@ -36,7 +36,7 @@ class Brought:
     ids: frozenset[str] | None = None
 
 
-def read_fixture(reading: Reading, files: SuiteFiles) -> Brought | None:
+def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
     """The suite's fixture, None where it has none; what is wrong in its documents is told."""
     shape = reading.shape.fixture
     if shape is None:
@@ -46,15 +46,15 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> Brought | None:
     fixture = Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
     file = files.find(shape.documents)
     if file is None or (shape.id is not None and shape.id.unset):
-        return Brought(fixture)
+        return FixtureFile(fixture)
     try:
-        return Brought(fixture, file.name, read_ids(file.path, file.name, id_field))
+        return FixtureFile(fixture, file.name, read_ids(file.path, file.name, id_field))
     except SuiteError as error:
         reading.problems.extend(error.problems)
-        return Brought(fixture)
+        return FixtureFile(fixture)
 
 
-def check_documents(brought: Brought, queries: Sequence[Query], judgments: Judgments, problems: Problems) -> None:
+def check_documents(brought: FixtureFile, queries: Sequence[Query], judgments: Judgments, problems: Problems) -> None:
     """
     Each document that is judged, or that an expectation names, is one of those that the suite brings along.
 

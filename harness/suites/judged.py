@@ -14,7 +14,7 @@ from harness.formats.records import check_ids, read_records
 from harness.judgment_findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
 from harness.model import Mark
 from harness.suites.files import NamedFile
-from harness.suites.fixtures import Brought
+from harness.suites.fixtures import FixtureFile
 from harness.suites.grading import read_grade as read_written
 from harness.suites.judging import judgment_files
 from harness.suites.loading import Assembled, assemble
@@ -23,7 +23,7 @@ from harness.suites.nodes import ListNode, MappingNode, Repeat, Written, describ
 __all__ = ["read_judged"]
 
 
-def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, Brought | None]:
+def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, FixtureFile | None]:
     """
     Read a suite for a look at its judgments, with what its fixture brings along.
 

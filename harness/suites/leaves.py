@@ -66,7 +66,7 @@ def read_marker(node: Node) -> Written:
     return name
 
 
-def read_number(node: Node) -> float:
+def number_node(node: Node) -> float:
     """A finite number; NaN while its variable is not set."""
     scalar = expect_scalar(node, "a number")
     if scalar.unset:
@@ -85,7 +85,7 @@ def read_number(node: Node) -> float:
 
 def read_weight(node: Node) -> float:
     """What a query weighs; NaN while its variable is not set."""
-    weight = read_number(node)
+    weight = number_node(node)
     if not math.isnan(weight) and not is_weight(weight):
         refuse(f"found {describe(node)}, {EXPECTED}", node.mark)
     return weight
@@ -186,7 +186,7 @@ _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)
 Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
 Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
-Number = Annotated[float, PlainValidator(read_number), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
+Number = Annotated[float, PlainValidator(number_node), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
 Weight = Annotated[
     Any,
     PlainValidator(read_weight),

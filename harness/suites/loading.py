@@ -11,7 +11,7 @@ from harness.masking import Masker
 from harness.model import Suite
 from harness.suites.assembling import Parts
 from harness.suites.checking import NO_JUDGMENTS, check_suite
-from harness.suites.fixtures import Brought
+from harness.suites.fixtures import FixtureFile
 from harness.suites.judging import Judgments
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.targets import check_config
@@ -32,7 +32,7 @@ class Assembled:
     suite: Suite
     reading: Reading
     judgments: Judgments
-    brought: Brought | None
+    brought: FixtureFile | None
 
     def require_sound(self, *, but: Collection[Problem] = ()) -> None:
         """

@@ -1,4 +1,4 @@
-"""A suite and one of its requests -> what is sent for each query."""
+"""A suite and one of its requests -> what is sent for each query, every placeholder filled."""
 
 from __future__ import annotations
 

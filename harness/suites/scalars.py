@@ -1,10 +1,6 @@
 """
-Plain scalars by YAML 1.2's core schema: what is a number, a truth value or null, and what is text.
-
-`no`, `on`, `12:30` and dates are text there. A number with a leading zero is text here too: `012` is an article number
-more often than twelve. JSON has neither, and a request must not lose the zero.
-
-Source: YAML 1.2.2, section 10.3.2, "Tag resolution".
+What the models of a suite share: known keys only, and the types of its leaves: text, names, numbers, dates, JSON
+values.
 """
 
 from __future__ import annotations

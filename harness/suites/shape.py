@@ -1,9 +1,4 @@
-"""
-The shape of a suite file: which keys there are and what stands below them.
-
-These models say what is allowed where, and are the source of the JSON Schema for editors. What takes more than one
-place of a suite to tell (grade names, tags, placeholders) is checked after them.
-"""
+"""The shape of a suite file: which keys there are and what stands below them; its JSON Schema."""
 
 from __future__ import annotations
 

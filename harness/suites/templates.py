@@ -1,4 +1,7 @@
-"""The requests of a suite: one or several templates, for an engine or over HTTP."""
+"""
+The requests of a suite: templates for an engine, its search templates, or HTTP; their placeholders, and the hits they
+ask for.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from harness.model import Measure, Parameter
 
 __all__ = ["OVERLAP", "PERSISTENCE", "RBO", "begins_agreement", "read_agreement"]
 
+
 RBO = "RBO"
 OVERLAP = "overlap"
 PERSISTENCE = 0.9

@@ -9,6 +9,7 @@ from harness.thresholds.cursor import WORD, Cursor
 
 __all__ = ["read_drop", "read_worse"]
 
+
 _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
 _IS = re.compile(r"is(?!\S)")

@@ -19,7 +19,7 @@ import yaml
 from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.model import Status
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 ROOT = Path(__file__).parents[2]
 SUITES = ROOT / "suites"
@@ -76,7 +76,7 @@ class _Suite:
         output.unlink(missing_ok=True)
         words = ["--url", self.url, "--allow-write", "-q", "--output", f"json={output}"]
         status = main(["run", str(self.path), *words])
-        [report] = loads(output.read_text(encoding="utf-8")).suites
+        [report] = loads_report(output.read_text(encoding="utf-8")).suites
         self.indexes.add(report.index)
         return status, report
 

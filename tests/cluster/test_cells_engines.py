@@ -7,7 +7,7 @@ import pytest
 from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.model import Status
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 SUITE = """\
 suite: two-indexes
@@ -42,7 +42,7 @@ def suite(tmp_path, index, engine_url):
 def run(path, *words, status):
     report = path.with_name("r.json")
     assert main(["run", str(path), *words, "--output", f"json={report}", "-q"]) == status
-    return loads(report.read_text(encoding="utf-8"))
+    return loads_report(report.read_text(encoding="utf-8"))
 
 
 def test_every_request_on_every_index_and_each_held_to_its_request_s_baseline(suite, capsys):

@@ -39,7 +39,7 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def passes(done: Done) -> None:
     assert done.status == 0, done.stdout + done.stderr
-    [suite] = json.loads(done.stdout).suites
+    [suite] = json.loads_report(done.stdout).suites
     assert len(suite.queries) == 6
     assert {verdict.status for verdict in suite.verdicts} == {Status.PASSED}
     assert all(query.ranking and query.ranking[0].title for query in suite.queries)
@@ -67,7 +67,7 @@ def test_a_threshold_that_does_not_hold_is_1_and_shows_why(harness: Command, eng
 
 def test_a_tag_selects_queries_and_what_is_about_them(harness: Command, engine_url: str) -> None:
     done = harness("run", ".", "--url", engine_url, "--allow-write", "--tag", "head", "--json")
-    [suite] = json.loads(done.stdout).suites
+    [suite] = json.loads_report(done.stdout).suites
     assert (len(suite.queries), suite.deselected) == (3, 3)
     assert "mean nDCG@10 >= 0.85 for head" in {verdict.threshold for verdict in suite.verdicts}
     assert "mean nDCG@10 >= 0.85" not in {verdict.threshold for verdict in suite.verdicts}
@@ -76,7 +76,7 @@ def test_a_tag_selects_queries_and_what_is_about_them(harness: Command, engine_u
 def test_an_engine_that_is_down_is_3_and_no_traceback(harness: Command) -> None:
     done = harness("run", ".", "--url", NOBODY, "--json")
     assert done.status == 3
-    assert {verdict.status for verdict in json.loads(done.stdout).suites[0].verdicts} == {Status.ERROR}
+    assert {verdict.status for verdict in json.loads_report(done.stdout).suites[0].verdicts} == {Status.ERROR}
     assert "Traceback" not in done.stderr
 
 

@@ -16,7 +16,7 @@ import yaml
 from harness.api import Relevance
 from harness.cli import main
 from harness.model import Cluster, ComparisonReport, SideKind
-from harness.report.comparison_json import loads
+from harness.report.comparison_json import loads_comparison
 from harness.running.options import RunOptions
 from harness.search import open_search
 
@@ -43,7 +43,7 @@ class Shop:
         self.output.unlink(missing_ok=True)
         asked = ["compare", *words, "--suite", str(self.path), "--allow-write", "-q", "--output", f"json={self.output}"]
         status = main(asked)
-        report = loads(self.output.read_text(encoding="utf-8"))
+        report = loads_comparison(self.output.read_text(encoding="utf-8"))
         for url, side in zip(urls, (report.reference, report.candidate), strict=True):
             if side.index is not None:
                 self.built.add((url, side.index))

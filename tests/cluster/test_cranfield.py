@@ -18,7 +18,7 @@ import requests
 
 from harness.engines import start
 from harness.model import QueryReport, SuiteReport
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 pytestmark = [pytest.mark.cranfield, pytest.mark.embedded]
 
@@ -51,7 +51,7 @@ def report_of(suite: Path, server: Server) -> SuiteReport:
     """What `harness run --json` says on *server*."""
     done = run("-m", "harness", "run", suite, "--url", server.url, "--allow-write", "--json")
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
-    [report] = loads(done.stdout).suites
+    [report] = loads_report(done.stdout).suites
     assert len(report.queries) == QUERIES
     return report
 
@@ -114,7 +114,7 @@ def test_pytest_scores_as_the_command_does(suite, servers, reports, tmp_path):
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "2 passed" in done.stdout
-        [report] = loads(file.read_text(encoding="utf-8")).suites
+        [report] = loads_report(file.read_text(encoding="utf-8")).suites
         assert values(report) == values(reports[server.name]), server.name
 
 

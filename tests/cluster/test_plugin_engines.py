@@ -16,7 +16,7 @@ import pytest
 
 import builders.loaded  # noqa: F401
 from harness.engines.cache import cache_folder
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 SUITE = """\
 suite: {name}
@@ -80,7 +80,7 @@ def test_a_suite_builds_its_index_and_runs_once(
     for result in (built, reused):
         result.assert_outcomes(passed=4, failed=1)
         result.stdout.fnmatch_lines("*::median-nDCG-10-lt-0.99 FAILED*" if not workers else "*FAILED*::median-nDCG-*")
-    [report] = loads((pytester.path / "report.json").read_text(encoding="utf-8")).suites
+    [report] = loads_report((pytester.path / "report.json").read_text(encoding="utf-8")).suites
     assert report.index is not None
     call("DELETE", f"/{report.index}")
 

@@ -11,7 +11,7 @@ import builders.loaded  # noqa: F401
 from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.figures import score_text
-from harness.report.json import loads
+from harness.report.json import loads_report
 from harness.report.overview import compared_text, overview
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def _from_the_root() -> Iterator[None]:
 def harness_run(*words: str, status: int = 0) -> Report:
     with redirect_stdout(StringIO()) as printed:
         assert main(["run", *words, "--allow-write", "--json", "-q"]) == status, printed.getvalue()[-3000:]
-    return loads(printed.getvalue())
+    return loads_report(printed.getvalue())
 
 
 @pytest.fixture

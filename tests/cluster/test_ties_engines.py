@@ -14,7 +14,7 @@ import yaml
 from harness.cli import main
 from harness.gate.ties import tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
-from harness.report.json import loads
+from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
 from harness.suites.window import deeper, deepest_size
 
@@ -145,7 +145,7 @@ class Alike:
             assert main(["baseline", "save", *words]) == 0
         output = self.folder / "report.json"
         status = main(["run", *words, "--output", f"json={output}"])
-        [report] = loads(output.read_text(encoding="utf-8")).suites
+        [report] = loads_report(output.read_text(encoding="utf-8")).suites
         self.indexes.add(str(report.index))
         return status, report
 

@@ -11,7 +11,7 @@ import pytest
 
 from builders.golden import json_lines, junit_lines, masked, page_lines
 from harness.api import Relevance
-from harness.report.json import dumps, loads
+from harness.report.json import dumps_report, loads_report
 
 SUITES = Path(__file__).parents[2] / "suites"
 KINDS = {"html": page_lines, "json": json_lines, "markdown": str, "codequality": json_lines}
@@ -74,9 +74,9 @@ def every_way(engine, folder, reported, in_github, tested):
         printed, by_pytest = tested(suite, *(f"--relevance-{word[2:]}" if word[:2] == "--" else word for word in at))
         with Relevance() as relevance:
             by_python = relevance.run(suite, url=url, allow_write=write).report
-        whole = loads(by_pytest)
+        whole = loads_report(by_pytest)
         for other in (whole, replace(whole, suites=(by_python,))):
-            assert "".join(unlike(found["report.json"], json_lines(dumps(other)), folder)) == ""
+            assert "".join(unlike(found["report.json"], json_lines(dumps_report(other)), folder)) == ""
         return {**found, **printed}
 
     return run

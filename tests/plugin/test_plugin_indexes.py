@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -36,7 +36,7 @@ def test_one_index_is_searched_and_leaves_ids_as_they_are(shop: Path, run: Run, 
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["relevance: http*, index products_v2", "shop: nDCG@10 *, index products_v2"])
-    [report] = loads((pytester.path / "report.json").read_text(encoding="utf-8")).suites
+    [report] = loads_report((pytester.path / "report.json").read_text(encoding="utf-8")).suites
     assert report.index == "products_v2"
 
 
@@ -49,7 +49,7 @@ def test_each_index_is_judged_by_itself_in_the_order_they_were_named(
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines([f"FAILED {ID}?products_v2? - *"])
     assert set(engine.asked.values()) == {2}
-    report = loads((pytester.path / "report.json").read_text(encoding="utf-8"))
+    report = loads_report((pytester.path / "report.json").read_text(encoding="utf-8"))
     assert [suite.index for suite in report.suites] == ["products_v1", "products_v2"]
     found = ET.parse(pytester.path / "junit.xml").findall(".//testcase")
     names = {

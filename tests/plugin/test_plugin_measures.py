@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from harness.measures import Definition, Needs, register_measure
+from harness.measures import (Definition, Needs, register_measure)
 
 def formula(ranking, settings):
     return {value}

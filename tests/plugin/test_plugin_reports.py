@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
 
@@ -25,7 +25,7 @@ def test_reports_are_written_in_the_kind_their_names_say(suite: Suite, run: Run,
     page = (pytester.path / "page.html").read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "rubber boots" in page
-    report = loads((pytester.path / "deep" / "er" / "report.json").read_text(encoding="utf-8"))
+    report = loads_report((pytester.path / "deep" / "er" / "report.json").read_text(encoding="utf-8"))
     assert [verdict.id for verdict in report.suites[0].verdicts] == ["mean-nDCG-10-ge-0.8"]
     assert report.exit_status == 0
     result.stdout.fnmatch_lines([f"report written to {pytester.path}/page.html", "report written to *report.json"])
@@ -38,7 +38,7 @@ def test_the_whole_suite_is_reported_whichever_items_were_chosen(
 
     run("--relevance-report=report.json", "-k", "mean").assert_outcomes(passed=1, deselected=1)
 
-    report = loads((pytester.path / "report.json").read_text(encoding="utf-8"))
+    report = loads_report((pytester.path / "report.json").read_text(encoding="utf-8"))
     assert len(report.suites[0].verdicts) == 2
     assert report.exit_status == 1
 

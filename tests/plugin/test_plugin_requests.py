@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -128,7 +128,7 @@ def test_with_every_dist_each_request_is_sent_once(
     result.assert_outcomes(passed=2, failed=2)
     assert set(engine.asked.values()) == {1}
     assert len(engine.asked) == 4
-    report = loads((pytester.path / "report.json").read_text(encoding="utf-8"))
+    report = loads_report((pytester.path / "report.json").read_text(encoding="utf-8"))
     assert [suite.request for suite in report.suites] == ["current", "candidate"]
 
 
@@ -139,7 +139,7 @@ def test_reports_hold_the_requests_in_the_order_they_were_named(
     run("--relevance-request=candidate", "--relevance-request=current", "--relevance-report=b.json")
 
     orders = [
-        [suite.request for suite in loads((pytester.path / name).read_text(encoding="utf-8")).suites]
+        [suite.request for suite in loads_report((pytester.path / name).read_text(encoding="utf-8")).suites]
         for name in ("a.json", "b.json")
     ]
     assert orders == [["current", "candidate"], ["candidate", "current"]]

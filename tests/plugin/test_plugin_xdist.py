@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.json import loads
+from harness.report.json import loads_report
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
 EXPECTS = 'expect: ["a in top 1"]'
@@ -100,7 +100,7 @@ def test_the_controller_writes_the_reports_and_the_summary(
     result.assert_outcomes(passed=7)
     summary = [line for line in result.outlines if line.startswith("shop: nDCG@10 0.8155")]
     assert len(summary) == 2
-    report = loads((pytester.path / "out" / "report.json").read_text())
+    report = loads_report((pytester.path / "out" / "report.json").read_text())
     assert [suite.path for suite in report.suites] == ["other.relevance.yaml", "shop.relevance.yaml"]
     assert "rubber boots" in (pytester.path / "report.html").read_text()
 

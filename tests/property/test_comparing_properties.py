@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
+from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
 from harness.comparing.basis import by_suite
 from harness.comparing.sides import contender_of_rankings
 from harness.comparing.stored import by_stored_scores
@@ -50,7 +50,7 @@ def compared(grades, first, second):
     suite = suite_of(grades)
     pair = (contender(suite, first), contender(suite, second))
     basis = by_suite(pair, suite, suite.queries, (), ())
-    return assemble_comparison(pair, basis, OPTIONS, Made("now", "0"))
+    return assemble_comparison(pair, basis, OPTIONS, ReportOrigin("now", "0"))
 
 
 @given(judgments, runs)
@@ -131,7 +131,7 @@ def test_the_query_that_moved_most_stands_first(grades, first, second):
 def test_stored_scores_say_what_scoring_anew_says(grades, first, second):
     suite = suite_of(grades)
     pair = (contender(suite, first), contender(suite, second))
-    stored = assemble_comparison(pair, by_stored_scores(pair, (), ()), OPTIONS, Made("now", "0"))
+    stored = assemble_comparison(pair, by_stored_scores(pair, (), ()), OPTIONS, ReportOrigin("now", "0"))
     anew = compared(grades, first, second)
     assert stored.measures == anew.measures
     assert stored.queries == anew.queries

@@ -10,15 +10,7 @@ from harness.gate import decide
 from harness.gate.comparing import holds
 from harness.gate.sentences import number_beside
 from harness.measures import parse_measure
-from harness.model import (
-    Operator,
-    Outcome,
-    ScoreCondition,
-    StatisticKind,
-    Status,
-    Threshold,
-    Waiver,
-)
+from harness.model import Operator, Outcome, ScoreCondition, StatisticKind, Status, Threshold, Waiver
 
 MEASURE = parse_measure("DCG@10")
 

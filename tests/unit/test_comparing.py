@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from harness.assembly import assemble
-from harness.comparing.assembling import CompareOptions, Made, assemble_comparison
+from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
 from harness.comparing.basis import Judgments, by_judgments, by_suite
 from harness.comparing.forms import Form, FormKind
 from harness.comparing.held_to import read_thresholds
@@ -41,7 +41,7 @@ from harness.running.options import RunOptions
 from harness.scoring import score_run
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
-MADE = Made("2026-05-01T00:00:00+00:00", "1.0")
+MADE = ReportOrigin("2026-05-01T00:00:00+00:00", "1.0")
 QUERIES = (
     Query("q", "one", tags=("head",), judgments={"a": 3, "b": 1}),
     Query("r", "two", judgments={"b": 2}),

@@ -10,11 +10,7 @@ import harness.gate.significance
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.gate.sentences import count
-from harness.model import (
-    Outcome,
-    Status,
-    Waiver,
-)
+from harness.model import Outcome, Status, Waiver
 from harness.statistics import detectable_by_sign_flip, sign_flip
 
 

@@ -6,17 +6,7 @@ import pytest
 
 from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide, exit_status
-from harness.model import (
-    Engine,
-    Outcome,
-    Profile,
-    Query,
-    QueryReport,
-    Status,
-    SuiteReport,
-    Verdict,
-    Waiver,
-)
+from harness.model import Engine, Outcome, Profile, Query, QueryReport, Status, SuiteReport, Verdict, Waiver
 
 LAST_DAY = date(2026, 6, 1)
 AFTER = date(2026, 6, 2)

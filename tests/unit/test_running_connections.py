@@ -8,7 +8,7 @@ import harness.engines
 import harness.search
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.model import Cluster, Suite, Target
-from harness.running.connections import Connections, Door
+from harness.running.connections import Connections, OpenCluster
 from harness.search.testing import FakeSearch
 
 
@@ -205,5 +205,5 @@ def test_logins_and_variables_are_hidden(folder):
         headers_env={"X-Token": "TOKEN", "X-Two": "UNSET"},
     )
     environ = {"KEY": "k3y", "PASSWORD": "pw", "TOKEN": "t0ken", "OTHER": "visible"}
-    masker = Door(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ)
+    masker = OpenCluster(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ)
     assert masker.mask("k3y pw t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"

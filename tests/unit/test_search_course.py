@@ -4,7 +4,7 @@ from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
 from harness.search.connection import ConnectionClosed
-from harness.search.course import MOST_SILENCES, Course
+from harness.search.course import MOST_SILENCES, ServerHealth
 from harness.search.retries import Clock, Retries
 
 
@@ -26,7 +26,7 @@ LOSS = EngineUnreachable("cannot reach the engine")
 
 def test_a_request_may_take_its_timeout_and_no_more_than_the_run_has_left():
     clock = HeldClock()
-    course = Course(clock.retries(), timeout=30, budget=40)
+    course = ServerHealth(clock.retries(), timeout=30, budget=40)
     assert course.seconds() == 30
     clock.sleep(25)
     assert course.seconds() == 15
@@ -35,13 +35,13 @@ def test_a_request_may_take_its_timeout_and_no_more_than_the_run_has_left():
 
 
 def test_nothing_is_sent_once_it_is_given_up():
-    course = Course(HeldClock().retries(), timeout=30)
+    course = ServerHealth(HeldClock().retries(), timeout=30)
     course.given_up = Failure(FailureKind.ERROR, "nobody answers")
     assert course.seconds() == course.given_up
 
 
 def test_many_silences_in_a_row_are_the_end():
-    course = Course(HeldClock().retries(), timeout=30)
+    course = ServerHealth(HeldClock().retries(), timeout=30)
     for _ in range(MOST_SILENCES - 1):
         assert course.silent(LOSS).kind is FailureKind.TIMEOUT
     assert course.given_up is None
@@ -54,7 +54,7 @@ def test_many_silences_in_a_row_are_the_end():
 
 
 def test_an_answer_makes_good_a_loss():
-    course = Course(HeldClock().retries(), timeout=30)
+    course = ServerHealth(HeldClock().retries(), timeout=30)
     assert course.lost(LOSS) == Failure(FailureKind.ERROR, "cannot reach the engine")
     assert (course.loss, course.answered) == (LOSS, False)
     course.heard()
@@ -63,14 +63,14 @@ def test_an_answer_makes_good_a_loss():
 
 def test_where_nobody_answered_yet_each_node_is_tried_once_and_at_once():
     clock = HeldClock()
-    course = Course(clock.retries(), timeout=30)
+    course = ServerHealth(clock.retries(), timeout=30)
     assert [course.wait(attempt, begun=0, wished=0, nodes=3) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 0
 
 
 def test_who_hangs_up_is_there_and_is_asked_again_a_few_times():
     clock = HeldClock()
-    course = Course(clock.retries(), timeout=30)
+    course = ServerHealth(clock.retries(), timeout=30)
     course.lost(ConnectionClosed("it closed the connection"))
     assert (course.reached, course.answered) == (True, False)
     assert [course.wait(attempt, begun=0, wished=0) for attempt in (1, 2, 3)] == [True, True, False]
@@ -81,7 +81,7 @@ def test_who_hangs_up_is_there_and_is_asked_again_a_few_times():
 
 def test_a_busy_server_is_spared_for_a_while():
     clock = HeldClock()
-    course = Course(clock.retries(), timeout=30, budget=10)
+    course = ServerHealth(clock.retries(), timeout=30, budget=10)
     course.heard()
     assert course.wait(1, begun=0, wished=0)
     assert clock.time == 0.5

@@ -6,13 +6,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
-from harness.selection import (
-    check_tags,
-    gated_thresholds,
-    query_ids,
-    scope_of,
-    select_queries,
-)
+from harness.selection import check_tags, gated_thresholds, query_ids, scope_of, select_queries
 from harness.thresholds import parse_threshold
 
 ANY = Unresolved(())

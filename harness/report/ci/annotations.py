@@ -1,7 +1,6 @@
 """
-What is said of single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
-
-GitHub and GitLab show these beside the lines; each has a form of its own for them.
+What is said of single lines of suites: thresholds that do not hold, queries without an answer,
+problems of a file.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from harness.report.printable import printable
 
 __all__ = ["render"]
 
+
 CHECK = "relevance"
 
 SEVERITIES = {

@@ -1,8 +1,4 @@
-"""
-Annotations in the form of GitHub's workflow commands: a line that a step prints, which GitHub shows beside a file.
-
-The form, and which characters it escapes, are in the documentation of GitHub Actions under workflow commands.
-"""
+"""GitHub Actions: annotations as workflow commands, and the step whose summary and output are written."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from harness.report.figures import counted_text
 from harness.report.printable import printable
 
 __all__ = ["SHOWN", "commands"]
+
 
 SHOWN = 10
 """Annotations of a kind that GitHub shows of one step."""

@@ -1,9 +1,4 @@
-"""
-A report as one HTML page.
-
-`harness.report.html.page` says what the page holds, `harness.report.html.templating` how it is put together and kept
-safe.
-"""
+"""A report as one HTML page: what it shows is chosen and bounded here, laid out by the template."""
 
 from __future__ import annotations
 

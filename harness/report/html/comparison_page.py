@@ -12,14 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import ComparisonReport, MeasureComparison, QueryComparison
-from harness.report.comparison_words import (
-    Change,
-    change_of,
-    detectable_text,
-    measure_names,
-    measure_warnings,
-    remarks,
-)
+from harness.report.comparison_words import Change, change_of, detectable_text, measure_names, measure_warnings, remarks
 from harness.report.figures import counted_text
 from harness.report.html.comparison_rows import QueryView, delta, query_views
 from harness.report.html.histogram import Bin, histogram, rounded_up

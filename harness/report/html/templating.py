@@ -1,8 +1,6 @@
 """
-How pages are made from templates: no network, no other file, readable without JavaScript.
-
-The content security policy of a page allows the one style sheet and the one script that stand in it, by their digests,
-so that text from an index could not run even if it slipped through the escaping.
+How pages are made from templates: no network, no other file, readable without JavaScript; and the thresholds that they
+list.
 """
 
 from __future__ import annotations

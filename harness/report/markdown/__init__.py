@@ -1,8 +1,4 @@
-"""
-A report as Markdown, for GitHub's job summary and for whoever posts it elsewhere.
-
-The verdict is in the first line. What would make it larger than GitHub takes is left out, the worst last, and counted.
-"""
+"""A report as Markdown, for GitHub's job summary and for whoever posts it elsewhere."""
 
 from __future__ import annotations
 
@@ -24,6 +20,7 @@ from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names, overview
 
 __all__ = ["render", "render_refusal"]
+
 
 REFUSAL_SHOWN = 20_000
 

@@ -1,13 +1,4 @@
-"""
-Text of others made safe in GitHub's and GitLab's Markdown.
-
-An id or a title may hold a pipe, a backtick, HTML, `@somebody` or `#123`. It has to be read as it is: not end a cell of
-a table, not become a link, not call anybody, not close an issue.
-
-Character references serve for what Markdown itself would read, as they mean the same in its text and in HTML that
-stands in it. They do not serve for what is looked for after the page was made, such as mentions: a `span` keeps that
-apart, and what is copied from the page is still the text.
-"""
+"""Markdown that is safe with text of others and stays small enough to be shown: tables, notes, pieces."""
 
 from __future__ import annotations
 
@@ -16,6 +7,7 @@ import re
 from harness.report.printable import printable
 
 __all__ = ["block", "code", "escape"]
+
 
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]<>&|"}
 _TRIGGER = re.compile(r"[@#$:!]|[~%](?=[\w\"])|(?<=\bwww)\.|(?<=\bgh)-(?=\d)", re.IGNORECASE)

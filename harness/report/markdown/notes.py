@@ -9,6 +9,7 @@ from harness.report.markdown.escape import escape
 
 __all__ = ["MOST_TEXT", "NOTES_SHOWN", "notes_markdown"]
 
+
 MOST_TEXT = 500
 """Characters of a query's text, of a reason and of a note."""
 

@@ -11,6 +11,7 @@ from harness.report.overview import BEST, Figure, Overview, Row, compared_text, 
 
 __all__ = ["overview_markdown"]
 
+
 COUNTS = ["queries", "held", "failed", "errors", "other"]
 
 

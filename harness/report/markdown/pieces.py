@@ -13,6 +13,7 @@ from harness.report.figures import counted_text
 
 __all__ = ["MOST_BYTES", "Piece", "fitted", "sign"]
 
+
 MOST_BYTES = 1024 * 1024
 """What GitHub takes of one step; it shows nothing at all of a larger summary."""
 

@@ -13,6 +13,7 @@ from harness.report.ranking_words import MISSING_SHOWN, RANKS_SHOWN, grade_text,
 
 __all__ = ["query_markdown"]
 
+
 MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
 

@@ -22,12 +22,12 @@ def tags_markdown(suite: SuiteReport) -> Iterator[str]:
     figures = ["queries", *(["weight"] if found.weighted else []), *map(code, found.measures)]
     held = ["thresholds"] if found.held else []
     heading = f"{mean_heading(weighted=found.weighted)} by tag"
-    yield table([heading, *figures, *held], [_cells(row, found) for row in found.rows], right=figures)
+    yield table([heading, *figures, *held], [_tag_cells(row, found) for row in found.rows], right=figures)
     if found.remarks:
         yield escape("; ".join(found.remarks))
 
 
-def _cells(row: TagRow, table: TagTable) -> list[str]:
+def _tag_cells(row: TagRow, table: TagTable) -> list[str]:
     name = escape(row.name) if row.tag is None else code(row.name)
     share = [f"{row.share:.1%}"] if table.weighted else []
     figures = [figure_text(row, summary) for summary in row.figures]

@@ -13,6 +13,7 @@ from harness.report.markdown.tables import table
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
 
+
 THRESHOLDS_SHOWN = 100
 
 WORST_FIRST = (

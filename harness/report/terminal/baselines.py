@@ -18,6 +18,7 @@ from harness.thresholds import TOLERANCE
 
 __all__ = ["difference_renderables", "entry_renderables", "is_weighted", "means_of"]
 
+
 MOVED_SHOWN = 5
 """Queries of a measure that are named, those that changed most first."""
 

@@ -1,8 +1,4 @@
-"""
-A comparison on a terminal, or as plain lines for a log.
-
-Only says what the report says. Whoever prints it decides on colours and width.
-"""
+"""A comparison on a terminal, or as plain lines for a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How text is laid out: tables without lines, indents, and layouts for wide and for narrow terminals."""
+"""How text is laid out on a terminal, wide or narrow, and as plain text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 __all__ = ["Fitting", "columns", "indented"]
+
 
 UNBOUNDED = 10_000
 """Columns that no table needs."""

@@ -43,7 +43,7 @@ def _table(comparison: Comparison) -> RenderableType:
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.measures:
-        table.add_row(Text(printable(row.measure)), *_cells(row), style=_style(row, comparison))
+        table.add_row(Text(printable(row.measure)), *_measure_cells(row), style=_style(row, comparison))
     return table
 
 
@@ -55,7 +55,7 @@ def _blocks(comparison: Comparison) -> RenderableType:
         block.show_header = False
         block.add_column(style="dim", no_wrap=True)
         block.add_column(overflow="fold")
-        for heading, cell in zip(HEADINGS, _cells(row), strict=True):
+        for heading, cell in zip(HEADINGS, _measure_cells(row), strict=True):
             block.add_row(f"  {heading}", cell)
         blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]
     return Group(*blocks)
@@ -67,7 +67,7 @@ def _style(row: MeasureComparison, comparison: Comparison) -> str:
     return "green" if row.difference > 0 else "red"
 
 
-def _cells(row: MeasureComparison) -> tuple[str, ...]:
+def _measure_cells(row: MeasureComparison) -> tuple[str, ...]:
     return (
         score_text(row.reference),
         score_text(row.candidate),

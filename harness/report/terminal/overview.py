@@ -18,6 +18,7 @@ from harness.report.terminal.layout import columns
 
 __all__ = ["overview_renderables"]
 
+
 BESIDE_STYLES = {"+": "green", "-": "red"}
 """By the sign of a difference."""
 

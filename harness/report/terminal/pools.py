@@ -15,6 +15,7 @@ from harness.report.terminal.layout import columns, indented
 
 __all__ = ["pool_renderables"]
 
+
 QUERIES_SHOWN = 10
 UNANSWERED_SHOWN = 10
 

@@ -16,6 +16,7 @@ from harness.report.terminal.layout import columns, indented
 
 __all__ = ["grade_cell", "query_renderables"]
 
+
 TITLE_CELLS = 48
 
 

@@ -23,7 +23,7 @@ def score_renderables(
     """The profile, and a line a measure, by the text that it was asked for; with *per_query* a line a query before."""
     yield Text(f"profile {evaluation.profile}")
     if per_query:
-        yield _query_table(evaluation, measures)
+        yield _score_table(evaluation, measures)
         yield Text()
     table = columns()
     table.add_column("measure", overflow="fold")
@@ -46,7 +46,7 @@ def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Itera
     yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
 
 
-def _query_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
     table = columns()
     table.add_column("query", overflow="fold")
     for asked in measures:

@@ -17,6 +17,7 @@ from harness.report.terminal.verdicts import STYLES
 
 __all__ = ["tag_renderables"]
 
+
 FIGURE = len("0.0000")
 """Where a terminal is narrow, the names of measures are folded, and their figures are not."""
 

@@ -6,7 +6,7 @@ import pytest
 
 import harness.search
 from harness.cli import main
-from harness.report.json import loads
+from harness.report.json import loads_report
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -83,7 +83,7 @@ def test_every_request_on_every_index_is_in_the_reports(folder, opened, capsys):
     write("store")
     words = [*BOTH, "--index", "v1", "--index", "v2", "--output", "json=r.json", "--output", "html=r.html", "-q"]
     assert main(["run", ".", *words]) == 1
-    report = loads((folder / "r.json").read_text(encoding="utf-8"))
+    report = loads_report((folder / "r.json").read_text(encoding="utf-8"))
     cells = [(suite.name, suite.request, suite.index, suite.summaries[0].mean) for suite in report.suites]
     four = [("current", "v1", 0.5), ("current", "v2", 0.0), ("candidate", "v1", 1.0), ("candidate", "v2", 0.0)]
     assert cells == [(name, *cell) for name in ("shop", "store") for cell in four]

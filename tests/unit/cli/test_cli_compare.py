@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.comparing.forms import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
-from harness.report.comparison_json import loads
+from harness.report.comparison_json import loads_comparison
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -81,7 +81,7 @@ def compare(*words):
 def told(capsys, *words):
     """The exit status, and the comparison as JSON tells it."""
     status = compare(*words, "--json")
-    return status, loads(capsys.readouterr().out)
+    return status, loads_comparison(capsys.readouterr().out)
 
 
 def refused(capsys, *words):
@@ -633,7 +633,7 @@ def test_files_are_written_beside(shop, capsys):
     assert main(["compare", *PAIR, *words]) == 0
     captured = capsys.readouterr()
     assert "wrote c.html\nwrote c.json\n" in captured.err
-    assert loads(Path("c.json").read_text(encoding="utf-8")).candidate.name == "request:candidate"
+    assert loads_comparison(Path("c.json").read_text(encoding="utf-8")).candidate.name == "request:candidate"
     assert "request:candidate" in Path("c.html").read_text(encoding="utf-8")
 
 

@@ -58,7 +58,7 @@ def test_what_the_report_says_is_no_command_of_the_runner(summary, pipeline, cap
 def test_json_stays_alone_on_standard_output(summary, pipeline, capsys):
     assert main(["run", "a.yaml", "--github", "--json"]) == 3
     printed = capsys.readouterr()
-    assert json.loads(printed.out) == pipeline.answer
+    assert json.loads_report(printed.out) == pipeline.answer
     assert ANNOTATION in printed.err
     assert summary.exists()
 

@@ -109,7 +109,7 @@ def test_an_error_prints_no_report_and_writes_none(pipeline, tmp_path, capsys, e
 def test_json_stands_alone_on_standard_output(pipeline, tmp_path, capsys):
     assert main(["run", "a.yaml", "--json", "--output", f"html={tmp_path}/r.html"]) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out) == pipeline.answer
+    assert json.loads_report(printed.out) == pipeline.answer
     assert f"wrote {tmp_path}/r.html" in printed.err
 
 
@@ -132,7 +132,7 @@ def test_quiet_prints_nothing_but_what_does_not_hold(pipeline, tmp_path, capsys)
 def test_all_outputs_are_written(pipeline, tmp_path):
     words = ["run", "a.yaml", "--output", f"html={tmp_path}/r.html", "--output", f"json={tmp_path}/r.json"]
     assert main(words) == 0
-    assert json.loads((tmp_path / "r.json").read_text()) == pipeline.answer
+    assert json.loads_report((tmp_path / "r.json").read_text()) == pipeline.answer
     assert "靴" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
@@ -167,7 +167,7 @@ def test_a_reader_that_leaves_changes_neither_status_nor_files(tmp_path, more):
     )
     os.close(write)
     assert done.returncode == 1, done.stderr
-    assert json.loads(file.read_text()).exit_status == 1
+    assert json.loads_report(file.read_text()).exit_status == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")

@@ -197,7 +197,7 @@ from pathlib import Path
 from harness.collecting.runs import SuiteRuns
 from harness.running.execution import FinishedSuite
 from harness.running.options import RunOptions
-from harness.model import Engine, Profile, Run, Suite, SuiteReport, Target
+from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
 
 folder, task = Path(sys.argv[1]), sys.argv[2]
 

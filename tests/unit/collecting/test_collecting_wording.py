@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.cli.engine_options import _OPTIONS
+from harness.cli.engine_options import _ENGINE_OPTIONS
 from harness.collecting.runs import Failed, SuiteRuns
 from harness.collecting.wording import OPTIONS, in_pytest, reworded
 from harness.errors import UsageError
@@ -33,7 +33,7 @@ def test_every_option_of_the_engine_is_known(pytestconfig):
     def command():
         pass
 
-    for option in _OPTIONS:
+    for option in _ENGINE_OPTIONS:
         command = option(command)
     names = {parameter.opts[0].removeprefix("--") for parameter in command.params}
     assert names <= set(OPTIONS)

@@ -22,7 +22,7 @@ from harness.model import (
     Verdict,
 )
 from harness.report import json
-from harness.report.comparison_json import comparison_schema, dumps, loads
+from harness.report.comparison_json import comparison_schema, dumps_comparison, loads_comparison
 
 numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own
 st.register_type_strategy(float, numbers)
@@ -58,15 +58,15 @@ reports = st.builds(
 @settings(deadline=None)
 @given(reports)
 def test_what_is_written_reads_back_the_same(report):
-    assert loads(dumps(report)) == report
+    assert loads_comparison(dumps_comparison(report)) == report
 
 
 @pytest.mark.parametrize(
     "report", [comparison_report(), unjudged_report(), unjudged_report(agreement=None), large_report(2_000)]
 )
 def test_whole_reports_read_back_the_same_and_keep_to_their_schema(report):
-    assert loads(dumps(report)) == report
-    jsonschema.validate(stdlib_json.loads(dumps(report)), comparison_schema())
+    assert loads_comparison(dumps_comparison(report)) == report
+    jsonschema.validate(stdlib_json.loads(dumps_comparison(report)), comparison_schema())
 
 
 def test_the_schema_is_one_and_names_what_it_is_of():
@@ -77,7 +77,7 @@ def test_the_schema_is_one_and_names_what_it_is_of():
 
 
 def test_the_schema_refuses_another_version():
-    raw = stdlib_json.loads(dumps(comparison_report())) | {"schema": 2}
+    raw = stdlib_json.loads(dumps_comparison(comparison_report())) | {"schema": 2}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(raw, comparison_schema())
 
@@ -85,26 +85,26 @@ def test_the_schema_refuses_another_version():
 @pytest.mark.parametrize("odd", [odd for odd in ODD if odd != "\ud800"])
 def test_odd_texts_survive(odd):
     report = hostile_report(odd)
-    assert loads(dumps(report)) == report
+    assert loads_comparison(dumps_comparison(report)) == report
 
 
 def test_numbers_that_json_lacks_survive():
     query = replace(red_shoes(), scores={"nDCG@10": (math.inf, -math.inf), "P@5": (math.nan, None)})
-    text = dumps(comparison_report(queries=(query,)))
+    text = dumps_comparison(comparison_report(queries=(query,)))
     jsonschema.validate(stdlib_json.loads(text), comparison_schema())
-    [read] = loads(text).queries
+    [read] = loads_comparison(text).queries
     assert read.scores["nDCG@10"] == (math.inf, -math.inf)
     assert math.isnan(read.scores["P@5"][0])
 
 
 def test_a_report_of_a_run_is_no_comparison_and_the_other_way_round(report):
     with pytest.raises(FormatError, match=r"r\.json: not a comparison: suite: "):
-        loads(json.dumps(report), path="r.json")
+        loads_comparison(json.dumps_report(report), path="r.json")
     with pytest.raises(FormatError, match="not a report: suites: "):
-        json.loads(dumps(comparison_report()))
+        json.loads_report(dumps_comparison(comparison_report()))
 
 
 def test_a_comparison_of_another_version_is_refused():
-    raw = stdlib_json.loads(dumps(comparison_report())) | {"schema": 7}
+    raw = stdlib_json.loads(dumps_comparison(comparison_report())) | {"schema": 7}
     with pytest.raises(FormatError, match="schema version 7 found, 1 expected: this is not a comparison"):
-        loads(stdlib_json.dumps(raw))
+        loads_comparison(stdlib_json.dumps(raw))

@@ -25,12 +25,12 @@ def run_example(tmp_path, monkeypatch, capsys):
 
 
 def test_the_example_of_a_report_runs(report, tmp_path, run_example):
-    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    (tmp_path / "report.json").write_text(json.dumps_report(report), encoding="utf-8")
     assert run_example(1) == "{'red-shoes': 0.41213, 'q2': 0.0, 'q3': None, 'q4': 1.0}\n"
 
 
 def test_the_example_of_a_comparison_runs(tmp_path, run_example):
-    (tmp_path / "comparison.json").write_text(comparison_json.dumps(comparison_report()), encoding="utf-8")
+    (tmp_path / "comparison.json").write_text(comparison_json.dumps_comparison(comparison_report()), encoding="utf-8")
     lines = run_example(2).splitlines()
     assert lines[:3] == ["nDCG@10 0.075", "P@5 0.0", "red-shoes 0.6123 ['文書-22']"]
     assert lines[-1] == "gloves None []"
