@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from harness.spelling import did_you_mean
+from harness.errors import did_you_mean
 
 _NO_LOGIN = (
     "a URL must not hold a login; name the environment variables that do under [clusters.NAME] in harness.toml: "

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import zip_longest
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.model import Query, Status, Suite, Threshold, Verdict
-from harness.spelling import did_you_mean
 from harness.waivers import in_force
 
 __all__ = [

@@ -9,12 +9,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.measures import read_gain, read_profile
 from harness.metrics.gain import finite
 from harness.model import Gain, Profile
 from harness.running.options import RunOptions
-from harness.spelling import did_you_mean
 
 __all__ = [
     "OF_RUN",

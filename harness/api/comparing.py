@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, read_argument, refuse, refuse_unknown
 from harness.api.scores import Scores
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.measures import parse_measure
 from harness.model import Agreement, ComparisonReport, Measure, MeasureComparison, QueryComparison, Suite
 from harness.running.options import RunOptions
-from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from harness.comparing.assembling import CompareOptions

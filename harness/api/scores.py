@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness.api.choices import read_argument
-from harness.errors import SearchError, UndefinedScore, UsageError
+from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
 from harness.gate.aggregates import median
 from harness.gate.scope import Scope, scope_scores
 from harness.gate.sentences import count, listed
@@ -15,7 +15,6 @@ from harness.means import mean_of
 from harness.measures import parse_measure
 from harness.model import Measure, Run, Score, Suite
 from harness.scoring import score_of
-from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from harness.comparing.sides import ComparedSide

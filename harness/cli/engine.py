@@ -65,7 +65,7 @@ def status() -> int:
 
 def _require_known(version: str | None) -> None:
     from harness.engines import versions
-    from harness.spelling import did_you_mean
+    from harness.errors import did_you_mean
 
     known = versions()
     if version is not None and version not in known:

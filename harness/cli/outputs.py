@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.model import Report
-from harness.spelling import did_you_mean
 
 
 def _html(report: Report) -> str:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.errors import UsageError
-from harness.spelling import did_you_mean, nearest
+from harness.errors import UsageError, did_you_mean, nearest
 
 __all__ = ["FORMS", "Form", "FormKind", "read_form"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from harness.errors import GrammarError, UsageError
+from harness.errors import GrammarError, UsageError, did_you_mean
 from harness.model import AgreementCondition, BaselineCondition, Condition, Measure, Suite, Threshold
-from harness.spelling import did_you_mean
 from harness.thresholds import parse_threshold
 from harness.thresholds.agreements import RBO
 from harness.thresholds.reach import check_reach

@@ -11,7 +11,7 @@ from harness.baseline.making import as_run
 from harness.baseline.references import read_entry
 from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.formats.runs import read_run
 from harness.measures import read_gain
 from harness.measures.profiles import by_score
@@ -32,7 +32,6 @@ from harness.model import (
     Suite,
     SuiteReport,
 )
-from harness.spelling import did_you_mean
 
 __all__ = ["baseline_side", "report_side", "run_side"]
 

@@ -14,10 +14,9 @@ from typing import TypeAlias, get_args
 import numpy as np
 
 from harness.comparison.pairing import Pair, pair_up
-from harness.errors import StatisticError, UsageError
+from harness.errors import StatisticError, UsageError, did_you_mean
 from harness.means import are_weighted, mean
 from harness.model import Comparison, MeasureComparison
-from harness.spelling import did_you_mean
 from harness.statistics import (
     Detectable,
     EffectSize,

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.addresses import url_problem
-from harness.errors import ConfigError, InputError, Problem, UsageError
+from harness.errors import ConfigError, InputError, Problem, UsageError, did_you_mean
 from harness.model import Cluster, Target
 from harness.sources import Source, read_source
-from harness.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from harness.config.places import Places

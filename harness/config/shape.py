@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from harness.addresses import engine_problem, url_problem
+from harness.errors import did_you_mean
 from harness.model import Cluster
-from harness.spelling import did_you_mean
 
 Tell = Callable[[tuple[str, ...], str], None]
 """Takes the path of a key and a sentence about it."""

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EngineStartError, UsageError
-from harness.spelling import did_you_mean
+from harness.errors import EngineStartError, UsageError, did_you_mean
 
 __all__ = ["DEFAULT_VERSION", "Jar", "Lock", "dump_lock", "load_lock", "parse_lock", "versions"]
 

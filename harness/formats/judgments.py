@@ -7,13 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import InputError, did_you_mean
 from harness.formats.findings import JUDGMENTS, Findings, Record
 from harness.formats.opening import Form, form_of
 from harness.formats.pairs import first_lines, read_pairs
 from harness.formats.records import read_number, read_records
 from harness.formats.trec import Irregular, bulk_judgments
-from harness.spelling import did_you_mean
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from harness.errors import did_you_mean
 from harness.judgment_findings.aliases import alias_findings, difference, other_names
 from harness.judgment_findings.findings import FindingKind, JudgmentFinding, PlacedJudgment
 from harness.judgment_findings.scales import Scale, off_scale
 from harness.model import GainKind, Mark, Suite
 from harness.scoring import measures_of
-from harness.spelling import did_you_mean
 
 __all__ = ["IndexKnowledge", "JudgedSuite", "find_in"]
 

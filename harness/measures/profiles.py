@@ -9,11 +9,10 @@ from math import ceil, inf, isnan
 from operator import gt
 from typing import cast
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.measures.definition import SMALLEST_POSITIVE, Formula
 from harness.measures.rre import RRE_FORMULAS
 from harness.model import Gain, GainKind, Parameter, Profile
-from harness.spelling import did_you_mean
 
 __all__ = ["Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.model import RequestTemplate, Suite
 from harness.running.options import RunOptions
-from harness.spelling import did_you_mean
 
 __all__ = ["Matrix"]
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import Problem, SuiteError
+from harness.errors import Problem, SuiteError, did_you_mean
 from harness.model import Json
 from harness.search.reasons import is_text
-from harness.spelling import did_you_mean
 
 __all__ = ["Document", "read_documents", "read_ids"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.errors import UsageError
+from harness.errors import UsageError, did_you_mean
 from harness.model import Query
-from harness.spelling import did_you_mean
 from harness.suites.nodes import MappingNode, Node, Written
 from harness.suites.placeholders import RESERVED, as_text, is_name, placeholders_in
 from harness.suites.problems import Problems

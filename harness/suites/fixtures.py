@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import SuiteError
+from harness.errors import SuiteError, did_you_mean
 from harness.model import Before, Fixture, InTop, Mark, Query, Threshold
 from harness.search.documents import read_ids
-from harness.spelling import did_you_mean
 from harness.suites.files import SuiteFiles
 from harness.suites.judging import Judgments
 from harness.suites.problems import Problems

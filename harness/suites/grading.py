@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.errors import MeasureError, UndefinedScore, UsageError, did_you_mean
 from harness.measures import score_query
 from harness.measures.profiles import profile_gain
 from harness.metrics.gain import finite
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
 from harness.scoring import measure_named
-from harness.spelling import did_you_mean
 from harness.suites.nodes import Written, describe
 from harness.suites.problems import Problems
 from harness.suites.scalars import resolve_number

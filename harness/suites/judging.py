@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.errors import InputError, Problem
+from harness.errors import InputError, Problem, did_you_mean
 from harness.formats.findings import Record, with_excerpts
 from harness.formats.judgments import judgment_lines, query_line, read_judgments
 from harness.model import Mark, Query
-from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile
 from harness.suites.nodes import Written
 from harness.suites.problems import Problems

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.errors import InputError, Problem, SuiteError
+from harness.errors import InputError, Problem, SuiteError, did_you_mean
 from harness.formats.cells import separator_of
 from harness.model import Mark, Query
 from harness.sources import Source, read_source
-from harness.spelling import did_you_mean
 from harness.suites.files import NamedFile
 from harness.suites.weights import EXPECTED, lacking_weights, weight_in_file
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from harness.errors import SuiteError, UsageError
+from harness.errors import SuiteError, UsageError, did_you_mean
 from harness.model import HttpRequest, Json, Query, RequestTemplate, SearchRequest, Suite
-from harness.spelling import did_you_mean
 from harness.suites.placeholders import fill, fill_text
 from harness.suites.search_templates import fill_body
 from harness.suites.window import window_problem

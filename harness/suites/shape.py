@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
+from harness.errors import nearest
 from harness.model import GainKind, Profile
-from harness.spelling import nearest
 from harness.suites.leaves import (
     BESIDE_A_BODY,
     Day,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, ValidationInfo, model_validator
 
+from harness.errors import did_you_mean, nearest
 from harness.model import Mark
-from harness.spelling import did_you_mean, nearest
 from harness.suites.leaves import expect_scalar, refuse
 from harness.suites.nodes import ListNode, MappingNode, Node, describe
 

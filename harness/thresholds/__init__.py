@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 
+from harness.errors import did_you_mean
 from harness.model import (
     AgreementCondition,
     Before,
@@ -32,7 +33,6 @@ from harness.model import (
     ScoreCondition,
     StatisticKind,
 )
-from harness.spelling import did_you_mean
 from harness.thresholds.agreements import begins_agreement, read_agreement
 from harness.thresholds.cursor import NUMBER, WORD, Cursor
 from harness.thresholds.drops import read_drop, read_worse
