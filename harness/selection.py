@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from harness.errors import UsageError, did_you_mean
 from harness.model import Query, Status, Suite, Threshold, Verdict
-from harness.waivers import in_force
+from harness.model.suite import in_force
 
 __all__ = [
     "Gated",

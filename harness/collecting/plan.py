@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
+from harness.model.suite import first_in_force
 from harness.selection import Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
-from harness.waivers import first_in_force
 
 __all__ = ["PlannedItem", "for_cells", "plan_items"]
 

@@ -13,7 +13,7 @@ from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.scores import judge_scores
 from harness.gate.sentences import count, listed
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
-from harness.waivers import in_force
+from harness.model.suite import in_force
 
 __all__ = ["judge_agreement"]
 

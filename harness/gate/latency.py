@@ -11,7 +11,7 @@ from harness.gate.comparing import holds
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, listed, number
 from harness.model import LatencyCondition, Operator, Query, Ranking, Response, Status
-from harness.waivers import in_force
+from harness.model.suite import in_force
 
 __all__ = ["judge_latency"]
 

@@ -12,7 +12,7 @@ from datetime import date
 
 from harness.means import are_weighted
 from harness.model import Outcome, Query, Score, Status
-from harness.waivers import in_force
+from harness.model.suite import in_force
 
 __all__ = ["Finding", "Scope", "scope_scores", "weights_of"]
 

@@ -19,7 +19,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.waivers import first_ended, first_in_force, in_force
+from harness.model.suite import first_ended, first_in_force, in_force
 
 __all__ = ["skip_of", "until", "waived"]
 

@@ -11,8 +11,7 @@ only plain values.
 
 from __future__ import annotations
 
-from harness.model.baselines import Baseline, BaselineFile, BaselineQuery, Question, Reference
-from harness.model.comparisons import (
+from harness.model.comparison import (
     Agreement,
     Comparison,
     ComparisonReport,
@@ -22,37 +21,22 @@ from harness.model.comparisons import (
     Side,
     SideKind,
 )
-from harness.model.conditions import (
-    AgreementCondition,
-    BaselineCondition,
-    Before,
-    Condition,
-    DropCondition,
-    HitCount,
-    InTop,
-    LatencyCondition,
-    Operator,
-    ScoreCondition,
-    SignificanceCondition,
-    StatisticKind,
-    Threshold,
-    Unresolved,
-    Waiver,
-    WorseCondition,
-)
-from harness.model.measures import Gain, GainKind, Measure, Parameter, Profile
-from harness.model.places import Json, Mark
-from harness.model.reports import (
+from harness.model.report import (
+    Baseline,
+    BaselineFile,
+    BaselineQuery,
     BaselineSummary,
     MeasureSummary,
     MissingDocument,
     QueryReport,
+    Question,
     RankedDocument,
+    Reference,
     Report,
     SuiteReport,
     TagSummary,
 )
-from harness.model.searches import (
+from harness.model.run import (
     ANY_TEXT,
     Cluster,
     Engine,
@@ -60,14 +44,48 @@ from harness.model.searches import (
     FailureKind,
     Hit,
     IndexFacts,
+    Outcome,
     Ranking,
     Response,
     Run,
+    Score,
     SearchRequest,
+    Status,
     TailSearch,
+    Verdict,
 )
-from harness.model.suites import Fixture, HttpRequest, Judgment, Query, RequestTemplate, Suite, Target
-from harness.model.verdicts import Outcome, Score, Status, Verdict
+from harness.model.suite import (
+    AgreementCondition,
+    BaselineCondition,
+    Before,
+    Condition,
+    DropCondition,
+    Fixture,
+    Gain,
+    GainKind,
+    HitCount,
+    HttpRequest,
+    InTop,
+    Json,
+    Judgment,
+    LatencyCondition,
+    Mark,
+    Measure,
+    Operator,
+    Parameter,
+    Profile,
+    Query,
+    RequestTemplate,
+    ScoreCondition,
+    SignificanceCondition,
+    StatisticKind,
+    Suite,
+    Target,
+    Threshold,
+    Unresolved,
+    Waiver,
+    WorseCondition,
+)
 
 __all__ = [
     "ANY_TEXT",

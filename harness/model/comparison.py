@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.model.measures import Profile
-from harness.model.verdicts import Verdict
+from harness.model.run import Verdict
+from harness.model.suite import Profile
 
 __all__ = [
     "Agreement",
