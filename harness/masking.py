@@ -5,12 +5,41 @@ reports too; and fingerprints of what is masked.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
-from harness.model import Json
+from harness.model import (
+    ComparisonReport,
+    Json,
+    MissingDocument,
+    MovedDocument,
+    Query,
+    QueryReport,
+    Question,
+    RankedDocument,
+    Side,
+    SuiteReport,
+    Verdict,
+)
+
+__all__ = [
+    "LARGEST_KEPT",
+    "fingerprint",
+    "if_small",
+    "question_fingerprint",
+    "question_of",
+    "redact",
+    "redact_comparison",
+]
+
+
+# Values from the environment, replaced by the name of their variable in whatever is printed, stored or raised; whole
+# reports too; and fingerprints of what is masked.
 
 
 class Masker:
@@ -62,3 +91,106 @@ def _forms(value: str) -> Iterator[str]:
         yield quote(value, safe="")
         yield quote(value)
         yield quote_plus(value)
+
+
+# A report without the secrets that a server, a title or a variable may have brought into it.
+
+
+Mask: TypeAlias = Callable[[str], str]
+Titled = TypeVar("Titled", RankedDocument, MissingDocument, MovedDocument)
+
+
+def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
+    """*report* with *mask* put over all text that is for people. Ids stay, for they tie the parts together."""
+    return replace(
+        report,
+        cluster=mask(report.cluster),
+        index=None if report.index is None else mask(report.index),
+        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
+        queries=tuple(_query(query, mask) for query in report.queries),
+        notes=tuple(map(mask, report.notes)),
+        baseline=report.baseline and replace(report.baseline, changes=tuple(map(mask, report.baseline.changes))),
+    )
+
+
+def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
+    """The same of a comparison."""
+    return replace(
+        report,
+        reference=_side(report.reference, mask),
+        candidate=_side(report.candidate, mask),
+        queries=tuple(
+            replace(query, text=mask(query.text), documents=_documents(query.documents, mask))
+            for query in report.queries
+        ),
+        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
+        notes=tuple(map(mask, report.notes)),
+    )
+
+
+def _side(side: Side, mask: Mask) -> Side:
+    index = None if side.index is None else mask(side.index)
+    return replace(side, index=index, unanswered={query: mask(why) for query, why in side.unanswered.items()})
+
+
+def _verdict(verdict: Verdict, mask: Mask) -> Verdict:
+    waiver = verdict.waiver and replace(verdict.waiver, reason=mask(verdict.waiver.reason))
+    return replace(verdict, reason=mask(verdict.reason), threshold=mask(verdict.threshold), waiver=waiver)
+
+
+def _query(query: QueryReport, mask: Mask) -> QueryReport:
+    return replace(
+        query,
+        text=mask(query.text),
+        reason=mask(query.reason),
+        ranking=_documents(query.ranking, mask),
+        ideal=_documents(query.ideal, mask),
+        missing=_documents(query.missing, mask),
+    )
+
+
+def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
+    return tuple(
+        document if document.title is None else replace(document, title=mask(document.title)) for document in documents
+    )
+
+
+# A short text that changes when a value does.
+
+
+LARGEST_KEPT = 65_536
+"""Characters of canonical JSON beyond which only the fingerprint of a value is kept."""
+
+
+def fingerprint(value: Json) -> str:
+    """
+    Sixteen hexadecimal digits that change when *value* does; the order of keys does not matter.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(_canonical(value).encode("ascii")).hexdigest()[:16]
+
+
+def if_small(value: Json) -> Json:
+    """*value*, to be kept beside its fingerprint; None where it is larger than `LARGEST_KEPT`."""
+    return value if len(_canonical(value)) <= LARGEST_KEPT else None
+
+
+def question_fingerprint(query: Query) -> str:
+    """Changes when the text of *query*, or one of its own params, does, and not when a secret in them does."""
+    return fingerprint(_asked(query))
+
+
+def question_of(query: Query, masker: Masker) -> Question:
+    """What *query* asks, to be kept: *masker* hides what a secret may have brought into it besides."""
+    asked = masker.mask_json(_asked(query))
+    return Question(question_fingerprint(query), asked["text"], if_small(asked["params"]))
+
+
+def _asked(query: Query) -> Json:
+    return {"text": query.text, "params": query.params} if query.masked is None else query.masked
+
+
+def _canonical(value: Json) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

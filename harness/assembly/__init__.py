@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from harness.assembly.summaries import measure_summaries, tag_summaries
-from harness.fingerprints import question_fingerprint
 from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
+from harness.masking import question_fingerprint
 from harness.metrics.gain import gain_of
 from harness.model import (
     BaselineSummary,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from harness.fingerprints import fingerprint, question_fingerprint, question_of
 from harness.gate.sentences import count, listed
-from harness.masking import Masker
+from harness.masking import Masker, fingerprint, question_fingerprint, question_of
 from harness.model import Baseline, IndexFacts, Json, Query, Question, Run, Suite
 
 __all__ = [

@@ -18,8 +18,8 @@ from harness import __version__
 from harness.baseline.changes import judgments_fingerprint
 from harness.baseline.making import as_run
 from harness.errors import BaselineError, MeasureError, UsageError
-from harness.fingerprints import fingerprint
 from harness.gate.sentences import count
+from harness.masking import fingerprint
 from harness.measures import is_built_in, measure_range, parse_measure, read_gain
 from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Profile, Suite
 from harness.scoring import score_of

@@ -134,7 +134,7 @@ class RelevanceSession:
 
     def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """*done* with its suite, which is read anew where another process ran it."""
-        from harness.fingerprints import question_fingerprint
+        from harness.masking import question_fingerprint
         from harness.running.execution import FinishedSuite
         from harness.scoring import score_run
         from harness.selection import left_out, select_queries

@@ -25,10 +25,9 @@ from harness.comparing.reading import baseline_side, report_side, run_side
 from harness.comparing.sides import ComparedSide, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
-from harness.masking import Masker
+from harness.masking import Masker, redact_comparison
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.offline import read_measures
-from harness.redaction import redact_comparison
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
 from harness.scoring import measure_named

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from harness.comparing.sides import ComparedSide
-from harness.fingerprints import question_of
 from harness.gate.sentences import changed_question, count, listed
-from harness.masking import Masker
+from harness.masking import Masker, question_of
 from harness.model import Failure, FailureKind, Question, Suite
 
 __all__ = ["questions_of", "same_questions"]

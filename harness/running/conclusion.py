@@ -14,8 +14,8 @@ from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
 from harness.gate.sentences import count
+from harness.masking import redact
 from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
-from harness.redaction import redact
 from harness.running.options import RunOptions
 from harness.scoring import score_run
 from harness.selection import blamed_queries, gated_thresholds, select_queries

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from harness.errors import SearchError
-from harness.fingerprints import fingerprint, if_small
+from harness.masking import fingerprint, if_small
 from harness.model import Failure, IndexFacts, Json
 from harness.search.answers import json_of
 from harness.search.asking import ask_one

@@ -12,8 +12,8 @@ from harness.baseline.files import dumps, loads
 from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_to
 from harness.errors import BaselineError
-from harness.fingerprints import fingerprint
 from harness.gate import decide
+from harness.masking import fingerprint
 from harness.measures import Cutoff, parse_measure
 from harness.measures.builtin import DEFINITIONS
 from harness.model import (

@@ -10,9 +10,9 @@ from harness.baseline.files import baseline_path, dumps, loads, read_baselines, 
 from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.fingerprints import LARGEST_KEPT
 from harness.gate import decide
 from harness.gate.sentences import changed_question
+from harness.masking import LARGEST_KEPT
 from harness.measures import parse_measure
 from harness.model import (
     BaselineFile,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
+from harness.masking import redact, redact_comparison
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -17,7 +18,6 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.redaction import redact, redact_comparison
 
 SECRET = "hunter2"
 
