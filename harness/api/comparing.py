@@ -184,7 +184,7 @@ def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
     tested = {name: given[name] for name in OF_TEST if name in given}
     how = None
     if not absent_packages():
-        from harness.comparison.scores import ComparisonOptions
+        from harness.statistics.compare import ComparisonOptions
 
         how = ComparisonOptions(**tested)
     placed = {name: given[name] for name in ("depth", "p") if name in given}

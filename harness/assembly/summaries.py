@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from harness.gate.aggregates import median
 from harness.gate.scope import weights_of
-from harness.means import mean_of, weighed
 from harness.model import MeasureSummary, Query, Score, Suite, TagSummary, Verdict
 from harness.scoring import common_measures, gain_text
+from harness.statistics.means import mean_of, weighed
 
 __all__ = ["measure_summaries", "tag_summaries"]
 

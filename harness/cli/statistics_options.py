@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 if TYPE_CHECKING:
-    from harness.comparison.scores import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions
 
 __all__ = ["CORRECTIONS", "SAMPLES", "SEED", "TESTS", "statistics_options", "tested_as"]
 
 
-# As `harness.comparison.scores` and `harness.statistics` have them, which need numpy: the help has to come without it.
+# As `harness.statistics.compare` and `harness.statistics` have them, which need numpy: the help has to come without it.
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
 SAMPLES = 10_000
@@ -80,7 +80,7 @@ def tested_as(
     Raises:
         UsageError: The level is none.
     """
-    from harness.comparison.scores import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions
 
     return ComparisonOptions(
         test=test, alternative=alternative, level=level, correction=correction, samples=samples, seed=seed

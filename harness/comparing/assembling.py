@@ -23,7 +23,7 @@ from harness.scoring import common_measures
 from harness.thresholds.agreements import PERSISTENCE
 
 if TYPE_CHECKING:
-    from harness.comparison.scores import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions
 
 __all__ = ["USUAL_DEPTH", "CompareOptions", "ReportOrigin", "assemble_comparison"]
 

@@ -14,7 +14,7 @@ from harness.model import Comparison, Score
 from harness.scoring import common_measures
 
 if TYPE_CHECKING:
-    from harness.comparison.scores import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions
 
 __all__ = ["absent_packages", "compare_measures", "require_packages", "score_tables"]
 
@@ -55,7 +55,7 @@ def compare_measures(
     if not tested or not basis.is_judged:
         return None, notes if basis.is_judged else ()
     require_packages()
-    from harness.comparison.scores import compare
+    from harness.statistics.compare import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
     weights = {query.id: query.weight for query in basis.suite.queries}

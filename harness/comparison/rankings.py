@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import UndefinedScore
-from harness.means import mean_of
 from harness.metrics.ranks import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure
+from harness.statistics.means import mean_of
 from harness.thresholds.agreements import OVERLAP, PERSISTENCE
 
 __all__ = ["RankPair", "agreement_value", "compare_rankings", "mean_agreement"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from harness.gate.comparing import merit
-from harness.means import mean, mean_of
 from harness.model import ScoreCondition, StatisticKind
+from harness.statistics.means import mean, mean_of
 
 __all__ = ["aggregate", "costliest_first", "median", "queries_required", "worst_first"]
 

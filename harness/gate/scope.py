@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from harness.means import are_weighted
 from harness.model import Outcome, Query, Score, Status
 from harness.model.suite import in_force
+from harness.statistics.means import are_weighted
 
 __all__ = ["Finding", "Scope", "scope_scores", "weights_of"]
 

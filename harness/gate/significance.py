@@ -13,8 +13,8 @@ from harness.gate.drops import costs
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding
 from harness.gate.sentences import count, number, number_beside
-from harness.means import mean
 from harness.model import Operator, SignificanceCondition, Status
+from harness.statistics.means import mean
 
 if TYPE_CHECKING:
     from harness.statistics import Detectable

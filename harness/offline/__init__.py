@@ -14,7 +14,7 @@ from harness.model import Comparison, Gain, Measure, Profile
 from harness.offline.file_scores import FileScorer
 
 if TYPE_CHECKING:
-    from harness.comparison.scores import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions
 
 __all__ = ["FileOptions", "compare_files", "evaluate_files", "gains_in_force", "read_measures"]
 
@@ -83,7 +83,7 @@ def compare_files(
         UsageError: the runs have no scored query in common, or a file needs a package that is not installed.
         StatisticError: there are too few queries for the test.
     """
-    from harness.comparison.scores import compare
+    from harness.statistics.compare import compare
 
     scorer = _scorer(judgments, options)
     scores = _asked_scores(scorer.score(reference), options)
@@ -102,7 +102,7 @@ def _scorer(judgments: Path, options: FileOptions) -> FileScorer:
 
 def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tuple[Comparison, ...]:
     """With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only."""
-    from harness.comparison.scores import CORRECTIONS
+    from harness.statistics.compare import CORRECTIONS
 
     p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
     adjusted = iter(CORRECTIONS[how.correction](p_values))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.means import are_weighted
 from harness.model import MeasureSummary, Status, SuiteReport, TagSummary
 from harness.report.figures import counted_text, score_text
+from harness.statistics.means import are_weighted
 
 __all__ = ["MEASURES", "TAGS", "TagRow", "TagTable", "figure_text", "tag_table"]
 

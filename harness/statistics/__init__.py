@@ -12,11 +12,20 @@ scipy has the t distribution and Wilcoxon's; it is imported only by the function
 from __future__ import annotations
 
 from harness.statistics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
-from harness.statistics.corrections import benjamini_hochberg, holm
-from harness.statistics.effects import EffectSize, effect_size
-from harness.statistics.permutation import sign_flip, sign_flip_p_values, wilcoxon
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
-from harness.statistics.significance import Significance, least_p, paired_t, sign_test
+from harness.statistics.tests import (
+    EffectSize,
+    Significance,
+    benjamini_hochberg,
+    effect_size,
+    holm,
+    least_p,
+    paired_t,
+    sign_flip,
+    sign_flip_p_values,
+    sign_test,
+    wilcoxon,
+)
 
 __all__ = [
     "Detectable",

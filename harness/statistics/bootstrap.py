@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.means import mean, weighed
-from harness.statistics.differences import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
+from harness.statistics.means import mean, weighed
+from harness.statistics.tests import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
 
 _NORMAL = NormalDist()
 _TOLERANCE = 1e-12

@@ -10,7 +10,7 @@ for _name in (
     "harness.api",
     "harness.api.comparing",
     "harness.comparing.preparing",
-    "harness.comparison.scores",
+    "harness.statistics.compare",
     "harness.pipeline",
     "harness.report.ci.annotations",
     "harness.report.html",

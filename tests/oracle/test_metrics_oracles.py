@@ -445,7 +445,7 @@ def test_the_comparison_of_two_runs_is_scipys():
     """Interval by resampling and p by swapping signs, beside scipy's own; both draw, so they agree to a tolerance."""
     from scipy.stats import bootstrap, permutation_test
 
-    from harness.comparison.scores import ComparisonOptions, compare
+    from harness.statistics.compare import ComparisonOptions, compare
 
     draw = np.random.default_rng(11)
     before = draw.uniform(0, 1, 40)

@@ -11,9 +11,9 @@ from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_
 from harness.comparing.basis import by_suite
 from harness.comparing.sides import contender_of_rankings
 from harness.comparing.stored import by_stored_scores
-from harness.comparison.scores import ComparisonOptions
 from harness.measures import parse_measure
 from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
+from harness.statistics.compare import ComparisonOptions
 
 DOCUMENTS = tuple("abcdefg")
 QUERIES = ("q1", "q2", "q3")

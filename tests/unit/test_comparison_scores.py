@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.comparison.scores import TESTS, ComparisonOptions, compare
 from harness.errors import StatisticError, UsageError
 from harness.statistics import bootstrap_interval, detectable_by_sign_flip, detectable_by_t, sign_flip
+from harness.statistics.compare import TESTS, ComparisonOptions, compare
 
 
 def scores(values, prefix="q"):

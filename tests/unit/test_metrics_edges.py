@@ -184,7 +184,7 @@ class TestNumbersThatAreTooLarge:
             evaluate({"q": grades}, {"q": documents}, [parse_measure(text)], gain=gain)
 
     def test_scores_up_to_the_bound_can_be_compared(self):
-        from harness.comparison.scores import compare
+        from harness.statistics.compare import compare
 
         before, after = ({"CG": {str(query): sign * 1e100 for query in range(12)}} for sign in (-1, 1))
         after["CG"]["3"] = 0.0

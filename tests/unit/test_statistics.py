@@ -22,7 +22,7 @@ from harness.statistics import (
     wilcoxon,
 )
 from harness.statistics.bootstrap import bca_limits, bootstrap_means
-from harness.statistics.differences import BLOCK
+from harness.statistics.tests import BLOCK
 
 ALTERNATIVES = ["two-sided", "less", "greater"]
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.means import are_weighted
 from harness.model import (
     MeasureSummary,
     MissingDocument,
@@ -31,6 +30,7 @@ from harness.report.html.verdict_lines import VerdictViews, verdict_views, verdi
 from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names
 from harness.report.tag_rows import TagTable, tag_table
+from harness.statistics.means import are_weighted
 
 GRADE_STEPS = 4
 

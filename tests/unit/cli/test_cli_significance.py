@@ -4,7 +4,7 @@ import pytest
 
 from harness.cli import main
 from harness.cli.statistics_options import CORRECTIONS, SAMPLES, SEED, TESTS
-from harness.comparison import scores
+from harness.statistics import compare as scores
 
 
 @pytest.fixture

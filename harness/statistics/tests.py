@@ -1,0 +1,369 @@
+"""Paired tests of one difference a query, their corrections, and how large a difference must be to be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.errors import StatisticError
+
+# p-values of several measures at once, corrected for their number.
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """
+    Holm's (1979) adjusted p-values, in the order given: the chance of any false alarm stays at the level.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for place, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - place) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """
+    Benjamini & Hochberg's (1995) adjusted p-values: the share of false alarms among the alarms stays at the level.
+
+    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
+    [0.03, 0.04, 0.04]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__, reverse=True)
+    adjusted, lowest = [0.0] * len(p_values), 1.0
+    for place, index in enumerate(order):
+        lowest = min(lowest, p_values[index] * len(order) / (len(order) - place))
+        adjusted[index] = lowest
+    return adjusted
+
+
+# What every test is given: one difference a query, checked once.
+
+
+Floats: TypeAlias = NDArray[np.float64]
+Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
+
+EQUAL = 1e-9
+"""How far apart two equal numbers may be: they are sums of the same terms in another order."""
+DEFAULT_SEED = 20020101
+DEFAULT_SAMPLES = 10_000
+BLOCK = 1 << 22
+"""Cells, a query of a sample each, that are drawn at a time; another size would draw other samples from a seed."""
+CACHED = 1 << 17
+"""Cells that are held as floats at a time: 1 MB, which stays in a processor's cache while it is multiplied."""
+
+
+def vector(differences: ArrayLike, least: int = 1) -> Floats:
+    """*differences* as shape (queries,), finite, at least *least* of them; StatisticError otherwise."""
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim != 1:
+        raise StatisticError(f"differences must be one number a query; found an array of shape {values.shape}")
+    if values.size < least:
+        raise StatisticError(f"this needs differences of at least {least} queries; found {values.size}")
+    if not np.isfinite(values).all():
+        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+    return values
+
+
+def matrix(differences: ArrayLike) -> Floats:
+    """*differences* as shape (queries, measures), finite, at least one query; StatisticError otherwise."""
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim == 1:
+        values = values[:, np.newaxis]
+    if values.ndim != 2 or values.shape[0] < 1:
+        raise StatisticError(f"differences must have shape (queries, measures); found {values.shape}")
+    if not np.isfinite(values).all():
+        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+    return values
+
+
+def are_equal(values: Floats) -> bool:
+    """
+    Whether *values* are all equal but for rounding: 0.3 - 0.2 is not 0.2 - 0.1 in floats, and such noise is no spread.
+
+    >>> are_equal(np.array([0.3 - 0.2, 0.2 - 0.1])), are_equal(np.array([0.1, 0.2]))
+    (True, False)
+    """
+    return bool(np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())))
+
+
+def magnitude_ranks(moved: Floats) -> Floats:
+    """Ranks from 1 of the differences by size, whatever their sign; equal ones share the mean of their ranks."""
+    _, place, counts = np.unique(np.abs(moved).round(12), return_inverse=True, return_counts=True)
+    ranks: Floats = (counts.cumsum() - (counts - 1) / 2)[place]
+    return ranks
+
+
+# What a paired test found, and the tests with a closed form: Student's and the sign test.
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """
+    What a paired test found.
+
+    *p_value* is in [0, 1]; *queries* counts the differences that the test used (the sign and Wilcoxon tests leave out
+    those that are 0); *least_p* is the smallest p-value that so many queries can give, so a p above a level that could
+    never have been reached is told from one that could; *samples* is 0 where the distribution is exact or in closed
+    form.
+    """
+
+    test: str
+    alternative: Alternative
+    statistic: float
+    p_value: float
+    queries: int
+    least_p: float = 0.0
+    samples: int = 0
+    seed: int | None = None
+
+
+def tail(alternative: Alternative, less: float, greater: float) -> float:
+    """The p-value of *alternative* from the two one-sided ones."""
+    if alternative == "less":
+        return less
+    return greater if alternative == "greater" else min(1.0, 2.0 * min(less, greater))
+
+
+def least_p(queries: int, alternative: Alternative = "two-sided") -> float:
+    """
+    The smallest p that a test on signs can give with so many queries that differ.
+
+    >>> least_p(4)
+    0.125
+    """
+    one_sided = 0.5**queries
+    return min(1.0, 2.0 * one_sided) if alternative == "two-sided" else one_sided
+
+
+def paired_t(differences: ArrayLike, *, alternative: Alternative = "two-sided") -> Significance:
+    """
+    Student's paired t test: is the mean difference 0?
+
+    Args:
+        differences: At least two, not all equal but for rounding, unless all are 0 and so is t.
+        alternative: "less" asks whether the candidate is worse.
+
+    Raises:
+        StatisticError: Fewer than two queries, or no spread, for which t is not defined.
+
+    Source: Student (1908), as Smucker, Allan & Carterette (CIKM 2007) compare it with the others.
+    """
+    values = vector(differences, least=2)
+    if are_equal(values):
+        if float(np.abs(values).max()) > EQUAL:
+            raise StatisticError("the t test is not defined where all differences are equal: they have no spread")
+        return Significance("paired t", alternative, 0.0, 1.0, values.size)
+    from scipy import stats
+
+    found = stats.ttest_1samp(values, 0.0, alternative=alternative)
+    return Significance("paired t", alternative, float(found.statistic), float(found.pvalue), values.size)
+
+
+def sign_test(differences: ArrayLike, *, alternative: Alternative = "two-sided") -> Significance:
+    """
+    The sign test: are wins as frequent as losses? Ties are left out, and *queries* says how many are left.
+
+    The statistic is the number of wins. With no query that differs, p is 1.
+
+    >>> sign_test([0.2, 0.1, 0.3, 0.1, -0.1, 0.0]).p_value
+    0.375
+    """
+    values = vector(differences)
+    wins, losses = int((values > 0).sum()), int((values < 0).sum())
+    trials = wins + losses
+    weights = [math.comb(trials, k) for k in range(trials + 1)]
+    total = 2**trials
+    less, greater = sum(weights[: wins + 1]) / total, sum(weights[wins:]) / total
+    p_value = tail(alternative, less, greater)
+    return Significance("sign", alternative, float(wins), p_value, trials, least_p(trials, alternative))
+
+
+# Tests that flip signs: Fisher's on the differences, Wilcoxon's on their ranks.
+#
+# Exact where all patterns can be counted; beyond, Fisher's is sampled and Wilcoxon's takes the normal approximation.
+
+
+EXACT_LIMIT = 36
+"""Up to so many differences that are not 0, all sign patterns are counted: two halves of 2^18 sums."""
+
+_TOLERANCE = 1e-10
+
+
+def sign_flip(
+    differences: ArrayLike,
+    *,
+    alternative: Alternative = "two-sided",
+    samples: int = 100_000,
+    seed: int = DEFAULT_SEED,
+) -> Significance:
+    """
+    Fisher's randomisation test: were the labels of the two runs swapped at random in each query, how often would the
+    mean differ as much?
+
+    All sign patterns are counted up to `EXACT_LIMIT` queries that differ; beyond, *samples* of them are drawn, and p is
+    (found + 1) / (samples + 1), which is never 0 (Phipson & Smyth 2010). The statistic is the mean difference.
+
+    >>> sign_flip([0.1, 0.2, 0.3, 0.4]).p_value
+    0.125
+    """
+    values = vector(differences)
+    mean = float(values.mean())
+    moved = values[values != 0]
+    if moved.size <= EXACT_LIMIT:
+        less, greater = _exact_tails(moved)
+        p_value = tail(alternative, less, greater)
+        return Significance("sign flip", alternative, mean, p_value, values.size, least_p(moved.size, alternative))
+    p_value = float(sign_flip_p_values(moved, alternative=alternative, samples=samples, seed=seed)[0])
+    return Significance("sign flip", alternative, mean, p_value, values.size, 1 / (samples + 1), samples, seed)
+
+
+def wilcoxon(differences: ArrayLike, *, alternative: Alternative = "two-sided") -> Significance:
+    """
+    Wilcoxon's signed-rank test: `sign_flip` on the ranks of the differences by size; the statistic is that of the wins.
+
+    Differences of 0 are left out and equal ones share a rank, as Wilcoxon (1945) has it. Exact up to `EXACT_LIMIT`
+    queries that differ, ties or not; beyond, the normal approximation, its variance corrected for ties.
+
+    >>> wilcoxon([0.1, 0.2, 0.3, 0.4, -0.1]).p_value
+    0.1875
+    """
+    values = vector(differences)
+    moved = values[values != 0]
+    ranks = np.sign(moved) * magnitude_ranks(moved)
+    wins = float(ranks[ranks > 0].sum())
+    if moved.size <= EXACT_LIMIT:
+        least = least_p(moved.size, alternative)
+        return Significance("wilcoxon", alternative, wins, tail(alternative, *_exact_tails(ranks)), moved.size, least)
+    from scipy import stats
+
+    found = stats.wilcoxon(ranks, alternative=alternative, method="asymptotic")
+    return Significance("wilcoxon", alternative, wins, float(found.pvalue), moved.size)
+
+
+def sign_flip_p_values(
+    differences: ArrayLike,
+    *,
+    alternative: Alternative = "two-sided",
+    samples: int = DEFAULT_SAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> Floats:
+    """
+    Sampled sign-flip p-values of many measures at once, the same flips for all.
+
+    Args:
+        differences: Shape (queries, measures).
+        alternative: "less" asks whether the candidate is worse.
+        samples: Draws, >= 1.
+        seed: Of the generator.
+
+    Returns:
+        Shape (measures,).
+    """
+    values = matrix(differences)
+    total = values.sum(axis=0)
+    slack = _TOLERANCE * np.abs(values).sum(axis=0)
+    as_extreme = np.zeros(values.shape[1])
+    for flips in _random_bits(len(values), samples, seed):
+        sums = total - 2.0 * (flips @ values)
+        as_extreme += _as_extreme(sums, total, slack, alternative).sum(axis=0)
+    return (as_extreme + 1) / (samples + 1)
+
+
+def _as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alternative) -> NDArray[np.bool_]:
+    if alternative == "less":
+        return sums <= observed + slack
+    if alternative == "greater":
+        return sums >= observed - slack
+    return np.abs(sums) >= np.abs(observed) - slack
+
+
+def _random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of shape (some samples, queries) of 0.0 and 1.0; each is overwritten by the next."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    rows = max(1, min(samples, BLOCK // queries))
+    bits = np.empty((max(1, min(rows, CACHED // queries)), queries))
+    for start in range(0, samples, rows):
+        count = min(rows, samples - start)
+        packed = np.frombuffer(generator.bytes(count * ((queries + 7) // 8)), dtype=np.uint8).reshape(count, -1)
+        for first in range(0, count, len(bits)):
+            part = packed[first : first + len(bits)]
+            np.copyto(bits[: len(part)], np.unpackbits(part, axis=1, count=queries))
+            yield bits[: len(part)]
+
+
+def _exact_tails(values: Floats) -> tuple[float, float]:
+    """
+    P(sum <= observed) and P(sum >= observed) over all sign patterns.
+
+    The patterns are the pairs of a half on the left and a half on the right, so two sorted lists of 2^(n/2) sums and a
+    binary search count all 2^n of them.
+    """
+    half = values.size // 2
+    left, right = _all_sums(values[:half]), np.sort(_all_sums(values[half:]))
+    observed, slack = values.sum(), _TOLERANCE * np.abs(values).sum()
+    patterns = 2.0**values.size
+    at_most = np.searchsorted(right, observed + slack - left, side="right").sum(dtype=np.float64)
+    below = np.searchsorted(right, observed - slack - left, side="left").sum(dtype=np.float64)
+    return float(at_most / patterns), float((patterns - below) / patterns)
+
+
+def _all_sums(values: Floats) -> Floats:
+    """The sums of *values* under every pattern of signs, 2^n of them."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate((sums - value, sums + value))
+    return sums
+
+
+# How large a difference is beside its spread.
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSize:
+    """
+    How large a difference is beside its spread.
+
+    *cohen_dz* is mean / standard deviation of the differences, None where they are all equal but for rounding, so that
+    their *standard_deviation* is 0; *rank_biserial* is the
+    share of rank sums for the candidate minus that against it, in [-1, 1], None where all differences are 0.
+    """
+
+    mean: float
+    standard_deviation: float
+    cohen_dz: float | None
+    rank_biserial: float | None
+    wins: int
+    ties: int
+    losses: int
+
+
+def effect_size(differences: ArrayLike) -> EffectSize:
+    """Mean, spread, Cohen's d of the differences (1988), Kerby's rank-biserial correlation (2014), wins and losses."""
+    values = vector(differences)
+    deviation = 0.0 if are_equal(values) else float(values.std(ddof=1))
+    mean = float(values.mean())
+    return EffectSize(
+        mean,
+        deviation,
+        mean / deviation if deviation else None,
+        _rank_biserial(values[values != 0]),
+        wins=int((values > 0).sum()),
+        ties=int((values == 0).sum()),
+        losses=int((values < 0).sum()),
+    )
+
+
+def _rank_biserial(moved: Floats) -> float | None:
+    if not moved.size:
+        return None
+    ranks = magnitude_ranks(moved)
+    return float((np.sign(moved) * ranks).sum() / ranks.sum())
