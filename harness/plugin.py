@@ -40,7 +40,7 @@ LEFT_OUT = "relevance_left_out"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register `--relevance-…` and the lines of the ini file, before any conftest.py is read."""
     add_options(parser)
-    measures = sys.modules.get("harness.measures.builtin")
+    measures = sys.modules.get("harness.metrics.registry")
     if measures is not None:  # else no earlier session of the process has registered any
         measures.let_measures_be_replaced()
 

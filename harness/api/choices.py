@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict
 
 from harness.errors import UsageError, did_you_mean
-from harness.measures import read_gain, read_profile
-from harness.metrics.gain import finite
+from harness.metrics import read_gain, read_profile
+from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
 from harness.running.options import RunOptions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from harness.api.choices import OF_RUN, OF_TEST, CompareChoices, merged, read_argument, refuse, refuse_unknown
 from harness.api.scores import Scores
 from harness.errors import UsageError, did_you_mean
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Agreement, ComparisonReport, Measure, MeasureComparison, QueryComparison, Suite
 from harness.running.options import RunOptions
 

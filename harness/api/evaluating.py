@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.api.scores import Scores
-from harness.measures import parse_measure, profile_gain
-from harness.metrics.gain import finite
+from harness.metrics import parse_measure, profile_gain
+from harness.metrics.ranking import finite
 from harness.model import Engine, Hit, Profile, Query, Ranking, Run, Suite, Target
 
 __all__ = ["Evaluation", "evaluate"]

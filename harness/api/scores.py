@@ -11,9 +11,9 @@ from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
 from harness.gate.aggregates import median
 from harness.gate.scope import Scope, scope_scores
 from harness.gate.sentences import count, listed
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import score_of
 from harness.model import Measure, Run, Score, Suite
-from harness.scoring import score_of
 from harness.statistics.means import mean_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from harness.assembly.summaries import measure_summaries, tag_summaries
 from harness.gate.sentences import listed
 from harness.gate.ties import leaves_ties
 from harness.masking import question_fingerprint
-from harness.metrics.gain import gain_of
+from harness.metrics.ranking import gain_of
+from harness.metrics.run_scores import outcome_of
 from harness.model import (
     BaselineSummary,
     Gain,
@@ -30,7 +31,6 @@ from harness.model import (
     Threshold,
     Verdict,
 )
-from harness.scoring import outcome_of
 
 __all__ = ["assemble"]
 

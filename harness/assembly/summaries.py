@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from harness.gate.aggregates import median
 from harness.gate.scope import weights_of
+from harness.metrics.run_scores import common_measures, gain_text
 from harness.model import MeasureSummary, Query, Score, Suite, TagSummary, Verdict
-from harness.scoring import common_measures, gain_text
 from harness.statistics.means import mean_of, weighed
 
 __all__ = ["measure_summaries", "tag_summaries"]

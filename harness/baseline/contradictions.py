@@ -20,9 +20,9 @@ from harness.baseline.making import as_run
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.sentences import count
 from harness.masking import fingerprint
-from harness.measures import is_built_in, measure_range, parse_measure, read_gain
+from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
+from harness.metrics.run_scores import score_of
 from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Profile, Suite
-from harness.scoring import score_of
 from harness.thresholds import TOLERANCE
 
 __all__ = ["refuse_contradictions"]

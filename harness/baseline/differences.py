@@ -8,9 +8,9 @@ from datetime import date
 
 from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding
+from harness.metrics.run_scores import common_measures
 from harness.model import Baseline, Question, Reference, Run, Score, Suite
 from harness.model.suite import in_force
-from harness.scoring import common_measures
 
 __all__ = ["Difference", "difference"]
 

@@ -10,6 +10,7 @@ from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.sentences import count, listed
 from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker, if_small, question_of
+from harness.metrics.run_scores import measures_of, outcome_of
 from harness.model import (
     Baseline,
     BaselineFile,
@@ -25,7 +26,6 @@ from harness.model import (
     Score,
     Suite,
 )
-from harness.scoring import measures_of, outcome_of
 
 __all__ = ["as_run", "make_baseline", "refuse_unanswered", "with_entry"]
 

@@ -11,8 +11,8 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
 from harness.baseline.making import as_run
 from harness.errors import BaselineError
+from harness.metrics.run_scores import score_run
 from harness.model import AgreementCondition, Baseline, BaselineCondition, Reference, Run, Suite
-from harness.scoring import score_run
 
 __all__ = ["compares", "read_entry", "reference_for", "reference_to"]
 

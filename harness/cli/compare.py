@@ -133,7 +133,7 @@ def _asked(
     from harness.comparing.assembling import CompareOptions
     from harness.comparing.measuring import absent_packages
     from harness.comparing.preparing import ComparisonRequest
-    from harness.measures import read_gain
+    from harness.metrics import read_gain
 
     run = run_options(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False

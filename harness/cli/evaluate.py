@@ -11,7 +11,7 @@ from harness.cli.file_options import existing_file, file_options, read_options
 from harness.report.left_out import left_out_lines
 
 if TYPE_CHECKING:
-    from harness.evaluation import Evaluation
+    from harness.metrics.evaluate import Evaluation
     from harness.offline import FileOptions
 
 

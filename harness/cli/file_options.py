@@ -54,7 +54,7 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     Raises:
         UsageError: a measure or the gain is none.
     """
-    from harness.measures import read_gain
+    from harness.metrics import read_gain
     from harness.offline import FileOptions, read_measures
 
     return FileOptions(

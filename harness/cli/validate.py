@@ -60,7 +60,7 @@ def _groups(suite: Suite) -> Iterator[str]:
 
 
 def _contents(suite: Suite) -> str:
-    from harness.scoring import measures_of
+    from harness.metrics.run_scores import measures_of
 
     queries = suite.queries
     judged = sum(1 for query in queries if query.judgments)

@@ -13,14 +13,13 @@ from harness.comparing.held_to import check_thresholds, deepest_looks, with_defa
 from harness.comparing.measuring import compare_measures
 from harness.comparing.queries import SideBySide, most_moved_first
 from harness.comparing.sides import ComparedSide
-from harness.comparison.rankings import mean_agreement
 from harness.errors import UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.scope import weights_of
 from harness.gate.sentences import count, listed
+from harness.metrics.agreement import PERSISTENCE, mean_agreement
+from harness.metrics.run_scores import common_measures
 from harness.model import ComparisonReport, Reference, Run, Side, Verdict
-from harness.scoring import common_measures
-from harness.thresholds.agreements import PERSISTENCE
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

@@ -14,9 +14,9 @@ from harness.comparing.depths import Depths
 from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import MeasureError
 from harness.gate.sentences import count, listed
-from harness.measures import profile_gain
+from harness.metrics import profile_gain
+from harness.metrics.run_scores import common_measures, measure_named, score_run
 from harness.model import Gain, Measure, Outcome, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold
-from harness.scoring import common_measures, measure_named, score_run
 
 __all__ = ["Judgments", "ScoredSides", "by_judgments", "by_suite", "deepest_ranking", "plain_suite"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from harness.gate.ties import cut, tie_groups
-from harness.metrics.gain import gain_of
+from harness.metrics.ranking import gain_of
 from harness.model import Gain, Hit, MovedDocument, Ranking
 
 __all__ = ["DocumentNotes", "RankingChanges", "ranking_changes"]

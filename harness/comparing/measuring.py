@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from harness.comparing.basis import ScoredSides
 from harness.errors import UsageError
 from harness.gate.sentences import count
+from harness.metrics.run_scores import common_measures
 from harness.model import Comparison, Score
-from harness.scoring import common_measures
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

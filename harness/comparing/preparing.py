@@ -26,11 +26,11 @@ from harness.comparing.sides import ComparedSide, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.masking import Masker, redact_comparison
+from harness.metrics.run_scores import measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.offline import read_measures
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
-from harness.scoring import measure_named
 from harness.selection import check_tags, queries_to_run, select_queries
 
 __all__ = ["ComparisonRequest", "Prepared", "SideChoice", "prepare"]

@@ -9,7 +9,7 @@ from itertools import chain
 from harness.comparing.basis import ScoredSides
 from harness.comparing.documents import DocumentNotes, ranking_changes
 from harness.comparing.measuring import score_tables
-from harness.comparison.rankings import RankPair, compare_rankings
+from harness.metrics.agreement import RankPair, compare_rankings
 from harness.model import Query, QueryComparison, Ranking
 from harness.thresholds import TOLERANCE
 

@@ -13,8 +13,8 @@ from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError, did_you_mean
 from harness.formats.runs import read_run
-from harness.measures import read_gain
-from harness.measures.profiles import by_score
+from harness.metrics import read_gain
+from harness.metrics.profiles import by_score
 from harness.model import (
     Baseline,
     Engine,

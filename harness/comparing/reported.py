@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from harness.comparing.sides import ComparedSide
-from harness.measures import read_gain
+from harness.metrics import read_gain
+from harness.metrics.run_scores import read_failure
 from harness.model import (
     Hit,
     Outcome,
@@ -22,7 +23,6 @@ from harness.model import (
     SideKind,
     SuiteReport,
 )
-from harness.scoring import read_failure
 
 __all__ = ["contender_of"]
 

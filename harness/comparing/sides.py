@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.gate.ties import cut
+from harness.metrics.run_scores import failure_text, score_run
 from harness.model import Failure, Gain, Profile, Query, Question, Ranking, Response, Run, Score, Side, SideKind, Suite
-from harness.scoring import failure_text, score_run
 
 __all__ = ["ComparedSide", "contender_of_rankings", "cut_at", "with_empty"]
 

@@ -10,9 +10,9 @@ from harness.comparing.depths import Depths
 from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import UsageError
 from harness.gate.sentences import count, listed
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import measure_named
 from harness.model import Gain, Measure, Outcome, Profile, Score, Threshold
-from harness.scoring import measure_named
 
 __all__ = ["by_stored_scores"]
 

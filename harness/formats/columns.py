@@ -12,10 +12,8 @@ from harness.formats.fields import read_fields
 from harness.formats.numerals import floats_of
 from harness.formats.opening import open_bytes
 from harness.formats.trec import Irregular
-from harness.metrics.columns import JudgedColumns, RankedColumns
-from harness.metrics.lookup import compact
-from harness.metrics.matching import Documents, match
-from harness.metrics.texts import PADDING, Numbers, Texts, Unfit
+from harness.metrics.bulk.joining import JudgedColumns, RankedColumns, compact
+from harness.metrics.bulk.texts import PADDING, Documents, Numbers, Texts, Unfit, match
 
 __all__ = ["judged_columns", "ranked_columns"]
 

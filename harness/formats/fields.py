@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 
 from harness.formats.trec import BYTE_ORDER_MARK, Irregular, without_comments
-from harness.metrics.texts import PADDING, Numbers, Texts, same_text
+from harness.metrics.bulk.texts import PADDING, Numbers, Texts, same_text
 
 __all__ = ["Fields", "read_fields"]
 

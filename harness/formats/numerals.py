@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.texts import KEPT, WORD, Bits, Numbers, Texts, as_bits
+from harness.metrics.bulk.texts import KEPT, WORD, Bits, Numbers, Texts, as_bits
 
 __all__ = ["floats_of"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from harness.gate.comparing import holds
 from harness.gate.scope import Finding
 from harness.gate.sentences import count
+from harness.metrics.run_scores import failure_text
 from harness.model import Before, Failure, HitCount, InTop, Operator, Query, Ranking, Response, Run, Status, Suite
-from harness.scoring import failure_text
 
 __all__ = ["RequestedDepth", "judge_expectation", "no_ranking", "requested_depth", "what_may_follow"]
 

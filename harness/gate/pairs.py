@@ -10,8 +10,8 @@ from typing import Literal
 from harness.gate.scope import Finding, Scope, scope_scores, weights_of
 from harness.gate.sentences import changed_question, count, listed, mean_word
 from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
+from harness.metrics.run_scores import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
-from harness.scoring import gain_text
 from harness.statistics.means import mean_of, weighed
 from harness.thresholds import TOLERANCE
 

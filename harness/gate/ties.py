@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.measures import TieRange, measure_range, settings_of, tie_range
-from harness.measures.profiles import by_score, rules_of
+from harness.metrics import TieRange, measure_range, settings_of, tie_range
+from harness.metrics.profiles import by_score, rules_of
 from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Suite
 
 __all__ = ["TieGroup", "TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]

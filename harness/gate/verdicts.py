@@ -14,6 +14,7 @@ from harness.gate.scope import Finding, scope_scores
 from harness.gate.scores import judge_scores
 from harness.gate.unjudged import with_unjudged
 from harness.gate.waiving import skip_of, until, waived
+from harness.metrics.run_scores import gain_text
 from harness.model import (
     AgreementCondition,
     BaselineCondition,
@@ -33,7 +34,6 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.scoring import gain_text
 from harness.selection import Gated, gated_thresholds, is_selected, scope_of
 
 __all__ = ["comparison_status", "decide", "exit_status"]

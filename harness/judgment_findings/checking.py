@@ -10,8 +10,8 @@ from harness.errors import did_you_mean
 from harness.judgment_findings.aliases import alias_findings, difference, other_names
 from harness.judgment_findings.findings import FindingKind, JudgmentFinding, PlacedJudgment
 from harness.judgment_findings.scales import Scale, off_scale
+from harness.metrics.run_scores import measures_of
 from harness.model import GainKind, Mark, Suite
-from harness.scoring import measures_of
 
 __all__ = ["IndexKnowledge", "JudgedSuite", "find_in"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.judgment_findings.findings import FindingKind, JudgmentFinding, PlacedJudgment
-from harness.measures import settings_of
+from harness.metrics import settings_of
+from harness.metrics.run_scores import common_measures, measures_of
 from harness.model import Measure, Suite
-from harness.scoring import common_measures, measures_of
 
 __all__ = ["Scale", "off_scale", "parse_scale", "scales_of"]
 

@@ -3,3 +3,47 @@ The measures: their text, their registry, their formulas, and the scores of rank
 
 Pure: no file, no clock, no network. numpy is imported below `bulk` only.
 """
+
+from harness.metrics.definition import Cutoff, Definition, Needs, Settings, read_gain
+from harness.metrics.profiles import profile_gain, read_profile
+from harness.metrics.ranking import GradedRanking
+from harness.metrics.registry import (
+    deepest_cutoff,
+    definition_of,
+    gain_in_force,
+    is_built_in,
+    measure_range,
+    parse_measure,
+    register_measure,
+    settings_of,
+)
+from harness.metrics.score import UnjudgedBounds, is_of_novelty, score_diverse_query, score_query, unjudged_bounds
+from harness.metrics.ties import TieBand, TieRange, tie_band, tie_range
+
+__all__ = [
+    "Cutoff",
+    "Definition",
+    "GradedRanking",
+    "Needs",
+    "Settings",
+    "TieBand",
+    "TieRange",
+    "UnjudgedBounds",
+    "deepest_cutoff",
+    "definition_of",
+    "gain_in_force",
+    "is_built_in",
+    "is_of_novelty",
+    "measure_range",
+    "parse_measure",
+    "profile_gain",
+    "read_gain",
+    "read_profile",
+    "register_measure",
+    "score_diverse_query",
+    "score_query",
+    "settings_of",
+    "tie_band",
+    "tie_range",
+    "unjudged_bounds",
+]

@@ -1,213 +1,221 @@
-"""
-The mean of a metric over all orders of the documents that share a score.
-
-An engine gives documents of equal score in any order, so the score that a ranking got is one of many. All functions
-take values by rank, not cut, and *groups*: how many documents share each score, in the order of the ranking.
-
-Source: McSherry & Najork (2008), "Computing information retrieval performance measures efficiently in the presence of
-tied scores", for precision, recall, RR, AP and nDCG; the others follow from the same reasoning.
-"""
+"""What a score owes to the order in which documents of equal score happened to come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import ceil, log, prod
-from operator import mul
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+from math import factorial, fsum, prod
+from random import Random
+from typing import TypeAlias
 
-from harness.metrics.binary import shares_of
+from harness.errors import UsageError
+from harness.metrics.expectations import EXPECTED, WORTH
+from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.ranking import GradedRanking, grade_ranking
+from harness.metrics.registry import settings_for
+from harness.metrics.score import in_bounds, score_graded, score_query
+from harness.model import Gain, Measure, Profile
 
-__all__ = [
-    "expected_average_precision",
-    "expected_bpref",
-    "expected_err",
-    "expected_q",
-    "expected_reciprocal_rank",
-    "expected_success",
-    "mean_by_group",
-]
-
-
-T = TypeVar("T")
-
-NOTHING = 1e-18
-"""A chance that changes no digit of a sum."""
+__all__ = ["TieBand", "TieRange", "tie_band", "tie_range"]
 
 
-def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]:
+MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
+"""
+Orders that are looked at where no formula is known, and the hits of all of them together: some seconds. Where there are
+more orders, as many are drawn.
+"""
+
+SEED = 2008
+"""Where the drawing starts, so that it gives the same each time."""
+
+Hit: TypeAlias = tuple[str, float | None]
+Groups: TypeAlias = Sequence[Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class TieBand:
     """
-    Each value replaced by the mean of its group: whatever is linear in the values has its mean there.
+    The *least*, *expected* and *greatest* value over all orders of documents with equal scores.
 
-    >>> mean_by_group([3.0, 1.0, 0.0], [1, 2])
-    [3.0, 0.5, 0.5]
+    *tied* counts the documents that share their score with another. Where *exact* is False there were too many orders
+    to look at, and the three are those of *orders* that were drawn; where it is known which order is best, *least* and
+    *greatest* are exact all the same.
     """
-    return [mean for _, members in _split(values, groups) for mean in [sum(members) / len(members)] * len(members)]
+
+    least: float
+    expected: float
+    greatest: float
+    tied: int
+    exact: bool = True
+    orders: int = 0
 
 
-def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
+def tie_band(
+    measure: Measure,
+    ranking: Sequence[str],
+    scores: Sequence[float],
+    grades: Mapping[str, float],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> TieBand:
     """
-    The first group that holds a relevant document decides; its r relevant ones fall anywhere among its n places.
+    How far a score could lie elsewhere, had the engine ordered equal documents otherwise.
 
-    >>> expected_reciprocal_rank([False, True], [2], None)
-    0.75
+    Args:
+        measure: What is measured.
+        ranking: Document ids, best first, all hits: a tie may reach beyond the cutoff.
+        scores: The engine's score of each.
+        grades: Document id to grade, all judged documents of the query.
+        gain: What a grade is worth where the measure's text does not say.
+        profile: Whose rules hold.
+
+    Raises:
+        UndefinedScore: nothing that the measure needs is judged.
+        MeasureError: as `score_query`.
+        UsageError: there are more or fewer scores than documents.
+
+    >>> from harness.metrics import parse_measure
+    >>> band = tie_band(parse_measure("RR"), ["a", "b"], [1.0, 1.0], {"b": 1})
+    >>> band.least, band.expected, band.greatest
+    (0.5, 0.75, 1.0)
     """
-    for start, members in _split(relevant, groups):
-        size, hits = len(members), sum(members)
-        if hits:
-            places = min(size - hits + 1, _left(start, size, cutoff))
-            missed = _missed(size, hits, places)
-            return sum(still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1]))
-    return 0.0
+    if len(ranking) != len(scores):
+        raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
+    rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
+    score_of = dict(zip(reversed(ranking), reversed(scores), strict=True))
+    ordered = by_score(ranking, scores) if rules.sorts else ranking
+    condensed = bool(settings.values.get("judged_only"))
+    cut_first = condensed and rules.cuts_first
+    whole = grade_ranking(ordered, grades, judged_only=condensed and not cut_first, least=rules.least_judged)
+    hits = zip(whole.ids, whole.grades, strict=True)
+    groups = [list(members) for _, members in groupby(hits, key=lambda hit: score_of[hit[0]])]
+    tied = sum(len(members) for members in groups if len(members) > 1)
+
+    def score(order: Groups) -> float:
+        if cut_first:
+            return score_query(
+                measure, [hit[0] for members in order for hit in members], grades, gain=gain, profile=profile
+            )
+        return score_graded(measure, _cut(order, whole, settings.cutoff), gain, profile)
+
+    now = score(groups)
+    if not tied:
+        return TieBand(now, now, now, 0)
+    if cut_first or measure.name in rules.formulas or measure.name not in WORTH:
+        return _looked_at(groups, score, tied)
+    worth = WORTH[measure.name]
+    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
+    falling = [members[::-1] for members in rising]
+    least, greatest = score(rising), score(falling)
+    if least == greatest:
+        return TieBand(least, least, greatest, tied)
+    if measure.name not in EXPECTED:
+        return replace(_looked_at(groups, score, tied), least=least, greatest=greatest)
+    expected = in_bounds(measure, EXPECTED[measure.name](whole, [len(members) for members in groups], settings))
+    return TieBand(least, expected, greatest, tied)
 
 
-def expected_success(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
+@dataclass(frozen=True, slots=True)
+class TieRange:
+    """The *least* and the *greatest* value over all orders of tied documents; of a sample where *exact* is False."""
+
+    least: float
+    greatest: float
+    exact: bool = True
+
+
+def tie_range(
+    measure: Measure,
+    groups: Sequence[Sequence[str]],
+    grades: Mapping[str, float],
+    *,
+    depth: int,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> TieRange:
     """
-    1 less the probability that no relevant document of the group that the cutoff divides comes above it.
+    How far a score could lie elsewhere, where more documents may be tied than were returned.
 
-    >>> expected_success([False, True], [2], 1)
-    0.5
+    Args:
+        measure: What is measured.
+        groups: Document ids, best first, those that tie in one group. The groups may hold more than *depth* documents:
+            then any of the last group may stand at the last ranks.
+        grades: Document id to grade, all judged documents of the query.
+        depth: How many ranks there are, >= 1: a measure without a cutoff sees no document below.
+        gain: What a grade is worth where the measure's text does not say.
+        profile: Whose rules hold. None of them orders the documents: their order is that of *groups*.
+
+    Raises:
+        UndefinedScore: nothing that the measure needs is judged.
+
+    >>> from harness.metrics import parse_measure
+    >>> tie_range(parse_measure("P@2"), [["a"], ["b", "c", "d"]], {"a": 1, "b": 1}, depth=2)
+    TieRange(least=0.5, greatest=1.0, exact=True)
     """
-    missed = 1.0
-    for start, members in _split(relevant, groups):
-        size = len(members)
-        missed *= _missed(size, sum(members), _left(start, size, cutoff))[-1]
-    return 1.0 - missed
+    rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
+    graded = [[(document, grades.get(document)) for document in members] for members in groups]
+
+    def score(order: Groups) -> float:
+        documents = [document for members in order for document, _ in members]
+        return score_query(measure, documents[:depth], grades, gain=gain, profile=profile)
+
+    if all(len(members) == 1 for members in groups):
+        now = score(graded)
+        return TieRange(now, now)
+    if settings.values.get("judged_only") or measure.name in rules.formulas or measure.name not in WORTH:
+        band = _looked_at(graded, score, 0)
+        return TieRange(band.least, band.greatest, band.exact)
+    worth = WORTH[measure.name]
+    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
+    return TieRange(score(rising), score([members[::-1] for members in rising]))
 
 
-def expected_average_precision(
-    relevant: Sequence[bool], groups: Sequence[int], total: int, cutoff: int | None
-) -> float:
-    """
-    The mean of average precision.
-
-    >>> expected_average_precision([False, True], [2], total=1, cutoff=None)
-    0.75
-    """
-    return expected_q([float(hit) for hit in relevant], [], groups, total, cutoff, beta=0.0)
+def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
+    """The band from the orders themselves: all of them, or a sample."""
+    most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
+    exact = prod(_count_orders(members) for members in groups) <= most
+    values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups, most))]
+    return TieBand(min(values), fsum(values) / len(values), max(values), tied, exact, len(values))
 
 
-def expected_q(
-    gains: Sequence[float], ideal: Sequence[float], groups: Sequence[int], total: int, cutoff: int | None, beta: float
-) -> float:
-    """
-    The mean of the Q-measure, and with *beta* 0 of average precision; divided by *total*.
-
-    A relevant document stands at each place of its group as often as at any other, and the others are spread evenly
-    over the rest.
-
-    >>> expected_q([0.0, 2.0], [2.0], [2], total=1, cutoff=None, beta=1.0)
-    0.875
-    """
-    of_gain, of_rank = shares_of(beta)
-    blended = [of_rank * float(gain > 0) + of_gain * gain for gain in gains]
-    value, above, best = 0.0, 0.0, 0.0
-    for start, members in _split(blended, groups):
-        size, whole = len(members), sum(members)
-        found = [worth for worth, gain in zip(members, gains[start : start + size], strict=True) if gain > 0]
-        of_found = sum(found)
-        for at in range(1, size + 1):
-            rank = start + at
-            best += ideal[rank - 1] if rank <= len(ideal) else 0.0
-            if cutoff is not None and rank > cutoff:
-                break
-            others = (at - 1) / (size - 1) if size > 1 else 0.0
-            term = (len(found) * (above + others * whole) + (1.0 - others) * of_found) / size
-            value += term / (of_rank * rank + of_gain * best)
-        above += whole
-    return value / total
+def _count_orders(members: Sequence[Hit]) -> int:
+    """In how many orders documents can come, those of equal grade taken for the same."""
+    alike = Counter(grade for _, grade in members)
+    return factorial(len(members)) // prod(map(factorial, alike.values()))
 
 
-def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | None) -> float:
-    """
-    The mean of ERR: the chance to stop at a place is that of still looking above it, less that of looking below it.
-
-    >>> expected_err([0.5, 0.0], [2], None)
-    0.375
-    """
-    value, reach = 0.0, 1.0
-    for start, members in _split(stops, groups):
-        looking = _still_looking(members, _left(start, len(members), cutoff))
-        value += reach * sum(
-            (before - after) / (start + at) for at, (before, after) in enumerate(pairwise(looking), start=1)
-        )
-        reach *= prod(1.0 - stop for stop in members)
-    return value
+def _all_orders(groups: Groups) -> Iterator[Groups]:
+    return product(*(list(_orders(members)) for members in groups))
 
 
-def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: int, most: int) -> float:
-    """
-    The mean of Bpref: before a relevant document stand none to all of its group's others, each as often.
-
-    *kinds* tells by rank whether the document is relevant, None for one that does not count; *total* is R, and *most*
-    the lesser of R and the judged non-relevant documents.
-
-    >>> expected_bpref([False, True], [2], total=1, most=1)
-    0.5
-    """
-    value, before = 0.0, 0
-    for _, members in _split(kinds, groups):
-        hits, others = members.count(True), members.count(False)
-        lost = [min(before + ahead, total) / most if before + ahead else 0.0 for ahead in range(others + 1)]
-        value += hits * (1.0 - sum(lost) / len(lost))
-        before += others
-    return value / total
-
-
-def _split(values: Sequence[T], groups: Sequence[int]) -> Iterator[tuple[int, Sequence[T]]]:
-    """Each group's values, and how many ranks stand above it."""
-    start = 0
-    for size in groups:
-        yield start, values[start : start + size]
-        start += size
+def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
+    """Each order of grades once, all of them equally frequent among the orders of documents."""
+    of_grade: dict[float | None, list[Hit]] = {}
+    for hit in members:
+        of_grade.setdefault(hit[1], []).append(hit)
+    kinds = list(of_grade.values())
+    codes = [code for code, hits in enumerate(kinds) for _ in hits]
+    while True:
+        hits = [iter(kind) for kind in kinds]
+        yield [next(hits[code]) for code in codes]
+        falls = next((at for at in range(len(codes) - 1, 0, -1) if codes[at - 1] < codes[at]), None)
+        if falls is None:
+            return
+        greater = next(at for at in range(len(codes) - 1, 0, -1) if codes[at] > codes[falls - 1])
+        codes[falls - 1], codes[greater] = codes[greater], codes[falls - 1]
+        codes[falls:] = codes[falls:][::-1]
 
 
-def _left(start: int, size: int, cutoff: int | None) -> int:
-    """How many places of a group lie within *cutoff*."""
-    return size if cutoff is None else max(0, min(size, cutoff - start))
+def _drawn_orders(groups: Groups, count: int) -> Iterator[Groups]:
+    draw = Random(SEED)
+    for _ in range(count):
+        yield [draw.sample(members, len(members)) for members in groups]
 
 
-def _missed(size: int, hits: int, places: int) -> list[float]:
-    """The chance that none of *hits* among *size* documents stands in the first 0, 1 … to *places* of them."""
-    missed = [1.0]
-    for above in range(places):
-        missed.append(missed[-1] * max(0, size - hits - above) / (size - above))
-    return missed
-
-
-def _still_looking(stops: Sequence[float], places: int) -> list[float]:
-    """
-    The mean chance to get past the first 0, 1 … to *places* documents, until it is next to nothing.
-
-    Only documents at which one may stop count. *share* is the chance that so many of them stand above, which is next to
-    nothing outside of *low* to *high*.
-    """
-    past = _mean_products([1.0 - stop for stop in stops if stop], places)
-    size, hits = len(stops), sum(stop > 0 for stop in stops)
-    share, looking = [1.0] + [0.0] * (len(past) - 1), [1.0]
-    low = high = 0
-    for above in range(places):
-        left, high = size - above, min(high + 1, len(past) - 1)
-        for count in range(high, low, -1):
-            share[count] = (share[count] * (left - hits + count) + share[count - 1] * (hits - count + 1)) / left
-        share[low] *= (left - hits + low) / left
-        while share[low] < NOTHING and low < high:
-            low += 1
-        while share[high] < NOTHING and low < high:
-            high -= 1
-        looking.append(sum(map(mul, share[low : high + 1], past[low : high + 1])))
-        if looking[-1] < NOTHING:
-            break
-    return looking
-
-
-def _mean_products(values: Sequence[float], most: int) -> list[float]:
-    """The mean product of 0, 1 … to *most* of *values*, drawn at random, until it is next to nothing."""
-    greatest = max(values, default=0.0)
-    if 0.0 < greatest < 1.0:
-        most = min(most, ceil(log(NOTHING) / log(greatest)))
-    means = [1.0] + [0.0] * min(len(values), most)
-    for count, value in enumerate(values, start=1):
-        for drawn in range(min(count, len(means) - 1), 0, -1):
-            means[drawn] = ((count - drawn) * means[drawn] + drawn * value * means[drawn - 1]) / count
-    return means
+def _cut(order: Groups, whole: GradedRanking, cutoff: int | None) -> GradedRanking:
+    hits = [hit for members in order for hit in members]
+    ids, grades = [document for document, _ in hits[:cutoff]], [grade for _, grade in hits[:cutoff]]
+    return GradedRanking(ids, grades, whole.judgments, len(hits))

@@ -89,7 +89,7 @@ class Measure:
 
     *name* is the registry's, *parameters* hold only what the text gave, in the registry's order, *cutoff* is None for
     the whole ranking. *text* is canonical, and is the measure's identity in suites, scores, baselines and reports.
-    Built by `harness.measures.parse_measure` only.
+    Built by `harness.metrics.parse_measure` only.
     """
 
     name: str

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
-from harness.evaluation import Evaluation
-from harness.measures import definition_of, gain_in_force, parse_measure
+from harness.metrics import definition_of, gain_in_force, parse_measure
+from harness.metrics.evaluate import Evaluation
 from harness.model import Comparison, Gain, Measure, Profile
 from harness.offline.file_scores import FileScorer
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
-from harness.evaluation import Evaluation, evaluate, is_batched
 from harness.formats.opening import Form, form_of
 from harness.formats.trec import Irregular
-from harness.measures import is_of_novelty
+from harness.metrics import is_of_novelty
+from harness.metrics.evaluate import Evaluation, evaluate, is_batched
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.columns import JudgedColumns
+    from harness.metrics.bulk.joining import JudgedColumns
 
 __all__ = ["FileScorer"]
 
@@ -70,9 +70,9 @@ class FileScorer:
         judged = self._columns if _is_large_trec(run) else None
         if judged is None:
             return None
-        from harness.evaluation.columns import evaluate_columns
         from harness.formats.columns import ranked_columns
-        from harness.metrics.texts import Unfit
+        from harness.metrics.bulk.evaluate import evaluate_columns
+        from harness.metrics.bulk.texts import Unfit
 
         ranked = ranked_columns(run, str(run))
         try:
@@ -118,7 +118,7 @@ class FileScorer:
         rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
         scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
         if judged.subtopics is not None:
-            from harness.evaluation.novelty import evaluate_novelty
+            from harness.metrics.evaluate import evaluate_novelty
 
             return evaluate_novelty(
                 judged.subtopics, rankings, self.measures, profile=self.profile, scores=scores, complete=self.complete

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.measures import Needs, UnjudgedBounds, definition_of, parse_measure, settings_of, unjudged_bounds
+from harness.metrics import Needs, UnjudgedBounds, definition_of, parse_measure, settings_of, unjudged_bounds
+from harness.metrics.run_scores import common_measures, score_of
 from harness.model import GainKind, Hit, Measure, Query, Ranking, Run, Suite
-from harness.scoring import common_measures, score_of
 from harness.statistics.means import are_weighted, mean_of
 
 __all__ = ["Coverage", "PooledRun", "QueryCoverage", "bounded_measure", "cover_queries", "cover_run", "top_hits"]

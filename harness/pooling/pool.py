@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.measures import deepest_cutoff
+from harness.metrics import deepest_cutoff
+from harness.metrics.run_scores import common_measures, failure_text, measures_of
 from harness.model import Failure, Hit, Query, Suite
 from harness.pooling.coverage import (
     Coverage,
@@ -16,7 +17,6 @@ from harness.pooling.coverage import (
     cover_run,
     top_hits,
 )
-from harness.scoring import common_measures, failure_text, measures_of
 
 __all__ = ["Pool", "PooledDocument", "pool_runs", "pooling_depth", "with_texts"]
 

@@ -9,7 +9,7 @@ from harness.report.figures import counted_text
 from harness.report.printable import printable
 
 if TYPE_CHECKING:
-    from harness.evaluation import Evaluation
+    from harness.metrics.evaluate import Evaluation
 
 
 def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:

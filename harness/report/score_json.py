@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.model import Json, Measure
 
 if TYPE_CHECKING:
-    from harness.evaluation import Evaluation
+    from harness.metrics.evaluate import Evaluation
 
 
 def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

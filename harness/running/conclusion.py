@@ -15,9 +15,9 @@ from harness.errors import SearchError
 from harness.gate import decide
 from harness.gate.sentences import count
 from harness.masking import redact
+from harness.metrics.run_scores import score_run
 from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
 from harness.running.options import RunOptions
-from harness.scoring import score_run
 from harness.selection import blamed_queries, gated_thresholds, select_queries
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
+from harness.metrics.run_scores import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
-from harness.scoring import failure_text
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.config import config_path
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import measure_named
 from harness.model import Gain, Measure, Profile, Query, RequestTemplate, Suite, Threshold
-from harness.scoring import measure_named
 from harness.suites.conditions import read_measures, read_thresholds
 from harness.suites.depth import choose_depth
 from harness.suites.entries import list_queries

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.metrics.run_scores import measure_named
 from harness.model import Mark, Measure, Query, Suite
-from harness.scoring import measure_named
 from harness.suites.assembling import Parts
 from harness.suites.conditions import check_tags
 from harness.suites.filling import check_placeholders

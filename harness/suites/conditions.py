@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, did_you_mean
-from harness.measures import is_of_novelty, parse_measure
+from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
 from harness.suites.nodes import Written
 from harness.suites.problems import Problems

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from harness.metrics.run_scores import measure_named
 from harness.model import AgreementCondition, InTop, Measure, RequestTemplate, Threshold
-from harness.scoring import measure_named
 from harness.suites.reading import Reading
 from harness.suites.templates import size_of
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.errors import MeasureError, UndefinedScore, UsageError, did_you_mean
-from harness.measures import score_query
-from harness.measures.profiles import profile_gain
-from harness.metrics.gain import finite
+from harness.metrics import score_query
+from harness.metrics.profiles import profile_gain
+from harness.metrics.ranking import finite
+from harness.metrics.run_scores import measure_named
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
-from harness.scoring import measure_named
 from harness.suites.nodes import Written, describe
 from harness.suites.problems import Problems
 from harness.suites.scalars import resolve_number

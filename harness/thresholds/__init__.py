@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 
 from harness.errors import did_you_mean
+from harness.metrics.agreement import begins_agreement, read_agreement
 from harness.model import (
     AgreementCondition,
     Before,
@@ -33,7 +34,6 @@ from harness.model import (
     ScoreCondition,
     StatisticKind,
 )
-from harness.thresholds.agreements import begins_agreement, read_agreement
 from harness.thresholds.cursor import NUMBER, WORD, Cursor
 from harness.thresholds.drops import read_drop, read_worse
 

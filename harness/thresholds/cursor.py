@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from harness.errors import GrammarError, MeasureError
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Measure, Operator
 
 WORD = re.compile(r"\S+")

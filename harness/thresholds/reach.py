@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.measures import measure_range
+from harness.metrics import measure_range
 from harness.model import (
     AgreementCondition,
     Condition,

@@ -45,8 +45,8 @@ def with_scores(rankings: dict[str, list[str]]) -> dict[str, dict[str, float]]:
 
 
 def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
-    from harness.evaluation import evaluate
-    from harness.measures import parse_measure
+    from harness.metrics import parse_measure
+    from harness.metrics.evaluate import evaluate
     from harness.model import Profile
 
     measures = [parse_measure(text) for text in MEASURES]

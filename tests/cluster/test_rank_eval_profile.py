@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from harness.measures import parse_measure, score_query
+from harness.metrics import parse_measure, score_query
 from harness.model import Profile
 
 pytestmark = pytest.mark.embedded

@@ -12,10 +12,9 @@ Their rankings and grades are written anew here; the numbers are theirs.
 
 import pytest
 
-from harness.measures import parse_measure, score_query
-from harness.measures.profiles import workbench_level
-from harness.metrics.cascade import stop_probability
-from harness.metrics.ranks import rbo
+from harness.metrics import parse_measure, score_query
+from harness.metrics.graded import rbo, stop_probability
+from harness.metrics.profiles import workbench_level
 from harness.model import Profile
 
 RANK_EVAL, SRW, SRW_3_5 = Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5

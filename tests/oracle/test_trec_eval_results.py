@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.evaluation import evaluate
 from harness.formats.judgments import read_judgments
 from harness.formats.runs import read_run
-from harness.measures import parse_measure, score_query
-from harness.measures.profiles import by_score
+from harness.metrics import parse_measure, score_query
+from harness.metrics.evaluate import evaluate
+from harness.metrics.profiles import by_score
 from harness.model import Profile
 
 VARIABLE = "RELEVANCE_TEST_TREC_EVAL"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.measures import builtin
-from harness.measures.registry import Registry
+from harness.metrics import registry as builtin
+from harness.metrics.registry import Registry
 
 CONFTEST = """\
 from decimal import Decimal
@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from harness.measures import (Definition, Needs, register_measure)
+from harness.metrics import (Definition, Needs, register_measure)
 
 def formula(ranking, settings):
     return {value}

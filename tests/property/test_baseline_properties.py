@@ -14,8 +14,9 @@ from harness.baseline.references import reference_to
 from harness.errors import BaselineError
 from harness.gate import decide
 from harness.masking import fingerprint
-from harness.measures import Cutoff, parse_measure
-from harness.measures.builtin import DEFINITIONS
+from harness.metrics import Cutoff, parse_measure
+from harness.metrics.registry import DEFINITIONS
+from harness.metrics.run_scores import score_run
 from harness.model import (
     BaselineFile,
     Engine,
@@ -34,7 +35,6 @@ from harness.model import (
     Suite,
     Target,
 )
-from harness.scoring import score_run
 
 MEASURES = tuple(map(parse_measure, ("nDCG@3", "RR", "AP@5", "P(rel=2)@2", "Judged@3", "ERR@4")))
 DOCUMENTS = "abcdefgh"

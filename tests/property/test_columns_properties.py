@@ -17,7 +17,7 @@ from harness.formats.judgments import read_judgments
 from harness.formats.numerals import floats_of
 from harness.formats.runs import read_run
 from harness.formats.trec import Irregular
-from harness.metrics.texts import texts_of
+from harness.metrics.bulk.texts import texts_of
 from harness.model import Profile
 from harness.offline import FileOptions, evaluate_files, file_scores, read_measures
 

@@ -11,7 +11,7 @@ from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_
 from harness.comparing.basis import by_suite
 from harness.comparing.sides import contender_of_rankings
 from harness.comparing.stored import by_stored_scores
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
 from harness.statistics.compare import ComparisonOptions
 

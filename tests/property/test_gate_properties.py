@@ -9,7 +9,7 @@ from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
 from harness.gate import decide
 from harness.gate.comparing import holds
 from harness.gate.sentences import number_beside
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Operator, Outcome, ScoreCondition, StatisticKind, Status, Threshold, Waiver
 
 MEASURE = parse_measure("DCG@10")

@@ -11,11 +11,11 @@ from harness.baseline.files import dumps, loads
 from harness.baseline.making import make_baseline
 from harness.baseline.references import reference_to
 from harness.gate import decide
-from harness.measures import parse_measure, score_query
+from harness.metrics import parse_measure, score_query
+from harness.metrics.run_scores import score_run
 from harness.model import BaselineFile, Hit, Query, Ranking, Status, Verdict
 from harness.running.searching import execute
 from harness.running.tails import search_tails
-from harness.scoring import score_run
 from harness.search.testing import FakeSearch
 
 DOCUMENTS = "abcdefg"

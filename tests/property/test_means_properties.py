@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate import decide
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import (
     Engine,
     Operator,

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import evaluation
 from harness.errors import UndefinedScore
-from harness.evaluation import evaluate
-from harness.measures import parse_measure, score_query
-from harness.metrics import lookup, texts
+from harness.metrics import evaluate as evaluation
+from harness.metrics import parse_measure, score_query
+from harness.metrics.bulk import joining as lookup
+from harness.metrics.bulk import texts
+from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
@@ -195,8 +196,8 @@ def columns_of(batch):
 
 
 def test_every_measure_of_the_batch_path_is_covered():
-    from harness.measures.batched import BATCHED
-    from harness.measures.builtin import DEFINITIONS
+    from harness.metrics.bulk.measures import BATCHED
+    from harness.metrics.registry import DEFINITIONS
 
     assert {definition.name for definition in DEFINITIONS if definition.batched} == set(BATCHED)
     assert {measure.name for measure in MEASURES} == set(BATCHED)

@@ -5,8 +5,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
-from harness.measures import measure_range, parse_measure, score_query, unjudged_bounds
-from harness.metrics.ranks import kendall_tau, overlap, rbo
+from harness.metrics import measure_range, parse_measure, score_query, unjudged_bounds
+from harness.metrics.graded import kendall_tau, overlap, rbo
 from harness.model import Gain, GainKind
 
 DOCUMENTS = [f"d{number}" for number in range(14)]

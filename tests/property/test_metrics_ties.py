@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
-from harness.measures import parse_measure, score_query, tie_band, tie_range
-from harness.measures import ties as ties_of_measures
-from harness.measures.expectations import EXPECTED, WORTH
-from harness.metrics.ties import expected_err
+from harness.metrics import parse_measure, score_query, tie_band, tie_range
+from harness.metrics import ties as ties_of_measures
+from harness.metrics.expectations import EXPECTED, WORTH, expected_err
 from harness.model import Gain, GainKind, Profile
 
 MEASURES = [

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.metrics.run_scores import failure_text, read_failure
 from harness.model import Failure, FailureKind
-from harness.scoring import failure_text, read_failure
 
 failures = st.builds(Failure, st.sampled_from(FailureKind), st.text(), st.none() | st.integers(0, 999))
 

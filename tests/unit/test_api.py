@@ -15,7 +15,8 @@ from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import score_run
 from harness.model import (
     Engine,
     Failure,
@@ -35,7 +36,6 @@ from harness.model import (
 )
 from harness.running.execution import FinishedSuite
 from harness.running.options import RunOptions
-from harness.scoring import score_run
 from harness.search.testing import FakeSearch
 from harness.thresholds import parse_threshold
 

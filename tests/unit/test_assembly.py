@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.assembly import assemble
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import score_run
 from harness.model import (
     Engine,
     Failure,
@@ -28,7 +29,6 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.scoring import score_run
 from harness.thresholds import parse_expectation
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.assembly.summaries import measure_summaries, tag_summaries
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Outcome, Query, Score, Status, Suite, Target, Verdict
 
 P = parse_measure("P@10")

@@ -13,7 +13,8 @@ from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
 from harness.gate.sentences import changed_question
 from harness.masking import LARGEST_KEPT
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import score_run
 from harness.model import (
     BaselineFile,
     Engine,
@@ -35,7 +36,6 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.scoring import score_run
 from harness.suites import load_suites
 from tests.builders.gating import TODAY, threshold
 

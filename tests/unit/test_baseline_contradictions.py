@@ -11,9 +11,10 @@ from harness.baseline.files import dumps, loads, write_baselines
 from harness.baseline.making import make_baseline
 from harness.baseline.references import reference_for
 from harness.errors import BaselineError
-from harness.measures import Definition, Needs, builtin, parse_measure, register_measure
-from harness.measures.builtin import DEFINITIONS
-from harness.measures.registry import Registry
+from harness.metrics import Definition, Needs, parse_measure, register_measure
+from harness.metrics import registry as builtin
+from harness.metrics.registry import DEFINITIONS, Registry
+from harness.metrics.run_scores import score_run
 from harness.model import (
     BaselineFile,
     Engine,
@@ -30,7 +31,6 @@ from harness.model import (
     Suite,
     Target,
 )
-from harness.scoring import score_run
 from tests.builders.gating import BODY
 
 QUERIES = (

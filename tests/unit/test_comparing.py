@@ -16,7 +16,8 @@ from harness.comparing.reported import contender_of
 from harness.comparing.sides import contender_of_rankings, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import score_run
 from harness.model import (
     Engine,
     Failure,
@@ -38,7 +39,6 @@ from harness.model import (
     Waiver,
 )
 from harness.running.options import RunOptions
-from harness.scoring import score_run
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
 MADE = ReportOrigin("2026-05-01T00:00:00+00:00", "1.0")

@@ -2,9 +2,8 @@
 
 import pytest
 
-from harness.comparison.rankings import agreement_value, compare_rankings, mean_agreement
 from harness.errors import MeasureError
-from harness.thresholds.agreements import read_agreement
+from harness.metrics.agreement import agreement_value, compare_rankings, mean_agreement, read_agreement
 
 
 def test_a_pair_is_cut_at_the_depth_before_it_is_compared():

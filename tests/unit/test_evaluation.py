@@ -8,12 +8,18 @@ import pandas
 import polars
 import pytest
 
-from harness import evaluation
 from harness.errors import MeasureError, UsageError
-from harness.evaluation import evaluate
-from harness.evaluation.arrays import CodedJudgments, CodedRun, evaluate_codes, evaluate_grades
-from harness.evaluation.frames import Columns, evaluate_frames
-from harness.measures import parse_measure
+from harness.metrics import evaluate as evaluation
+from harness.metrics import parse_measure
+from harness.metrics.bulk.evaluate import (
+    CodedJudgments,
+    CodedRun,
+    Columns,
+    evaluate_codes,
+    evaluate_frames,
+    evaluate_grades,
+)
+from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
 NDCG, AP, JUDGED, COUNT = (parse_measure(text) for text in ("nDCG@10", "AP", "Judged@10", "NumRel"))
@@ -146,7 +152,7 @@ class TestArrays:
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize("at_once", [1, 2, 100])
     def test_codes(self, shuffled, at_once, monkeypatch):
-        monkeypatch.setattr("harness.metrics.joining.QUERIES_AT_ONCE", at_once)
+        monkeypatch.setattr("harness.metrics.bulk.joining.QUERIES_AT_ONCE", at_once)
         code = {document: number for number, document in enumerate("abcxy")}
         hits = [(number, code[each]) for number, ids in enumerate(CODED_RANKINGS.values()) for each in ids]
         judged = [

@@ -4,9 +4,9 @@ import pytest
 
 from harness.cli import main
 from harness.errors import FormatError
-from harness.evaluation.novelty import evaluate_novelty
 from harness.formats.subtopics import read_subtopic_judgments
-from harness.measures import parse_measure, score_diverse_query
+from harness.metrics import parse_measure, score_diverse_query
+from harness.metrics.evaluate import evaluate_novelty
 
 EXPECTED = {"q1": {"d1": {"1": 1.0, "2": 1.0}, "d2": {"2": 1.0}, "d3": {"1": 0.0}}}
 FILES = {

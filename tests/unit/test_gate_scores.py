@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of, threshold
 from harness.gate import decide
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Mark, Outcome, Query, Score, Status, Waiver
 
 

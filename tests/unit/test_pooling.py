@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
 from harness.pooling import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.thresholds import parse_threshold

@@ -11,7 +11,7 @@ from harness.baseline.making import make_baseline
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.masking import Masker
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import (
     BaselineFile,
     Engine,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
+from harness.metrics.run_scores import common_measures, failure_text, gain_text, measures_of, score_run
 from harness.model import (
     Engine,
     Failure,
@@ -21,7 +22,6 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.scoring import common_measures, failure_text, gain_text, measures_of, score_run
 from harness.thresholds import parse_threshold
 
 NDCG = parse_measure("nDCG@3")

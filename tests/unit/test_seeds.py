@@ -11,10 +11,9 @@ from math import log as ln
 import pytest
 
 from harness.errors import MeasureError
-from harness.measures import parse_measure, score_query
-from harness.metrics.cumulative import cg, dcg, ndcg
-from harness.metrics.discount import divisors
-from harness.metrics.gain import gain_of, gains_of, ideal_gains
+from harness.metrics import parse_measure, score_query
+from harness.metrics.graded import cg, dcg, divisors, ndcg
+from harness.metrics.ranking import gain_of, gains_of, ideal_gains
 from harness.model import Gain, GainKind
 
 LINEAR = Gain(GainKind.LINEAR)
@@ -197,7 +196,7 @@ class TestDrawbacks:
         assert score_query(share, ranking, judged_in_full) == 1
 
     def test_seed_002_the_mean_over_the_queries_measures_a_ranking_function(self):
-        from harness.evaluation import evaluate
+        from harness.metrics.evaluate import evaluate
 
         judgments = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
         result = evaluate(judgments, {"q1": ["a", "b"], "q2": ["b", "a"]}, [parse_measure("nDCG@2")])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from harness.errors import SuiteError
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import (
     Before,
     Gain,

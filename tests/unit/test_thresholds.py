@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import GrammarError, MeasureError
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import (
     Before,
     DropCondition,

@@ -14,7 +14,7 @@ from harness.report.printable import printable
 from harness.report.terminal.layout import columns
 
 if TYPE_CHECKING:
-    from harness.evaluation import Evaluation
+    from harness.metrics.evaluate import Evaluation
 
 
 def score_renderables(

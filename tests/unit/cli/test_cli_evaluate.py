@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from harness.cli import main
-from harness.measures import Definition, Needs, builtin, register_measure
-from harness.measures.registry import Registry
+from harness.metrics import Definition, Needs, register_measure
+from harness.metrics import registry as builtin
+from harness.metrics.registry import Registry
 
 QRELS = """\
 q1 0 a 3

@@ -104,7 +104,7 @@ HINT = (
 def test_a_measure_that_only_pytest_knows_is_told_from_a_slip(tmp_path, capsys, command, text):
     """The conftest.py is one that pytest reads for the suite: beside it, or above."""
     conftest = tmp_path / "conftest.py"
-    conftest.write_text("from harness.measures import register_measure\n")
+    conftest.write_text("from harness.metrics import register_measure\n")
     suite = tmp_path / "suites" / "products.relevance.yaml"
     suite.parent.mkdir()
     write_scaffold(suite.parent)
@@ -117,7 +117,7 @@ def test_a_measure_that_only_pytest_knows_is_told_from_a_slip(tmp_path, capsys, 
 
 
 def test_another_problem_has_nothing_to_do_with_conftest(scaffold, capsys):
-    (scaffold / "conftest.py").write_text("from harness.measures import register_measure\n")
+    (scaffold / "conftest.py").write_text("from harness.metrics import register_measure\n")
     suite = scaffold / "products.relevance.yaml"
     suite.write_text(suite.read_text().replace("measures:", "mesures:"))
     assert main(["validate", str(suite)]) == 2

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from harness.collecting.plan import PlannedItem, for_cells, plan_items
-from harness.measures import parse_measure
+from harness.metrics import parse_measure
 from harness.model import (
     InTop,
     Mark,

@@ -1,27 +1,32 @@
-"""The score of one query, in plain Python: numpy is not needed, and not imported."""
+"""The score of one query, in plain Python, and what it cannot know. numpy is not needed, and not imported."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.measures.builtin import definition_of
-from harness.measures.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
-from harness.measures.profiles import Rules, by_score, rules_of
-from harness.measures.settings import settings_for, settings_of
-from harness.metrics.gain import gain_function
-from harness.metrics.ranking import GradedRanking, cover_subtopics, grade_ranking, without_duplicates
+from harness.metrics.binary import judged
+from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
+from harness.metrics.profiles import Rules, by_score, rules_of
+from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
+from harness.metrics.registry import definition_of, settings_for, settings_of
 from harness.model import Gain, Measure, Profile
 
 __all__ = [
     "GREATEST_SCORE",
+    "UnjudgedBounds",
     "formula_of",
     "in_bounds",
     "is_of_novelty",
     "score_diverse_query",
     "score_graded",
     "score_query",
+    "unjudged_bounds",
 ]
+
+
+# The score of one query, in plain Python: numpy is not needed, and not imported.
 
 
 GREATEST_SCORE = 1e100
@@ -54,7 +59,7 @@ def score_query(
             or a measure of novelty, which needs judgments by subtopic.
         UsageError: a grade or a score that is not a number.
 
-    >>> from harness.measures import parse_measure
+    >>> from harness.metrics import parse_measure
     >>> round(score_query(parse_measure("nDCG@3"), ["a", "x", "b"], {"a": 3, "b": 1, "c": 2}), 4)
     0.7985
     """
@@ -128,7 +133,7 @@ def score_diverse_query(
         UndefinedScore: no document is relevant to a subtopic, in a profile that does not call that 0.
         MeasureError: a measure that is not one of novelty.
 
-    >>> from harness.measures import parse_measure
+    >>> from harness.metrics import parse_measure
     >>> score_diverse_query(parse_measure("StRecall@1"), ["a"], {"a": {"s": 1}, "b": {"t": 1}})
     0.5
     """
@@ -173,3 +178,64 @@ def _check_defined(definition: Definition, ranking: GradedRanking, settings: Set
 
 def _least(settings: Settings) -> str:
     return "more than 0" if settings.level == SMALLEST_POSITIVE else f"at least {settings.level:g}"
+
+
+# What a score cannot know: how much of a ranking is judged, and where it would stand if the rest were.
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedBounds:
+    """
+    A score beside what it would be if every unjudged hit had the *worst*, or the *best*, grade.
+
+    *judged* is the share of the hits that have a judgment, down to the cutoff. A value is None where it is undefined.
+    The two need not enclose the score, nor each other: a document that turns out good also raises the ideal.
+    """
+
+    judged: float
+    if_worst: float | None
+    as_judged: float | None
+    if_best: float | None
+
+
+def unjudged_bounds(
+    measure: Measure,
+    ranking: Sequence[str],
+    grades: Mapping[str, float],
+    *,
+    worst: float = 0.0,
+    best: float,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> UnjudgedBounds:
+    """
+    Where a score would stand if the unjudged hits down to the cutoff were all the worst, or all the best.
+
+    Args:
+        measure: What is measured.
+        ranking: Document ids, best first.
+        grades: Document id to grade, all judged documents of the query.
+        worst: The scale's lowest grade.
+        best: The scale's top grade.
+        gain: What a grade is worth where the measure's text does not say.
+        profile: Whose rules hold.
+
+    Raises:
+        MeasureError: a grade that the gain map or the measure's scale does not hold.
+
+    >>> from harness.metrics import parse_measure
+    >>> bounds = unjudged_bounds(parse_measure("P@2"), ["a", "x"], {"a": 1}, best=1)
+    >>> bounds.judged, bounds.if_worst, bounds.as_judged, bounds.if_best
+    (0.5, 0.5, 0.5, 1.0)
+    """
+    hits = grade_ranking(ranking, grades, measure.cutoff)
+    unjudged = [document for document, grade in zip(hits.ids, hits.grades, strict=True) if grade is None]
+
+    def score(supposed: float | None) -> float | None:
+        known = grades if supposed is None else {**grades, **dict.fromkeys(unjudged, supposed)}
+        try:
+            return score_query(measure, ranking, known, gain=gain, profile=profile)
+        except UndefinedScore:
+            return None
+
+    return UnjudgedBounds(judged(hits.grades), score(worst), score(None), score(best))

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.measures import definition_of, gain_in_force, score_query
+from harness.metrics.registry import definition_of, gain_in_force
+from harness.metrics.score import score_query
 from harness.model import (
     BaselineCondition,
     Failure,

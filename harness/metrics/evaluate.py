@@ -1,9 +1,4 @@
-"""
-Judgments and rankings of many queries become scores.
-
-`harness.measures.score_query` scores one query in plain Python. Here many are scored at once, with numpy where it is
-installed and there is enough to do that its import pays.
-"""
+"""Judgments and rankings of many queries become scores; judgments by subtopic too."""
 
 from __future__ import annotations
 
@@ -16,14 +11,21 @@ from operator import not_
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore, UsageError
-from harness.measures import deepest_cutoff, definition_of, score_query
-from harness.measures.profiles import by_score, rules_of
+from harness.metrics.profiles import by_score, rules_of
+from harness.metrics.registry import deepest_cutoff, definition_of
+from harness.metrics.score import score_diverse_query, score_query
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.batch import Floats
+    from harness.metrics.bulk.batch import Floats
 
-__all__ = ["Evaluation", "evaluate", "is_batched"]
+__all__ = ["Evaluation", "evaluate", "evaluate_novelty", "is_batched"]
+
+
+# Judgments and rankings of many queries become scores.
+#
+# `harness.metrics.score_query` scores one query in plain Python. Here many are scored at once, with numpy where it is
+# installed and there is enough to do that its import pays.
 
 
 Judgments = Mapping[str, Mapping[str, float]]
@@ -185,8 +187,8 @@ def _at_once(
     gain: Gain | None,
     profile: Profile,
 ) -> dict[Measure, list[float | None]]:
-    from harness.measures.batched import score_batch
-    from harness.metrics.lookup import look_up
+    from harness.metrics.bulk.joining import look_up
+    from harness.metrics.bulk.measures import score_batch
 
     batch = look_up(rankings, judgments, depth=_depth(measures))
     return {measure: _or_none(score_batch(batch, measure, gain, profile)) for measure in measures}
@@ -216,3 +218,45 @@ def _score(
         return score_query(measure, ranking, judged, gain=gain, profile=profile)
     except UndefinedScore:
         return None
+
+
+# Judgments by subtopic and rankings become scores of the measures of novelty.
+
+
+def evaluate_novelty(
+    judgments: Mapping[str, Mapping[str, Mapping[str, float]]],
+    rankings: Rankings,
+    measures: Sequence[Measure],
+    *,
+    profile: Profile = Profile.STANDARD,
+    scores: Scores | None = None,
+    complete: bool = False,
+) -> Evaluation:
+    """
+    Score every query of a run whose queries have several meanings.
+
+    Args:
+        judgments: Query id to document id to subtopic to grade.
+        rankings: Query id to document ids, best first.
+        measures: Of novelty, such as alpha_nDCG@10.
+        profile: Whose rules hold, as for `harness.metrics.evaluate.evaluate`.
+        scores: Query id to the score of each document; only the trec profile orders by them.
+        complete: A judged query that the run does not hold counts as one that returned nothing.
+
+    Raises:
+        MeasureError: a measure that is not one of novelty.
+    """
+    unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
+    ranked = rankings_in_order(queries, rankings, profile, scores)
+
+    def score(measure: Measure, query: str, ranking: Sequence[str]) -> float | None:
+        try:
+            return score_diverse_query(measure, ranking, judgments.get(query, {}), profile=profile)
+        except UndefinedScore:
+            return None
+
+    columns = {
+        measure.text: {query: score(measure, query, ranking) for query, ranking in zip(queries, ranked, strict=True)}
+        for measure in measures
+    }
+    return Evaluation(profile, columns, missing, unjudged)

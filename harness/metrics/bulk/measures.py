@@ -13,14 +13,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.measures.builtin import definition_of
-from harness.measures.definition import Definition, Needs, Settings
-from harness.measures.profiles import rules_of
-from harness.measures.score import GREATEST_SCORE, in_bounds
-from harness.measures.settings import settings_of, takes_level
-from harness.metrics import batch_metrics as metrics
-from harness.metrics.batch import Batch, Floats
-from harness.metrics.batch_ideal import has_ideal, ideal_dcg
+from harness.metrics.bulk import formulas as metrics
+from harness.metrics.bulk.batch import Batch, Floats
+from harness.metrics.bulk.formulas import has_ideal, ideal_dcg
+from harness.metrics.definition import Definition, Needs, Settings
+from harness.metrics.profiles import rules_of
+from harness.metrics.registry import definition_of, settings_of, takes_level
+from harness.metrics.score import GREATEST_SCORE, in_bounds
 from harness.model import Gain, Measure, Profile
 
 __all__ = ["BATCHED", "score_batch"]
@@ -36,7 +35,7 @@ def score_batch(
     batch: Batch, measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD
 ) -> Floats:
     """
-    The score of every query of *batch*, NaN where it is undefined; arguments as of `harness.measures.score_query`.
+    The score of every query of *batch*, NaN where it is undefined; arguments as of `harness.metrics.score_query`.
 
     Raises:
         MeasureError: a grade that the gain map or the measure's scale does not hold, a score beyond what can be summed.

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.gain import gain_function
+from harness.metrics.ranking import gain_function
 from harness.model import Gain, GainKind
 
 __all__ = [

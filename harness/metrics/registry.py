@@ -1,0 +1,426 @@
+"""The measures that can be written by name: the harness's own, those of installed packages, and those registered."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache, partial
+from math import isfinite
+from typing import Any, SupportsFloat, TypeVar
+
+from harness.errors import HarnessError, MeasureError, UsageError
+from harness.metrics import catalogue as binary_measures
+from harness.metrics import catalogue as cumulative_measures
+from harness.metrics import catalogue as user_measures
+from harness.metrics.definition import (
+    NAME,
+    Cutoff,
+    Definition,
+    Part,
+    Parts,
+    Range,
+    Settings,
+    as_text,
+    read_gain,
+    take_apart,
+)
+from harness.metrics.profiles import rules_of
+from harness.model import Gain, Measure, Parameter, Profile
+
+__all__ = [
+    "DEFINITIONS",
+    "ENTRY_POINTS",
+    "Registry",
+    "deepest_cutoff",
+    "definition_named",
+    "definition_of",
+    "gain_in_force",
+    "is_built_in",
+    "let_measures_be_replaced",
+    "measure_range",
+    "parse_measure",
+    "register_measure",
+    "settings_for",
+    "settings_of",
+    "takes_level",
+]
+
+
+# The measures that can be written by name: the harness's own, those of installed packages, and those registered.
+#
+# What is not the harness's own is code of the user's. What it gives is made a float here, and what it raises a
+# `MeasureError`, so that nothing else meets a number of another kind or an error that nobody expects.
+
+
+ENTRY_POINTS = "relevance_harness.measures"
+"""The entry point group in which a package offers its `Definition` objects."""
+
+OTHER_NAMES = {
+    "average_precision": "AP",
+    "map": "AP",
+    "map_cut": "AP",
+    "mrr": "RR",
+    "recip_rank": "RR",
+    "reciprocal_rank": "RR",
+    "mean_reciprocal_rank": "RR",
+    "prec": "P",
+    "precision": "P",
+    "recall": "R",
+    "iprec_at_recall": "IPrec",
+    "set_p": "SetP",
+    "set_recall": "SetR",
+    "set_map": "SetAP",
+    "setrelp": "SetP",
+    "f1": "F",
+    "ndcg_cut": "nDCG",
+    "cumulative_gain": "CG",
+    "hit": "Success",
+    "hits": "Success",
+    "hit_rate": "Success",
+    "expected_reciprocal_rank": "ERR",
+    "q": "Q",
+    "qmeasure": "Q",
+    "set_f": "SetF",
+    "num_q": "NumQ",
+}
+"""What other tools call the same thing, in lower case; only for the hint in an error."""
+
+
+LONGEST_SHOWN = 60
+"""Characters of what a user's function gave that an error repeats."""
+
+
+class Registry:
+    """Definitions by name; packages' entry points are only looked at for a name that is not known otherwise."""
+
+    def __init__(self, definitions: Iterable[Definition] = ()) -> None:
+        """
+        Args:
+            definitions: The harness's own.
+        """
+        self._definitions = {definition.name: definition for definition in definitions}
+        self._added: dict[str, Definition] = {}
+        self._replaceable: set[str] = set()
+        self._entry_points_read = False
+
+    def add(self, definition: Definition) -> None:
+        """
+        Make a measure of the user's known.
+
+        Raises:
+            UsageError: the name is taken by another definition, or is none that a measure's text can hold.
+        """
+        name = definition.name
+        if not NAME.fullmatch(name):
+            raise UsageError(f"{name!r} cannot name a measure: letters, digits and _ only, a letter first")
+        if self._added.get(name) is definition:
+            return
+        if name in self._definitions and name not in self._replaceable and not _is_interactive(definition):
+            raise UsageError(f"a measure named {name} is registered already")
+        self._replaceable.discard(name)
+        self._added[name] = definition
+        self._definitions[name] = _guarded(definition)
+
+    def let_replace(self) -> None:
+        """Let each measure that was added so far be added anew, by code that is executed again."""
+        self._replaceable.update(self._added)
+
+    def find(self, name: str) -> Definition | None:
+        """The definition of *name*, None where there is none."""
+        if name not in self._definitions and not self._entry_points_read:
+            self._read_entry_points()
+        return self._definitions.get(name)
+
+    def names(self) -> list[str]:
+        """All known names, packages' own included."""
+        if not self._entry_points_read:
+            self._read_entry_points()
+        return list(self._definitions)
+
+    def nearest(self, name: str) -> str | None:
+        """The known measure that *name* probably means."""
+        folded = name.lower()
+        by_folded = {known.lower(): known for known in self.names()}
+        if folded in by_folded or folded in OTHER_NAMES:
+            return by_folded.get(folded) or OTHER_NAMES[folded]
+        near = get_close_matches(folded, [*by_folded, *OTHER_NAMES], n=1, cutoff=0.5)
+        return by_folded.get(near[0]) or OTHER_NAMES[near[0]] if near else None
+
+    def _read_entry_points(self) -> None:
+        from importlib.metadata import entry_points
+
+        for entry_point in entry_points(group=ENTRY_POINTS):
+            called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
+            try:
+                definition = entry_point.load()
+            except Exception as error:
+                raise UsageError(f"{called} cannot be loaded: {_told(error)}") from error
+            if not isinstance(definition, Definition):
+                raise UsageError(f"{called} is no measure Definition")
+            self.add(definition)
+        self._entry_points_read = True
+
+
+def _is_interactive(definition: Definition) -> bool:
+    """Whether it was written in a notebook or at a prompt, where a cell is executed as often as its author likes."""
+    formula = definition.formula or definition.diverse
+    return getattr(formula, "__module__", None) == "__main__" and not hasattr(sys.modules["__main__"], "__file__")
+
+
+Given = TypeVar("Given")
+
+
+def _guarded(definition: Definition) -> Definition:
+    """*definition* with functions that give what theirs should give, or raise MeasureError."""
+    formula, diverse, name = definition.formula, definition.diverse, definition.name
+    return replace(
+        definition,
+        formula=None if formula is None else partial(_score, name, formula),
+        diverse=None if diverse is None else partial(_score, name, diverse),
+        reach=partial(_range, name, definition.reach),
+        check=partial(_asked, name, "check", definition.check),
+        batched=False,
+    )
+
+
+def _score(name: str, formula: Callable[[Any, Settings], object], ranking: object, settings: Settings) -> float:
+    return _number(_asked(name, "formula", formula, ranking, settings), f"the formula of {name} gave")
+
+
+def _range(name: str, reach: Callable[[Settings], object], settings: Settings) -> Range:
+    found = _asked(name, "reach", reach, settings)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise MeasureError(f"the reach of {name} is {_shown(found)}, expected the least and the greatest value")
+    least, greatest = (None if end is None else _number(end, f"the reach of {name} holds") for end in found)
+    return least, greatest
+
+
+def _asked(name: str, what: str, function: Callable[..., Given], *given: object) -> Given:
+    """What a function of the user's gives; an error of ours, such as `UndefinedScore`, may be what it says."""
+    try:
+        return function(*given)
+    except HarnessError:
+        raise
+    except Exception as error:
+        raise MeasureError(f"the {what} of {name} raised {_told(error)}") from error
+
+
+def _number(value: object, found: str) -> float:
+    """
+    *value* as a float: that of numpy, a Decimal, a Fraction, True and False too.
+
+    Raises:
+        MeasureError: it is none, or not finite; a text and an array are no numbers.
+    """
+    try:
+        number = float(value) if isinstance(value, SupportsFloat) and not hasattr(value, "__len__") else None
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or not isfinite(number):
+        raise MeasureError(f"{found} {_shown(value)}, expected a finite number")
+    return number
+
+
+def _shown(value: object) -> str:
+    """As Python writes it, if it can and that is short."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = ""
+    return text if 0 < len(text) <= LONGEST_SHOWN else f"an object of type {type(value).__name__}"
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+# The registry as it starts: all of the harness's own measures.
+
+
+DEFINITIONS: tuple[Definition, ...] = (
+    *cumulative_measures.CUMULATIVE_MEASURES,
+    *binary_measures.BINARY_MEASURES,
+    *user_measures.USER_MODEL_MEASURES,
+)
+
+_REGISTRY = Registry(DEFINITIONS)
+
+
+def register_measure(definition: Definition) -> None:
+    """
+    Make a measure of your own known, so that suites can name it; in a conftest.py, or by an entry point.
+
+    A measure that an earlier pytest session of the process registered, or a cell of a notebook, is replaced.
+
+    Raises:
+        UsageError: the name is taken, or cannot stand in a measure's text.
+    """
+    _REGISTRY.add(definition)
+
+
+def let_measures_be_replaced() -> None:
+    """Let measures that are registered be registered anew: each pytest session of a process reads its conftest.py."""
+    _REGISTRY.let_replace()
+
+
+def definition_of(measure: Measure) -> Definition:
+    """What the registry knows of *measure*."""
+    return definition_named(measure.name)
+
+
+def is_built_in(measure: Measure) -> bool:
+    """Whether *measure* is one of the harness, and none that a package or a conftest.py brought."""
+    definition = definition_of(measure)
+    return any(definition is one for one in DEFINITIONS)
+
+
+def definition_named(name: str, offset: int = 0) -> Definition:
+    """
+    What the registry knows by *name*, which stands at *offset* in what the user wrote.
+
+    Raises:
+        MeasureError: nothing, with the nearest name it knows.
+    """
+    definition = _REGISTRY.find(name)
+    if definition is None:
+        near = _REGISTRY.nearest(name)
+        hint = f"did you mean {near}?" if near else f"known are {', '.join(_REGISTRY.names())}"
+        raise MeasureError(f"unknown measure {name}; {hint}", offset)
+    return definition
+
+
+# A measure made ready to be computed: defaults filled in, by profile; the gain in force; how far it can go.
+
+
+def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Settings:
+    """*measure* made ready: what its text gives, else what the profile has, else the defaults; the gain in force."""
+    return _settings(definition_of(measure), measure, gain, profile)
+
+
+@lru_cache(maxsize=512)
+def _settings(definition: Definition, measure: Measure, gain: Gain | None, profile: Profile) -> Settings:
+    defaults = {name: kind.default for name, kind in definition.parameters.items()}
+    profiled = {name: value for name, value in rules_of(profile).defaults_of(measure.name) if name in defaults}
+    values = {**defaults, **profiled, **dict(measure.parameters)}
+    return Settings(measure.cutoff, gain_in_force(measure, gain, profile), values)
+
+
+def settings_for(
+    measure: Measure,
+    judgments: Mapping[str, float],
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> Settings:
+    """As `settings_of`, for one query: under some profiles its *judgments* say from which grade on it is relevant."""
+    settings, level = settings_of(measure, gain, profile), rules_of(profile).level
+    if level is None or not takes_level(measure, settings):
+        return settings
+    return replace(settings, values={**settings.values, "rel": level(judgments.values())})
+
+
+def takes_level(measure: Measure, settings: Settings) -> bool:
+    """Whether *measure* asks from which grade on a document is relevant, and its text does not say."""
+    return "rel" in settings.values and "rel" not in dict(measure.parameters) and not settings.given("max")
+
+
+def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Gain:
+    """
+    The gain that a score is computed with: the measure's own, else *gain*, else the profile's.
+
+    Raises:
+        UsageError: *gain* is something else than a gain, which must not be taken for none.
+    """
+    given = dict(measure.parameters).get("gain", gain)
+    if given is not None:
+        return given if isinstance(given, Gain) else read_gain(given)
+    profiled = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
+    return profiled if isinstance(profiled, Gain) else Gain(rules_of(profile).gain)
+
+
+def measure_range(measure: Measure, gain: Gain | None = None) -> Range:
+    """
+    The least and the greatest value that *measure* can reach under any profile, None where there is no such bound.
+
+    *gain* is the suite's, used where the measure's text gives none; None stands for the standard one.
+    """
+    return definition_of(measure).reach(settings_of(measure, gain))
+
+
+def deepest_cutoff(measures: Iterable[Measure]) -> int | None:
+    """The largest cutoff among *measures*, None where none of them has one."""
+    return max((measure.cutoff for measure in measures if measure.cutoff is not None), default=None)
+
+
+# ``nDCG(gain=linear)@10`` <-> Measure: the text is checked against the registry and made canonical.
+
+
+def parse_measure(text: str) -> Measure:
+    """
+    Read the text of a measure: ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(gain={0: 0, 1: 1, 2: 5}, log=e)@20``.
+
+    Returns:
+        The measure with its canonical text: parameters in the registry's order, numbers as short as they can be.
+
+    Raises:
+        MeasureError: what was found and what was expected, with its offset and the nearest known name.
+
+    >>> parse_measure(" P( rel = 2.0 ) @ 5").text
+    'P(rel=2)@5'
+    """
+    parts = take_apart(text)
+    definition = definition_named(parts.name.text, parts.name.offset)
+    given = _read_parameters(definition, parts)
+    cutoff = _read_cutoff(definition, parts) if definition.at is None else None
+    parameters = tuple((name, given[name]) for name in definition.parameters if name in given)
+    measure = Measure(definition.name, cutoff, parameters, _canonical(definition, parameters, cutoff))
+    objection = definition.check(settings_of(measure))
+    if objection:
+        raise MeasureError(f"{measure.text}: {objection}", parts.name.offset)
+    return measure
+
+
+def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
+    cutoff = parts.cutoff
+    if definition.cutoff is Cutoff.NONE and parts.at is not None:
+        raise MeasureError(f"{definition.name} has no cutoff; leave out @{cutoff}", parts.at.offset)
+    if definition.cutoff is Cutoff.REQUIRED and cutoff is None:
+        raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.name.offset)
+    return cutoff
+
+
+def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Parameter]:
+    given: dict[str, Parameter] = {}
+    behind = [(Part(definition.at, parts.at.offset), parts.at)] if definition.at and parts.at else []
+    for name, value in [*parts.parameters, *behind]:
+        kind = definition.parameters.get(name.text)
+        if kind is None:
+            raise MeasureError(_unknown_parameter(definition, name.text), name.offset)
+        if name.text in given:
+            raise MeasureError(f"{name.text} is given twice", name.offset)
+        try:
+            given[name.text] = kind.read(value.text)
+        except MeasureError as error:
+            raise MeasureError(f"{definition.name}'s {name.text}: {error}", value.offset + error.offset) from None
+    if definition.at and definition.at not in given:
+        raise MeasureError(
+            f"{definition.name} needs a {definition.at}, such as {definition.name}@0.5", parts.name.offset
+        )
+    return given
+
+
+def _unknown_parameter(definition: Definition, name: str) -> str:
+    known = list(definition.parameters)
+    if not known:
+        return f"{definition.name} has no parameters, found {name}"
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+    return f"{definition.name} has no parameter {name}; {hint}"
+
+
+def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
+    texts = {name: as_text(value) for name, value in parameters}
+    behind = texts.pop(definition.at or "", None if cutoff is None else str(cutoff))
+    inside = ",".join(f"{name}={value}" for name, value in texts.items())
+    return definition.name + (f"({inside})" if inside else "") + (f"@{behind}" if behind is not None else "")
