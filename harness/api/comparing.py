@@ -146,7 +146,7 @@ def compare_runs(
         environ: Where a suite's variables are looked up.
     """
     from harness.comparing.preparing import ComparisonRequest, prepare
-    from harness.offline import read_measures
+    from harness.files.scored_runs import read_measures
 
     known = list(CompareChoices.__annotations__) + list(OF_RUN)
     refuse_unknown(options, known)

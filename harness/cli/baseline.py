@@ -13,9 +13,9 @@ import click
 from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.errors import BaselineError, HarnessError, UsageError
+from harness.files.opening import opened
 from harness.report.figures import counted_text, score_text
 from harness.report.printable import printable
-from harness.sources import opened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

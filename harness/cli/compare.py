@@ -166,7 +166,7 @@ def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) 
     from harness.cli.progress import run_progress
     from harness.comparing.held_to import read_thresholds
     from harness.comparing.preparing import prepare
-    from harness.offline import read_measures
+    from harness.files.scored_runs import read_measures
     from harness.shared_connections import SharedConnections
 
     with run_progress(quiet=quiet, decides=False) as progress, SharedConnections(os.environ, progress) as connections:

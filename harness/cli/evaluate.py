@@ -11,8 +11,8 @@ from harness.cli.file_options import existing_file, file_options, read_options
 from harness.report.left_out import left_out_lines
 
 if TYPE_CHECKING:
+    from harness.files.scored_runs import FileOptions
     from harness.metrics.evaluate import Evaluation
-    from harness.offline import FileOptions
 
 
 @click.command("evaluate")
@@ -37,7 +37,7 @@ def command(
     .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file
     that is wrong ends with exit status 2 and all its problems.
     """
-    from harness.offline import evaluate_files
+    from harness.files.scored_runs import evaluate_files
 
     options = read_options(measures, profile, gain, complete)
     evaluation = evaluate_files(qrels, run, options)
@@ -53,7 +53,7 @@ def command(
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
     from harness.cli.console import show
-    from harness.offline import gains_in_force
+    from harness.files.scored_runs import gains_in_force
     from harness.report.terminal.scores import score_renderables
 
     show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

@@ -10,7 +10,7 @@ import click
 from harness.model import Profile
 
 if TYPE_CHECKING:
-    from harness.offline import FileOptions
+    from harness.files.scored_runs import FileOptions
 
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -54,8 +54,8 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     Raises:
         UsageError: a measure or the gain is none.
     """
+    from harness.files.scored_runs import FileOptions, read_measures
     from harness.metrics import read_gain
-    from harness.offline import FileOptions, read_measures
 
     return FileOptions(
         read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete

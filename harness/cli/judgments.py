@@ -93,7 +93,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
     A file is of one suite and written once. Grades are never written over, for what is graded is not pooled again, nor
     is the suite.
     """
-    from harness.formats.judgments import count_grades
+    from harness.files.judgments import count_grades
 
     if outputs and len(suites) > 1:
         raise UsageError(f"a file holds the judgments of one suite, and {len(suites)} suites were given")

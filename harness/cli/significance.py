@@ -42,7 +42,7 @@ def command(
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """
     _require_extra()
-    from harness.offline import compare_files
+    from harness.files.scored_runs import compare_files
 
     how = tested_as(**asked)
     options = read_options(measures, profile, gain, complete)

@@ -25,10 +25,10 @@ from harness.comparing.reading import baseline_side, report_side, run_side
 from harness.comparing.sides import ComparedSide, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
+from harness.files.scored_runs import read_measures
 from harness.masking import Masker, redact_comparison
 from harness.metrics.run_scores import measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
-from harness.offline import read_measures
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
 from harness.selection import check_tags, queries_to_run, select_queries
@@ -211,7 +211,7 @@ def _refusals(asked: ComparisonRequest, forms: Sequence[Form], suite: Suite | No
 def _judgments(asked: ComparisonRequest) -> Judgments | None:
     if asked.qrels is None:
         return None
-    from harness.formats.judgments import read_judgments
+    from harness.files.judgments import read_judgments
 
     profile = asked.profile or Profile.STANDARD
     return Judgments(str(asked.qrels), read_judgments(asked.qrels), asked.gain, profile)

@@ -12,7 +12,7 @@ from harness.baseline.references import read_entry
 from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError, did_you_mean
-from harness.formats.runs import read_run
+from harness.files.runs import read_run
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
 from harness.model import (
@@ -141,7 +141,7 @@ def _which(report: SuiteReport) -> str:
 
 def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
-    A run file: documents by their score, the highest first, equal ones as `harness.offline.evaluate_files` orders them.
+    A run file: documents by their score, the highest first, equal ones as `harness.files.scored_runs.evaluate_files` orders them.
 
     Raises:
         FormatError: The file is wrong; holds all its problems.

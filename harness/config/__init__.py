@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from harness.addresses import url_problem
 from harness.errors import ConfigError, InputError, Problem, UsageError, did_you_mean
+from harness.files.opening import Source, read_source
 from harness.model import Cluster, Target
-from harness.sources import Source, read_source
 
 if TYPE_CHECKING:
     from harness.config.places import Places

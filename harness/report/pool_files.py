@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
 from harness.errors import UsageError
-from harness.formats.cells import mark_as_text
+from harness.files.records import mark_as_text
 from harness.pooling import Pool, PooledDocument
 from harness.report.printable import printable
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import yaml
 
 from harness.errors import Problem, SuiteError
+from harness.files.opening import Source
 from harness.model import Mark
-from harness.sources import Source
 from harness.suites.nodes import ListNode, MappingNode, Node, Repeat, Written
 from harness.suites.yaml_errors import syntax_problem, unquoted_braces_hint
 

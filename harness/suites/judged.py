@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.errors import InputError, Problem
-from harness.formats.findings import JUDGMENTS, Findings
-from harness.formats.judgments import read_grade
-from harness.formats.opening import Form, form_of
-from harness.formats.records import check_ids, read_records
+from harness.files.judgments import read_grade
+from harness.files.opening import JUDGMENTS, Findings, Form, form_of
+from harness.files.records import check_ids, read_records
 from harness.judgment_findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
 from harness.model import Mark
 from harness.suites.files import NamedFile

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import InputError, Problem, did_you_mean
-from harness.formats.findings import Record, with_excerpts
-from harness.formats.judgments import judgment_lines, query_line, read_judgments
+from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.opening import Record, with_excerpts
 from harness.model import Mark, Query
 from harness.suites.files import NamedFile
 from harness.suites.nodes import Written

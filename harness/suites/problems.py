@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from harness.errors import Problem
+from harness.files.opening import Source
 from harness.model import Mark
-from harness.sources import Source
 from harness.suites.nodes import Written
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import InputError, Problem, SuiteError, did_you_mean
-from harness.formats.cells import separator_of
+from harness.files.opening import Source, read_source
+from harness.files.records import separator_of
 from harness.model import Mark, Query
-from harness.sources import Source, read_source
 from harness.suites.files import NamedFile
 from harness.suites.weights import EXPECTED, lacking_weights, weight_in_file
 

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import InputError, SuiteError
+from harness.files.opening import read_source
 from harness.model import Mark
-from harness.sources import read_source
 from harness.suites.composing import compose
 from harness.suites.nodes import ListNode, MappingNode, Node, describe
 from harness.suites.problems import Problems

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from harness.formats.records import read_number
+from harness.files.records import read_number
 from harness.gate.sentences import count, listed
 
 EXPECTED = "expected a finite number above 0"

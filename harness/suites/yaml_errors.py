@@ -7,8 +7,8 @@ import re
 import yaml
 
 from harness.errors import Problem
+from harness.files.opening import Source
 from harness.model import Mark
-from harness.sources import Source
 
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _BARE_INDICATOR = re.compile(r"(?:^|[-:,\[{]\s+|[\[{,])(@|%|>=?|`|\|)[^\s#]")

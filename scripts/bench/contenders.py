@@ -55,8 +55,8 @@ def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
 
 
 def harness_files(qrels: Path, run: Path) -> dict[str, float]:
+    from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
     from harness.model import Profile
-    from harness.offline import FileOptions, evaluate_files, read_measures
 
     result = evaluate_files(qrels, run, FileOptions(read_measures(MEASURES), Profile.TREC))
     return {text: result.mean(text) or 0.0 for text in MEASURES}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.formats.judgments import read_judgments
-from harness.formats.runs import read_run
+from harness.files.judgments import read_judgments
+from harness.files.runs import read_run
 from harness.metrics import parse_measure, score_query
 from harness.metrics.evaluate import evaluate
 from harness.metrics.profiles import by_score

@@ -11,15 +11,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.formats import fields
-from harness.formats.columns import judged_columns, ranked_columns
-from harness.formats.judgments import read_judgments
-from harness.formats.numerals import floats_of
-from harness.formats.runs import read_run
-from harness.formats.trec import Irregular
+from harness.files import columns as fields
+from harness.files import scored_runs as file_scores
+from harness.files.columns import floats_of, judged_columns, ranked_columns
+from harness.files.judgments import read_judgments
+from harness.files.runs import read_run
+from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
+from harness.files.trec import Irregular
 from harness.metrics.bulk.texts import texts_of
 from harness.model import Profile
-from harness.offline import FileOptions, evaluate_files, file_scores, read_measures
 
 QUERIES = ["q1", "q2", "q3", "long-query-" * 3, "ü"]
 DOCUMENTS = ["d1", "d2", "d10", "D", "a#b", "doc-of-more-than-eight-bytes", "doc-of-more-than-eight-bytez", "ü", "日本"]

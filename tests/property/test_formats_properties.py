@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
-from harness.formats import judgments, runs
-from harness.formats.judgments import read_judgments
-from harness.formats.runs import read_run
+from harness.files import judgments, runs
+from harness.files.judgments import read_judgments
+from harness.files.runs import read_run
 
 WORDS = st.sampled_from(
     ["q1", "q2", "d1", "d2", "ü", "0", "1", "-2", "1.5", "nan", "inf", "1_0", "x", "\u00a0", "\x1f"]

@@ -7,8 +7,8 @@ import pytest
 import zstandard
 
 from harness.errors import FormatError
-from harness.formats.judgments import judgment_lines, query_line, read_judgments
-from harness.formats.opening import Form, form_of
+from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.opening import Form, form_of
 
 EXPECTED = {"q1": {"d1": 3.0, "d2": 0.0}, "q2": {"d1": -1.0, "ünï": 1.5}}
 TREC = "q1 0 d1 3\nq2 0 d1 -1\nq1 0 d2 0\nq2 0 ünï 1.5\n"

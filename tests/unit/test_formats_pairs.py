@@ -3,9 +3,8 @@
 import pytest
 
 from harness.errors import FormatError
-from harness.formats.findings import RUNS
-from harness.formats.pairs import first_lines, read_pairs
-from harness.formats.records import read_number
+from harness.files.opening import RUNS
+from harness.files.records import first_lines, read_number, read_pairs
 
 
 def number(record, findings):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import FormatError
-from harness.formats.runs import StoredRanking, read_run
+from harness.files.runs import StoredRanking, read_run
 
 EXPECTED = {"q1": StoredRanking(["d2", "d1"], [1.5, 2.0]), "q2": StoredRanking(["d1"], [-0.25])}
 FILES = {

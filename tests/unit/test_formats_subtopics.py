@@ -4,7 +4,7 @@ import pytest
 
 from harness.cli import main
 from harness.errors import FormatError
-from harness.formats.subtopics import read_subtopic_judgments
+from harness.files.judgments import read_subtopic_judgments
 from harness.metrics import parse_measure, score_diverse_query
 from harness.metrics.evaluate import evaluate_novelty
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
-from harness.formats.cells import mark_as_text, without_mark
-from harness.formats.judgments import judgment_lines, query_line, read_judgments
-from harness.formats.runs import read_run
+from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.records import mark_as_text, without_mark
+from harness.files.runs import read_run
 
 
 @pytest.fixture

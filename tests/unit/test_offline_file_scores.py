@@ -6,9 +6,9 @@ import pytest
 import zstandard
 
 from harness.errors import FormatError, MeasureError
+from harness.files import scored_runs as file_scores
+from harness.files.scored_runs import FileScorer, read_measures
 from harness.model import Gain, GainKind, Profile
-from harness.offline import file_scores, read_measures
-from harness.offline.file_scores import FileScorer
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq3 0 d9 1\n"
 RUN = "q1 Q0 d2 1 2.5 t\nq1 Q0 d1 2 1.5 t\nq2 Q0 x 1 3 t\nq2 Q0 d1 2 3 t\nq4 Q0 d1 1 1 t\n"

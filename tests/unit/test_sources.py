@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import InputError
-from harness.sources import Source, decode, read_source
+from harness.files.opening import Source, decode, read_source
 
 
 def test_a_place_counts_lines_and_columns_from_1():

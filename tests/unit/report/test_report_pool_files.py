@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
-from harness.formats.judgments import read_judgments
+from harness.files.judgments import read_judgments
 from harness.metrics import UnjudgedBounds
 from harness.pooling import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any
 
-from harness.formats.findings import JUDGMENTS, Findings, Layout, Record
+from harness.files.opening import JUDGMENTS, Findings, Layout, Record
 
 __all__ = ["yaml_records"]
 

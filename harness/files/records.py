@@ -1,23 +1,91 @@
-"""
-The lines of a judgment or run file, one by one, with all that is wrong in them.
-
-This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
-"""
+"""The lines of a judgment or run file, one by one, with all that is wrong in them."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
-from harness.formats.cells import separator_of, without_mark
-from harness.formats.findings import JUDGMENTS, RUNS, Findings, Layout, Record
-from harness.formats.opening import Form, form_of, open_bytes
-from harness.formats.yaml_records import yaml_records
+from harness.errors import UsageError
+from harness.files.opening import JUDGMENTS, RUNS, Findings, Form, Layout, Record, form_of, open_bytes
+from harness.files.yaml import yaml_records
+
+__all__ = ["first_lines", "mark_as_text", "read_pairs", "separator_of", "without_mark"]
+
+
+# Cells of CSV files that a spreadsheet would not leave as they are.
+#
+# Who grades opens the file in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may run,
+# and an id such as 007, 1e5 or 3-4 becomes a number or a date, and with it another id. An apostrophe in front makes a
+# cell text. Some programs keep it when they save the file and some do not, so ids are read with it and without it.
+# Where a comma is the decimal mark, columns are saved with semicolons between them.
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_CURRENCIES = "$€£¥"
+_NUMBER_OR_DATE = re.compile(rf"[ .,({_CURRENCIES}-]*[0-9][0-9.,:/eE+ -]*(?:[ %){_CURRENCIES}]+|[aApP][mM]?)?")
+_MONTHS = (
+    "jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|"
+    "january|february|march|april|june|july|august|september|october|november|december"
+)
+_DATE_IN_WORDS = re.compile(rf"(?=.*[0-9])[0-9 .,/-]*(?:{_MONTHS})[0-9 .,/-]*", re.ASCII | re.IGNORECASE)
+_TRUTH = re.compile(r"true|false", re.IGNORECASE)
+"""Written back in capitals, or in another language."""
+
+_KEPT_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
+"""Fifteen digits are what a spreadsheet keeps of a whole number."""
+
+_MARK = "'"
+_SEPARATORS = (",", ";", "\t")
+
+
+def mark_as_text(text: str) -> str:
+    """
+    *text* with an apostrophe in front where a spreadsheet would change it or take it for a formula.
+
+    >>> [mark_as_text(text) for text in ("sku-1", "42", "007", "=1+1", "'=1+1")]
+    ['sku-1', '42', "'007", "'=1+1", "''=1+1"]
+    """
+    return _MARK + text if _is_changed(text.lstrip(_MARK)) else text
+
+
+def without_mark(text: str) -> str:
+    """
+    What `mark_as_text` was given, be the apostrophe kept or not; any other text as it is.
+
+    >>> [without_mark(text) for text in ("'007", "007", "'t hart")]
+    ['007', '007', "'t hart"]
+    """
+    return text[1:] if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)) else text
+
+
+def separator_of(header: str, column: str) -> str:
+    """
+    What parts the columns of a file with this *header*, by which one of them is called *column*; else a comma.
+
+    >>> separator_of("query;document;grade", "query"), separator_of("query,document;grade", "query")
+    (';', ',')
+    """
+    for separator in _SEPARATORS:
+        if column in (name.strip().strip('"').strip() for name in header.split(separator)):
+            return separator
+    return ","
+
+
+def _is_changed(text: str) -> bool:
+    if _FORMULA.match(text) or _DATE_IN_WORDS.fullmatch(text) or _TRUTH.fullmatch(text):
+        return True
+    return _NUMBER_OR_DATE.fullmatch(text) is not None and _KEPT_NUMBER.fullmatch(text) is None
+
+
+# The lines of a judgment or run file, one by one, with all that is wrong in them.
+#
+# This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
+
 
 COMMENT = "#"
 """What begins a line of a TREC file that is for people only, as trec_eval 10 has it."""
@@ -31,8 +99,6 @@ def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Rec
     """The records of the file; what is no record goes to *findings*."""
     form = form_of(path)
     if form is Form.PARQUET:
-        from harness.formats.parquet import parquet_records
-
         yield from parquet_records(path, layout, findings)
         return
     reader = {Form.TREC: _trec, Form.CSV: _csv, Form.JSON_LINES: _json_lines, Form.YAML: yaml_records}[form]
@@ -225,3 +291,108 @@ def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: F
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+# One value for each query and document, and the lines that give a second one.
+
+
+ValueOf: TypeAlias = Callable[[Record, Findings], float | None]
+
+
+def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twice: str) -> dict[str, dict[str, float]]:
+    """
+    Read a file that has one value for each query and document.
+
+    Args:
+        path: The file.
+        layout: What its lines hold.
+        name: What errors call it.
+        value_of: Gives the value of a record; None where it has none, which it tells the findings if that is wrong.
+        twice: What a second line of a document does: "is judged twice".
+
+    Returns:
+        Query to document to value, in the order of the file.
+
+    Raises:
+        FormatError: With each malformed line, wrong value, and document that comes twice for a query.
+    """
+    findings = Findings(name)
+    values: dict[str, dict[str, float]] = {}
+    repeated: list[Record] = []
+    for record in read_records(path, layout, findings):
+        value = value_of(record, findings)
+        if value is None or not check_ids(record, findings):
+            continue
+        known = values.setdefault(record.query, {})
+        if record.document in known:
+            repeated.append(record)
+        else:
+            known[record.document] = value
+    if repeated:
+        _tell(path, layout, repeated, twice, findings)
+    findings.raise_any(path)
+    return values
+
+
+def first_lines(
+    path: Path, layout: Layout, wanted: Collection[tuple[str, str]], *, name: str
+) -> dict[tuple[str, str], int]:
+    """The line that gives each *wanted* query and document its value; those that are nowhere are left out."""
+    lines: dict[tuple[str, str], int] = {}
+    for record in read_records(path, layout, Findings(name)):
+        pair = (record.query, record.document)
+        if pair in wanted and record.value != "":
+            lines.setdefault(pair, record.line)
+    return lines
+
+
+def _tell(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: Findings) -> None:
+    """The file is read again for the first lines: to keep all of them would cost every file that has no such fault."""
+    first = first_lines(path, layout, {(record.query, record.document) for record in repeated}, name=findings.name)
+    for record in repeated:
+        line = first[record.query, record.document]
+        sentence = f"document {record.document!r} {twice} for query {record.query!r}, first in line {line}"
+        findings.add(record.line, sentence, column=record.column)
+
+
+# Judgments and runs as Parquet tables with the columns query, document, and grade or score.
+
+
+def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
+    """The rows of the table, numbered from 1; what is no record goes to *findings*."""
+    for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
+        if value is None and layout is JUDGMENTS:
+            value = ""
+        if query is None or document is None or value is None:
+            findings.add(number, "a value is null; expected a query, a document and a number")
+        elif isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            findings.add(number, f"found {value!r} as {layout.value}, expected a number")
+        else:
+            yield Record(number, _text(query), _text(document), value)
+
+
+def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any, Any, Any]]:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise UsageError(
+            f"{path}: Parquet files need the package pyarrow: pip install 'relevance-harness[files]'"
+        ) from None
+    names = list(layout.named_columns)
+    with open_bytes(path, findings.name) as file:
+        try:
+            source = parquet.ParquetFile(arrow.BufferReader(file.read()))
+            missing = [name for name in names if name not in source.schema_arrow.names]
+            if missing:
+                findings.add(0, f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}")
+                return
+            for batch in source.iter_batches(columns=names):
+                columns = batch.to_pydict()
+                yield from zip(*(columns[name] for name in names), strict=True)
+        except arrow.ArrowException as error:
+            findings.add(0, f"this is not a Parquet file: {error}")
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

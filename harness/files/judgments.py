@@ -1,4 +1,7 @@
-"""Judgment files: TREC qrels, CSV, JSON lines, YAML or Parquet -> query to document to grade."""
+"""
+Judgment files: TREC qrels, CSV, JSON lines, YAML or Parquet -> query to document to grade; and
+judgments by subtopic.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from harness.errors import InputError, did_you_mean
-from harness.formats.findings import JUDGMENTS, Findings, Record
-from harness.formats.opening import Form, form_of
-from harness.formats.pairs import first_lines, read_pairs
-from harness.formats.records import read_number, read_records
-from harness.formats.trec import Irregular, bulk_judgments
+from harness.files.opening import JUDGMENTS, Findings, Form, Record, form_of
+from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
+from harness.files.trec import Irregular, bulk_judgments
+
+__all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
+
+
+# Judgment files: TREC qrels, CSV, JSON lines, YAML or Parquet -> query to document to grade.
+
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
@@ -118,3 +125,42 @@ def no_grade_sentence(record: Record) -> str:
         f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, take it out, or say "
         "'judgments: {files: …, ungraded: ignore}' in the suite"
     )
+
+
+# Judgments by subtopic: what diversity tracks publish, for the measures of novelty.
+
+
+SubtopicJudgments = dict[str, dict[str, dict[str, float]]]
+"""Query to document to subtopic to grade."""
+
+
+def read_subtopic_judgments(path: Path, *, name: str | None = None) -> SubtopicJudgments:
+    """
+    Read a judgment file whose lines judge a document for one subtopic of a query.
+
+    In TREC's form the second column is the subtopic; .csv, .jsonl and .ndjson have a column or key named subtopic.
+    Where there is none, all judgments are of one subtopic.
+
+    Args:
+        path: The file.
+        name: What errors call it; the path where left out.
+
+    Raises:
+        FormatError: With each malformed line, grade that is not a finite number, and document that is judged twice for
+            a subtopic.
+    """
+    findings = Findings(str(path) if name is None else name)
+    judgments: SubtopicJudgments = {}
+    lines: dict[tuple[str, str, str], int] = {}
+    for record in read_records(path, JUDGMENTS, findings):
+        grade = read_grade(record, {}, findings)
+        if grade is None or not check_ids(record, findings):
+            continue
+        first = lines.setdefault((record.query, record.document, record.subtopic), record.line)
+        if first != record.line:
+            judged = f"document {record.document!r} is judged twice for subtopic {record.subtopic!r}"
+            findings.add(record.line, f"{judged} of query {record.query!r}, first in line {first}")
+            continue
+        judgments.setdefault(record.query, {}).setdefault(record.document, {})[record.subtopic] = grade
+    findings.raise_any(path)
+    return judgments

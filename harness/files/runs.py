@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.formats.findings import RUNS, Findings, Record
-from harness.formats.opening import Form, form_of
-from harness.formats.pairs import read_pairs
-from harness.formats.records import read_number
-from harness.formats.trec import Irregular, bulk_rankings
+from harness.files.opening import RUNS, Findings, Form, Record, form_of
+from harness.files.records import read_number, read_pairs
+from harness.files.trec import Irregular, bulk_rankings
 
 
 @dataclass(frozen=True, slots=True)

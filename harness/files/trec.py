@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO
 
-from harness.formats.opening import open_bytes
+from harness.files.opening import open_bytes
 
 _BLOCK = 1 << 21
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

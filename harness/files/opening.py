@@ -1,0 +1,384 @@
+"""
+A judgment or run file: its bytes, unpacked where it ends in .gz or .zst, its form by its name, and
+what is wrong in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from harness.errors import FormatError, InputError, Problem, UsageError
+
+# The bytes of a judgment or run file, unpacked where it ends in .gz or .zst, and the form that its name tells.
+
+
+_PACKED = {".gz", ".zst"}
+
+
+class Form(StrEnum):
+    """How the lines of a file are written."""
+
+    TREC = "trec"
+    CSV = "csv"
+    JSON_LINES = "jsonl"
+    PARQUET = "parquet"
+    YAML = "yaml"
+
+
+_FORMS = {
+    ".csv": Form.CSV,
+    ".jsonl": Form.JSON_LINES,
+    ".ndjson": Form.JSON_LINES,
+    ".parquet": Form.PARQUET,
+    ".yaml": Form.YAML,
+    ".yml": Form.YAML,
+}
+
+
+def form_of(path: Path) -> Form:
+    """
+    The form by the suffix, a .gz or .zst behind it left out; TREC's for every suffix that tells nothing.
+
+    >>> form_of(Path("judgments.jsonl.gz")).value, form_of(Path("qrels.dev.tsv")).value
+    ('jsonl', 'trec')
+    """
+    inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
+    return _FORMS.get(inner.suffix.lower(), Form.TREC)
+
+
+@contextmanager
+def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
+    """
+    The file's unpacked bytes.
+
+    Raises:
+        FormatError: There is no such file, it cannot be read, or what is packed in it is damaged. It is called *name*.
+    """
+    try:
+        with _open(path) as file:
+            yield file
+    except FileNotFoundError:
+        raise FormatError.at(name, 0, 0, "there is no such file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FormatError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        with gzip.open(path, "rb") as packed:
+            yield cast("IO[bytes]", packed)
+    elif suffix == ".zst":
+        with _open_zstandard(path) as unpacked:
+            yield unpacked
+    else:
+        with path.open("rb") as file:
+            yield file
+
+
+@contextmanager
+def _open_zstandard(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        import zstandard
+    except ImportError:
+        remedy = "pip install 'relevance-harness[files]'"
+        raise UsageError(f"{path}: .zst files need the package zstandard: {remedy}") from None
+    with path.open("rb") as file:
+        try:
+            yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj))
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from None
+
+
+class _Frames(io.RawIOBase):
+    """
+    What one zstd frame after the other holds.
+
+    The package's own stream reader ends quietly where a file was cut off; a part of the judgments is worse than none.
+    """
+
+    def __init__(self, file: IO[bytes], begin_frame: Callable[[], Any]) -> None:
+        self._file = file
+        self._begin_frame = begin_frame
+        self._frame: Any = None
+        self._unpacked = b""
+        self._packed = b""
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As `io.RawIOBase` has it; 0 at the end of the last frame."""
+        while not self._unpacked and self._feed():
+            pass
+        part = self._unpacked[: len(buffer)]
+        buffer[: len(part)] = part
+        self._unpacked = self._unpacked[len(part) :]
+        return len(part)
+
+    def _feed(self) -> bool:
+        """Unpack some more; False at the end of the file."""
+        self._packed = self._packed or self._file.read(1 << 17)
+        if not self._packed:
+            if self._frame is not None:
+                raise EOFError("the file ends inside a zstd frame")
+            return False
+        self._frame = self._frame or self._begin_frame()
+        self._unpacked = self._frame.decompress(self._packed)
+        self._packed = self._frame.unused_data
+        if self._frame.eof:
+            self._frame = None
+        return True
+
+
+# A text file as it was read, with places in it: what every error about a file's content points into.
+#
+# Files are UTF-8. What a text file cannot hold (bytes that are not UTF-8, NUL and other control characters) is an
+# error with its place, not something to be repaired.
+
+
+_LINE_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+_NOT_TEXT = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_EXCERPT_COLUMNS = 100
+
+
+class Source:
+    """The text of a file; *path* is how it is called in errors."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends; a YAML reader counts them in the same way."""
+        return _LINE_BREAK.split(self.text)
+
+    def line(self, number: int) -> str:
+        """Line *number*, from 1; empty beyond the end."""
+        return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of the character at *offset* from 0."""
+        before = _LINE_BREAK.split(self.text[:offset])
+        return len(before), len(before[-1]) + 1
+
+    def problem(self, line: int, column: int, message: str) -> Problem:
+        """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""
+        return Problem(self.path, line, column, message, self.excerpt(line, column))
+
+    def excerpt(self, line: int, column: int) -> str:
+        """The line with its number, and a caret under *column*; empty where there is no such line."""
+        text = self.line(line)
+        if not text.strip():
+            return ""
+        start, shown = _window(text, column)
+        gutter = f"{line:>5} | "
+        indent = sum(_width(character) for character in shown[: column - 1 - start])
+        return f"{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
+
+
+def read_source(path: Path, name: str, *, limit: int) -> Source:
+    """
+    Read a text file.
+
+    Args:
+        path: The file.
+        name: What errors call it.
+        limit: The greatest size in bytes that is read.
+
+    Raises:
+        InputError: The file is missing, cannot be read, is too large, is not UTF-8, or holds control characters.
+    """
+    return decode(read_bytes(path, name, limit=limit), name)
+
+
+@contextmanager
+def opened(path: Path, name: str) -> Iterator[BinaryIO]:
+    """
+    A file to read bytes from; *name* is what errors call it.
+
+    Raises:
+        InputError: The file is missing, is none, or cannot be read.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError.at(name, 0, 0, "this is not a file")
+        with path.open("rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise InputError.at(name, 0, 0, _absence(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
+
+
+def _absence(path: Path) -> str:
+    if path.is_symlink():
+        return f"this is a link to {path.readlink()}, which is not there"
+    return "there is no such file"
+
+
+def read_bytes(path: Path, name: str, *, limit: int) -> bytes:
+    """The bytes of a file, as `read_source` reads it and with its errors."""
+    with opened(path, name) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the most that is read")
+    return content
+
+
+def decode(content: bytes, name: str) -> Source:
+    """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
+    if content.startswith(_UTF16_MARKS):
+        raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        valid = Source(name, content[: error.start].decode("utf-8-sig"))
+        line, column = valid.place(len(valid.text))
+        message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
+        raise InputError([valid.problem(line, column, message)]) from None
+    source = Source(name, text)
+    wrong = _NOT_TEXT.search(text)
+    if wrong:
+        raise InputError([source.problem(*source.place(wrong.start()), _control_sentence(wrong.group()))])
+    return source
+
+
+def _control_sentence(character: str) -> str:
+    if character == "\0":
+        return "found a NUL byte; a text file cannot hold one"
+    return f"found the character U+{ord(character):04X}, which a text file cannot hold"
+
+
+def _window(text: str, column: int) -> tuple[int, str]:
+    """The part of a long line that is shown around *column*, and where it starts."""
+    if len(text) <= _EXCERPT_COLUMNS:
+        return 0, text
+    start = max(0, min(column - 1 - _EXCERPT_COLUMNS // 2, len(text) - _EXCERPT_COLUMNS))
+    return start, text[start : start + _EXCERPT_COLUMNS]
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _width(character: str) -> int:
+    """Columns that a terminal gives to the character as `_printable` shows it."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+# What the lines of a judgment or run file hold, and what is found wrong in them.
+
+
+MOST_PROBLEMS = 20
+"""Problems of one file that are told; the number of the others is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    One line: *value* is the grade or score as the file has it, text or a number, and empty for a document that is to be
+    judged; *subtopic* is empty in a run. *column* is where the record begins.
+    """
+
+    line: int
+    query: str
+    document: str
+    value: str | float
+    subtopic: str = ""
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the lines of a *kind* of file hold: TREC's columns by name, and the name of the one that counts."""
+
+    kind: str
+    value: str
+    trec_columns: tuple[str, ...]
+
+    @property
+    def named_columns(self) -> tuple[str, str, str]:
+        """The columns of a file that names them."""
+        return ("query", "document", self.value)
+
+
+JUDGMENTS = Layout("judgment", "grade", ("query", "iteration", "document", "grade"))
+RUNS = Layout("run", "score", ("query", "Q0", "document", "rank", "score", "tag"))
+
+
+@dataclass(slots=True)
+class Findings:
+    """Problems of one file, the first *most* of them in full."""
+
+    name: str
+    problems: list[Problem] = field(default_factory=list)
+    others: int = 0
+    most: int = MOST_PROBLEMS
+
+    def add(self, line: int, message: str, text: str = "", column: int = 1) -> None:
+        """Note what is wrong in *line*, whose text is *text*."""
+        if len(self.problems) >= self.most:
+            self.others += 1
+            return
+        excerpt = excerpt_of(line, column, text) if text else ""
+        self.problems.append(Problem(self.name, line, column if line else 0, message, excerpt))
+
+    def have_one_cause(self, line: int, message: str, text: str) -> None:
+        """Note what is wrong with the whole file, in place of what was found line by line; *line* shows it."""
+        self.problems, self.others = [], 0
+        self.add(line, message, text)
+
+    def raise_any(self, path: Path) -> None:
+        """
+        Fail where anything was found in the file *path*.
+
+        Raises:
+            FormatError: With all that was found, each with its line.
+        """
+        self.problems = with_excerpts(path, self.problems)
+        if self.others:
+            more = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
+            self.problems.append(Problem(self.name, 0, 0, f"{more} not told", count=self.others))
+        if self.problems:
+            raise FormatError(self.problems)
+
+
+def with_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
+    """The problems of a file of text, those without an excerpt with their line, which is read again for that."""
+    wanted = {problem.line for problem in problems if problem.line and not problem.excerpt}
+    if not wanted or form_of(path) is Form.PARQUET:
+        return problems
+    with open_bytes(path, problems[0].path) as file:
+        numbered = zip(range(1, max(wanted) + 1), file, strict=False)
+        lines = {number: line.decode(errors="replace").rstrip("\r\n") for number, line in numbered if number in wanted}
+    return [
+        replace(problem, excerpt=excerpt_of(problem.line, problem.column, lines[problem.line]))
+        if problem.line in lines
+        else problem
+        for problem in problems
+    ]
+
+
+def excerpt_of(line: int, column: int, text: str) -> str:
+    """The excerpt of one line, whose text is known."""
+    return Source("", "\n" * (line - 1) + text).excerpt(line, column)

@@ -1,0 +1,245 @@
+"""Run files scored against a judgment file: evaluation without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import MeasureError, UsageError
+from harness.files.opening import Form, form_of
+from harness.files.trec import Irregular
+from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
+from harness.metrics.evaluate import Evaluation, evaluate, is_batched
+from harness.model import Comparison, Gain, Measure, Profile
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.joining import JudgedColumns
+    from harness.statistics.compare import ComparisonOptions
+
+__all__ = ["FileOptions", "FileScorer", "compare_files", "evaluate_files", "gains_in_force", "read_measures"]
+
+
+# Scores of run files against one judgment file.
+#
+# Large TREC files are read and joined as columns, everything else as dicts of ids. What is wrong with a file is found
+# and told by the second way alone, to which the first gives up whatever is out of the ordinary.
+
+
+LARGE = 1 << 18
+"""Bytes of a run from which on the import of numpy pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgment file: *grades* by query and document, or *subtopics* by query, document and subtopic."""
+
+    grades: Mapping[str, Mapping[str, float]]
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
+
+
+@dataclass(frozen=True)
+class FileScorer:
+    """
+    Scores runs by one judgment file, which is read once.
+
+    *gain* is None where the profile's own holds. *complete* counts a judged query that a run does not hold as one that
+    returned nothing.
+    """
+
+    judgments: Path
+    measures: Sequence[Measure]
+    gain: Gain | None
+    profile: Profile
+    complete: bool
+
+    def score(self, run: Path) -> Evaluation:
+        """
+        The scores of a run file.
+
+        Raises:
+            FormatError: a file is wrong; holds all its problems.
+            UsageError: a file needs a package that is not installed, or the measures need different judgments.
+            MeasureError: a grade that a gain map or a measure's scale does not hold.
+        """
+        return self._score_columns(run) or self._score_dicts(run)
+
+    def _score_columns(self, run: Path) -> Evaluation | None:
+        """None where columns do not do."""
+        judged = self._columns if _is_large_trec(run) else None
+        if judged is None:
+            return None
+        from harness.files.columns import ranked_columns
+        from harness.metrics.bulk.evaluate import evaluate_columns
+        from harness.metrics.bulk.texts import Unfit
+
+        ranked = ranked_columns(run, str(run))
+        try:
+            return evaluate_columns(
+                judged, ranked, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
+            )
+        except (Irregular, Unfit, MeasureError):
+            return None
+
+    @cached_property
+    def _columns(self) -> JudgedColumns | None:
+        batched = all(is_batched(measure, self.profile) for measure in self.measures)
+        if not batched or form_of(self.judgments) is not Form.TREC:
+            return None
+        from harness.files.columns import judged_columns
+
+        try:
+            return judged_columns(self.judgments, str(self.judgments))
+        except Irregular:
+            return None
+
+    @cached_property
+    def _judged(self) -> Judged:
+        """By subtopic where the measures of novelty are asked for, else a grade a document."""
+        from harness.files.judgments import read_judgments, read_subtopic_judgments
+
+        of_novelty = [measure.text for measure in self.measures if is_of_novelty(measure)]
+        others = [measure.text for measure in self.measures if not is_of_novelty(measure)]
+        if of_novelty and others:
+            raise UsageError(
+                f"{', '.join(of_novelty)} take judgments by subtopic, and {', '.join(others)} one grade a document; "
+                "ask for them one after the other"
+            )
+        path = self.judgments
+        return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
+
+    def _score_dicts(self, run: Path) -> Evaluation:
+        from harness.files.runs import read_run
+
+        judged, stored = self._judged, read_run(run)
+        sorts_itself = self.profile is Profile.TREC
+        rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
+        scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
+        if judged.subtopics is not None:
+            from harness.metrics.evaluate import evaluate_novelty
+
+            return evaluate_novelty(
+                judged.subtopics, rankings, self.measures, profile=self.profile, scores=scores, complete=self.complete
+            )
+        return evaluate(
+            judged.grades,
+            rankings,
+            self.measures,
+            gain=self.gain,
+            profile=self.profile,
+            scores=scores,
+            complete=self.complete,
+        )
+
+
+def _is_large_trec(run: Path) -> bool:
+    is_trec = form_of(run) is Form.TREC and run.is_file()
+    return is_trec and run.stat().st_size >= LARGE and find_spec("numpy") is not None
+
+
+# Judgment and run files -> scores, and two runs' scores -> a comparison: evaluation without an engine.
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """
+    How files are scored.
+
+    *measures* maps each text that was asked for to its measure. *gain* is None where the profile's own holds.
+    *complete* counts a judged query that the run does not hold as one that returned nothing.
+    """
+
+    measures: Mapping[str, Measure]
+    profile: Profile = Profile.STANDARD
+    gain: Gain | None = None
+    complete: bool = False
+
+
+def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
+    """
+    Each of *texts* with its measure.
+
+    Raises:
+        UsageError: some are no measures; all of them are named.
+    """
+    measures, problems = {}, []
+    for text in texts:
+        try:
+            measures[text] = parse_measure(text)
+        except MeasureError as error:
+            problems.append(f"measure {text!r}: {error}")
+    if problems:
+        raise UsageError("\n".join(problems))
+    return measures
+
+
+def gains_in_force(options: FileOptions) -> dict[str, str]:
+    """By the text that was asked for, the gain that a measure is computed with, in words; empty where it knows none."""
+    return {text: _gain(measure, options) for text, measure in options.measures.items()}
+
+
+def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluation:
+    """
+    Score a run file.
+
+    The ranking of a query is its documents by score, the highest first: the lines of the file may come in any order,
+    and the rank column is not read. Equal scores are put in order as the profile says: `trec` by document id from the
+    last to the first, every other one as they come in the file.
+
+    Raises:
+        FormatError: a file is wrong; holds all its problems.
+        UsageError: a file needs a package that is not installed.
+    """
+    return _scorer(judgments, options).score(run)
+
+
+def compare_files(
+    judgments: Path, reference: Path, candidates: Sequence[Path], options: FileOptions, how: ComparisonOptions
+) -> tuple[Comparison, ...]:
+    """
+    Compare each of *candidates* with *reference*; needs numpy and scipy.
+
+    Raises:
+        FormatError: a file is wrong; holds all its problems.
+        UsageError: the runs have no scored query in common, or a file needs a package that is not installed.
+        StatisticError: there are too few queries for the test.
+    """
+    from harness.statistics.compare import compare
+
+    scorer = _scorer(judgments, options)
+    scores = _asked_scores(scorer.score(reference), options)
+    comparisons = []
+    for candidate in candidates:
+        other = _asked_scores(scorer.score(candidate), options)
+        comparisons.append(compare(scores, other, names=(str(reference), str(candidate)), options=how))
+    return _corrected(comparisons, how)
+
+
+def _scorer(judgments: Path, options: FileOptions) -> FileScorer:
+    """Each measure is scored once, in whatever words it was asked for."""
+    measures = list({measure.text: measure for measure in options.measures.values()}.values())
+    return FileScorer(judgments, measures, options.gain, options.profile, options.complete)
+
+
+def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tuple[Comparison, ...]:
+    """With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only."""
+    from harness.statistics.compare import CORRECTIONS
+
+    p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
+    adjusted = iter(CORRECTIONS[how.correction](p_values))
+    return tuple(
+        replace(comparison, measures=tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures))
+        for comparison in comparisons
+    )
+
+
+def _gain(measure: Measure, options: FileOptions) -> str:
+    knows_gain = "gain" in definition_of(measure).parameters
+    return str(gain_in_force(measure, options.gain, options.profile)) if knows_gain else ""
+
+
+def _asked_scores(evaluation: Evaluation, options: FileOptions) -> dict[str, Mapping[str, float | None]]:
+    return {text: evaluation.scores[measure.text] for text, measure in options.measures.items()}
