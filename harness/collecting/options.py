@@ -134,7 +134,7 @@ def _server(config: pytest.Config) -> tuple[str | None, bool]:
 
 def _check_url(url: str) -> None:
     """Refused here already, and with no word of what may be a login, as the header line prints the URL."""
-    from harness.addresses import url_problem
+    from harness.config import url_problem
 
     sentence = url_problem(url)
     if sentence:

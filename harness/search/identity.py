@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.addresses import engine_problem
+from harness.config import engine_problem
 from harness.errors import LoginRefused, SearchError, UsageError
 from harness.model import Engine
 from harness.search.answers import json_of, refusal_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harness.addresses import url_problem
+from harness.config import url_problem
 from harness.model import Cluster
 
 __all__ = ["ca_file_of", "checked_url", "fingerprint_of"]

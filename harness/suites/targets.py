@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from harness.addresses import engine_problem, lacks_scheme, url_problem
-from harness.config import find_config
+from harness.config import engine_problem, find_config, lacks_scheme, url_problem
 from harness.errors import ConfigError
 from harness.model import LatencyCondition, RequestTemplate, Target, Threshold
 from harness.suites.nodes import Written
