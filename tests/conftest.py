@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from harness.baseline.saving import CI_VARIABLES
 from harness.collecting.engine import NodeHost
-from harness.engines.cache import CACHE_VARIABLE, cache_folder
+from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 
 pytest_plugins = ["pytester"]
 

@@ -25,9 +25,9 @@ def command() -> None:
 @click.option("--quiet", "-q", is_flag=True, help="Print the URL only, and no progress of a download.")
 def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     """Start a node, or find the one that runs, and print its URL."""
-    from harness.engines import DEFAULT_VERSION
-    from harness.engines import up as start_node
-    from harness.engines.progress import SilentProgress, download_progress
+    from harness.embedded import DEFAULT_VERSION
+    from harness.embedded import up as start_node
+    from harness.embedded.jars import SilentProgress, download_progress
 
     progress = SilentProgress() if quiet else download_progress()
     node = start_node(engine_version or DEFAULT_VERSION, port, progress)
@@ -40,7 +40,7 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
-    from harness.engines import down as stop_nodes
+    from harness.embedded import down as stop_nodes
 
     _require_known(engine_version)
     stopped = stop_nodes(engine_version)
@@ -53,7 +53,7 @@ def down(engine_version: str | None) -> None:
 @command.command("status")
 def status() -> int:
     """Print the version and the URL of each node that runs; the exit status is 3 where none does."""
-    from harness.engines import status as running_nodes
+    from harness.embedded import status as running_nodes
 
     nodes = running_nodes()
     for node in nodes:
@@ -64,7 +64,7 @@ def status() -> int:
 
 
 def _require_known(version: str | None) -> None:
-    from harness.engines import versions
+    from harness.embedded import versions
     from harness.errors import did_you_mean
 
     known = versions()

@@ -67,7 +67,7 @@ class LocalNode:
 
     def _obtain(self) -> str:
         """A failure is kept: starting may take minutes to fail, and every suite of the session asks."""
-        from harness.engines import DEFAULT_VERSION, find_running, start
+        from harness.embedded import DEFAULT_VERSION, find_running, start
 
         version = self._version or DEFAULT_VERSION
         running = find_running(version)

@@ -147,7 +147,7 @@ class Connections(Closing):
         return OpenCluster(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:
-        from harness.engines import DEFAULT_VERSION, open_node
+        from harness.embedded import DEFAULT_VERSION, open_node
 
         return self._resources.enter_context(open_node(self._engine_version or DEFAULT_VERSION))
 

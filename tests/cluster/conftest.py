@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import pytest
 
 from harness.collecting.engine import RemoteNode
-from harness.engines.cache import cache_folder
+from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model import Cluster
 from harness.search import open_search

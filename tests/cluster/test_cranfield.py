@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from harness.engines import start
+from harness.embedded import start
 from harness.model import QueryReport, SuiteReport
 from harness.report.json import loads_report
 

@@ -16,8 +16,8 @@ import psutil
 import pytest
 import requests
 
-from harness.engines import EmbeddedNode, down, find_running, start, status, up, versions
-from harness.engines.cache import cache_folder
+from harness.embedded import EmbeddedNode, down, find_running, start, status, up, versions
+from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 
 pytestmark = pytest.mark.embedded
@@ -97,7 +97,7 @@ def test_a_port_that_is_taken_is_in_the_error() -> None:
 PARENT = textwrap.dedent(
     """
     import json, sys, time
-    from harness.engines import start
+    from harness.embedded import start
     with start() as node:
         print(json.dumps({"pid": node.pid, "home": str(node.home)}), flush=True)
         time.sleep(600)
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_the_node_before_its_parent(parent: subprocess.Popen[bytes])
     assert not home.exists()
 
 
-@pytest.mark.parametrize("code", [PARENT, "from harness.engines import up; up()"], ids=["start", "up"])
+@pytest.mark.parametrize("code", [PARENT, "from harness.embedded import up; up()"], ids=["start", "up"])
 def test_a_parent_killed_while_the_node_starts_leaves_nothing(tmp_path: Path, code: str) -> None:
     (tmp_path / "jars").symlink_to(cache_folder() / "jars")
     environment = {**os.environ, "TMPDIR": str(tmp_path), "RELEVANCE_CACHE_DIR": str(tmp_path)}
@@ -159,7 +159,7 @@ def test_a_node_that_is_killed_leaves_nothing_once_its_parent_ends() -> None:
 def test_up_status_and_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").symlink_to(cache_folder() / "jars")
     monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(tmp_path))
-    code = "from harness.engines import up; print(up().pid)"
+    code = "from harness.embedded import up; print(up().pid)"
     pid = int(subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True).stdout)
     try:
         state = find_running()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from harness.engines.cache import cache_folder
+from harness.embedded.jars import cache_folder
 
 pytestmark = pytest.mark.embedded
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import builders.loaded  # noqa: F401
-from harness.engines.cache import cache_folder
+from harness.embedded.jars import cache_folder
 from harness.report.json import loads_report
 
 SUITE = """\

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.engines.lock import DEFAULT_VERSION, load_lock
+from harness.embedded.lock import DEFAULT_VERSION, load_lock
 
 SERVICES: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text())["services"]
 

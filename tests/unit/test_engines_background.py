@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines import background
-from harness.engines.background import NodeState, down, find_running, open_node, status, up
+from harness import embedded as background
+from harness.embedded import NodeState, down, find_running, open_node, status, up
 from harness.errors import EngineStartError, UsageError
 
 Pretend = Callable[..., NodeState]
@@ -133,12 +133,12 @@ def test_a_node_of_another_environment_needs_the_extra_to_be_looked_at(
     pretend: Pretend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend()
-    monkeypatch.setattr("harness.engines.jars.MODULES", ("no_such_bridge",))
+    monkeypatch.setattr("harness.embedded.jars.MODULES", ("no_such_bridge",))
     with pytest.raises(EngineStartError, match="no_such_bridge"):
         find_running("3.8")
 
 
 def test_up_needs_the_extra(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.engines.jars.MODULES", ("no_such_bridge",))
+    monkeypatch.setattr("harness.embedded.jars.MODULES", ("no_such_bridge",))
     with pytest.raises(EngineStartError, match="no_such_bridge"):
         up()

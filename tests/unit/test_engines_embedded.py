@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines import embedded, start
+from harness.embedded import launch as embedded
+from harness.embedded import start
 from harness.errors import EngineStartError, UsageError
 
 pytest.importorskip("jpype", reason="the extra `embedded` is not installed")

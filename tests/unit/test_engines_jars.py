@@ -13,10 +13,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders import ports
-from harness.engines import jars as jars_module
-from harness.engines.jars import ensure_jars, require_extra
-from harness.engines.lock import Jar, Lock
-from harness.engines.progress import SilentProgress
+from harness.embedded import jars as jars_module
+from harness.embedded.jars import SilentProgress, ensure_jars, require_extra
+from harness.embedded.lock import Jar, Lock
 from harness.errors import EngineStartError
 
 CONTENTS = {f"org.example:part{number}:1.0": b"%d" % number * 5000 for number in range(3)}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines.lock import FOLDER, Jar, Lock, dump_lock, load_lock, parse_lock, versions
+from harness.embedded.lock import FOLDER, Jar, Lock, dump_lock, load_lock, parse_lock, versions
 from harness.errors import EngineStartError, UsageError
 
 SHA = "0" * 64

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from harness.engines.progress import BarProgress, LineProgress, SilentProgress, download_progress
+from harness.embedded.jars import BarProgress, LineProgress, SilentProgress, download_progress
 
 
 class Terminal(io.StringIO):

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import harness.engines
+import harness.embedded
 import harness.search
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.model import Cluster, Suite, Target
@@ -162,7 +162,7 @@ def node(monkeypatch):
         yield "http://127.0.0.1:1234"
         events.append(("ended", version))
 
-    monkeypatch.setattr(harness.engines, "open_node", open_node)
+    monkeypatch.setattr(harness.embedded, "open_node", open_node)
     return events
 
 
@@ -188,7 +188,7 @@ def test_a_node_that_does_not_start_is_one_error(openings, folder, monkeypatch):
         raise EngineStartError("no Java")
         yield
 
-    monkeypatch.setattr(harness.engines, "open_node", open_node)
+    monkeypatch.setattr(harness.embedded, "open_node", open_node)
     with pytest.raises(EngineStartError, match="no Java"), Connections({}, embedded=True) as connections:
         connections.open_all([suite_at(folder)])
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-import harness.engines
+import harness.embedded
 from harness.collecting.engine import LocalNode, NodeHost, RemoteNode
 from harness.errors import EngineStartError
 
 
 @dataclass
 class Engines:
-    """Stands for `harness.engines`: what was started and ended, what runs in the background, why nothing can start."""
+    """Stands for `harness.embedded`: what was started and ended, what runs in the background, why nothing can start."""
 
     running: dict[str, str] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
@@ -44,8 +44,8 @@ class Address:
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
     stand_in = Engines()
-    monkeypatch.setattr(harness.engines, "start", stand_in.start, raising=False)
-    monkeypatch.setattr(harness.engines, "find_running", stand_in.find_running, raising=False)
+    monkeypatch.setattr(harness.embedded, "start", stand_in.start, raising=False)
+    monkeypatch.setattr(harness.embedded, "find_running", stand_in.find_running, raising=False)
     return stand_in
 
 
@@ -61,7 +61,7 @@ def test_a_node_starts_when_it_is_first_needed_and_once(engines: Engines) -> Non
 
 
 def test_without_a_version_it_is_the_default_one(engines: Engines) -> None:
-    assert LocalNode(None).url().endswith(harness.engines.DEFAULT_VERSION)
+    assert LocalNode(None).url().endswith(harness.embedded.DEFAULT_VERSION)
 
 
 def test_what_was_not_needed_is_not_started(engines: Engines) -> None:

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.engines.jars import ensure_jars, require_extra
-from harness.engines.lock import DEFAULT_VERSION, load_lock
-from harness.engines.progress import DownloadProgress
+from harness.embedded.jars import DownloadProgress, ensure_jars, require_extra
+from harness.embedded.lock import DEFAULT_VERSION, load_lock
 from harness.errors import EngineStartError
 
 __all__ = ["EmbeddedNode", "Launched", "end", "launch", "start"]
@@ -124,7 +123,7 @@ def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
     with (home / "node.log").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.engines.node", str(home)],
+            [sys.executable, "-P", "-m", "harness.embedded.node", str(home)],
             stdin=subprocess.DEVNULL if background else subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,

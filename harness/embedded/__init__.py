@@ -1,12 +1,8 @@
-"""
-Nodes that stay: ``harness engine up``, ``down`` and ``status``.
-
-A state file a version in the cache folder says where the node is. A process counts as the node only if its command line
-names the node's own folder, so a process id that the system has given to something else is never mistaken for it.
-"""
+"""The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import warnings
@@ -14,19 +10,56 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.engines import embedded
-from harness.engines.cache import cache_folder
-from harness.engines.jars import require_extra
-from harness.engines.lock import DEFAULT_VERSION, load_lock, versions
-from harness.engines.progress import DownloadProgress
+from harness.embedded import launch as embedded
+from harness.embedded.jars import DownloadProgress, cache_folder, require_extra
+from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
     import psutil
 
-__all__ = ["NodeState", "down", "find_running", "open_node", "status", "up"]
+    from harness.embedded.launch import EmbeddedNode, start
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "EmbeddedNode",
+    "NodeState",
+    "down",
+    "find_running",
+    "open_node",
+    "start",
+    "status",
+    "up",
+    "versions",
+]
+
+
+# Engines that the harness starts itself: the embedded node.
+#
+# What is named here is imported when it is first used.
+
+
+_HOMES = {
+    "harness.embedded": ("NodeState", "down", "find_running", "open_node", "status", "up"),
+    "harness.embedded.launch": ("EmbeddedNode", "start"),
+    "harness.embedded.lock": ("DEFAULT_VERSION", "versions"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Nodes that stay: ``harness engine up``, ``down`` and ``status``.
+#
+# A state file a version in the cache folder says where the node is. A process counts as the node only if its command
+# line names the node's own folder, so a process id that the system has given to something else is never mistaken for
+# it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +90,7 @@ def up(
     Args:
         version: A version that has a lock file.
         port: Where it is to listen on 127.0.0.1; a free port where none is given.
-        progress: As for `harness.engines.start`.
+        progress: As for `harness.embedded.start`.
         heap: The Java heap, as in ``-Xmx``; a node that runs keeps its own.
 
     Raises:
