@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.closing import Closing
 from harness.pipeline import connections_for, run_with
 from harness.running.connections import Connections
 from harness.running.execution import FinishedSuite, Progress
 from harness.running.options import RunOptions
+from harness.search.wire import Closing
 
 __all__ = ["SharedConnections"]
 

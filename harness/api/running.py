@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Unpack
 from harness.api.choices import CompareChoices, Options, check_options, merged, read_argument, refuse
 from harness.api.evaluating import evaluate
 from harness.api.scores import Scores
-from harness.closing import Closing
 from harness.errors import UsageError
 from harness.gate import exit_status
 from harness.model import QueryReport, SideKind, Status, SuiteReport, Verdict
 from harness.running.execution import FinishedSuite, Progress
 from harness.running.options import RunOptions
+from harness.search.wire import Closing
 from harness.shared_connections import SharedConnections
 
 if TYPE_CHECKING:

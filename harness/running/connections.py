@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.closing import Closing
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Suite, Target
+from harness.search.wire import Closing
 
 if TYPE_CHECKING:
     from harness.masking import Masker

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.model import Failure, FailureKind, Json, Response
-from harness.search.connection import Answer
-from harness.search.hits import kind_of
+from harness.search.hits import excerpt, kind_of, reason_of
 from harness.search.items import read_item, retriable
-from harness.search.multisearch import Entry
-from harness.search.reasons import excerpt, reason_of
 from harness.search.retries import retry_after
+from harness.search.wire import Answer, Entry
 
 __all__ = [
     "BUSY",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.errors import Problem, SuiteError, did_you_mean
 from harness.model import Json
-from harness.search.reasons import is_text
+from harness.search.hits import is_text
 
 __all__ = ["Document", "read_documents", "read_ids"]
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -14,14 +16,65 @@ from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
 from harness.search.answers import BUSY, WHOLE, json_of, refusal_text
 from harness.search.asking import ask_one
-from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.documents import Document
-from harness.search.facts import count_in
-from harness.search.marker import Marker, read_marker
-from harness.search.reasons import reason_of
+from harness.search.hits import reason_of
+from harness.search.identity import count_in
 from harness.search.retries import Retries
+from harness.search.wire import NDJSON, Answer, Connection
 
-__all__ = ["Indexes"]
+__all__ = ["KEY", "Indexes", "Marker", "read_marker"]
+
+
+# The mark that tells an index of ours from any other: `_meta` of its mappings says who made it, and from what.
+
+
+KEY = "relevance_harness"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """
+    What we wrote into an index.
+
+    *name* is the suite's, *fingerprint* that of what the index is built from. *build* tells one builder from another,
+    *indexed* is how far it is, *complete* that it is done. *used* is when a run last took the index, in ISO 8601.
+    """
+
+    name: str
+    fingerprint: str
+    build: str
+    indexed: int
+    complete: bool
+    used: str
+    made_by: str = "relevance-harness"
+
+    def as_meta(self, own: Json) -> dict[str, Any]:
+        """The `_meta` that holds this, beside what the suite's *own* mappings have there."""
+        return {**(own if isinstance(own, Mapping) else {}), KEY: asdict(self)}
+
+    def used_at(self) -> datetime | None:
+        """When it was last used, None where that cannot be read or has no time zone, as none that we wrote."""
+        try:
+            moment = datetime.fromisoformat(self.used)
+        except ValueError:
+            return None
+        return moment if moment.tzinfo is not None else None
+
+
+def read_marker(meta: Json) -> Marker | None:
+    """The marker in a mapping's `_meta`; None where there is none of ours, or not in our form."""
+    held = meta.get(KEY) if isinstance(meta, Mapping) else None
+    if not isinstance(held, Mapping) or held.get("made_by") != "relevance-harness":
+        return None
+    kinds = {"name": str, "fingerprint": str, "build": str, "indexed": int, "complete": bool, "used": str}
+    values = {name: held.get(name) for name in kinds}
+    if not all(isinstance(values[name], kind) for name, kind in kinds.items()):
+        return None
+    return Marker(**values)  # type: ignore[arg-type]  # each value's type was just checked
+
+
+# What is done to an index, each a call with its errors in words, and the mark that tells an index of ours from any
+# other. Nothing here decides whether it may be done.
 
 
 MOST_DOCUMENTS = 500

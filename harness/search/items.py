@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.model import Failure, FailureKind, Json, Response
-from harness.search.hits import MalformedAnswer, count_of, kind_of, read_ranking, shown
-from harness.search.multisearch import Entry
-from harness.search.reasons import reason_of, walk_causes
+from harness.search.hits import MalformedAnswer, count_of, kind_of, read_ranking, reason_of, shown, walk_causes
+from harness.search.wire import Entry
 
 __all__ = ["lacking_shards", "read_item", "retriable"]
 

@@ -8,11 +8,11 @@ from typing import Any
 from harness.errors import UsageError
 from harness.model import Cluster
 from harness.search import Search
-from harness.search.connection import Connection
-from harness.search.engine import EngineSearch
+from harness.search.connections import read_login
 from harness.search.identity import ask_who, stated_engine
-from harness.search.logins import read_login
+from harness.search.msearch import EngineSearch
 from harness.search.retries import Retries
+from harness.search.wire import Connection
 
 __all__ = ["open_door"]
 
@@ -24,7 +24,7 @@ def open_door(
     if cluster.service == "http":
         if client is not None:
             raise UsageError(f'cluster "{cluster.name}" is an HTTP service; a client object is one of an engine')
-        from harness.search.http_service import open_service
+        from harness.search.http import open_service
 
         return open_service(cluster, read_login(cluster, environ))
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
@@ -43,6 +43,6 @@ def _connection(cluster: Cluster, environ: Mapping[str, str], client: Any | None
         from harness.search.client import adapt
 
         return adapt(client)
-    from harness.search.transport import connect
+    from harness.search.connections import connect
 
     return connect(cluster, read_login(cluster, environ))

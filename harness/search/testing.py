@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.closing import Closing
 from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
+from harness.search.wire import Closing
 
 __all__ = ["Answer", "FakeSearch"]
 

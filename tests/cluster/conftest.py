@@ -23,7 +23,7 @@ from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model import Cluster
 from harness.search import open_search
-from harness.search.engine import EngineSearch
+from harness.search.msearch import EngineSearch
 
 EMBEDDED = "opensearch"
 SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server"}

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from harness.model import Failure, HttpRequest, Ranking
 from harness.search.answers import read_answer
-from harness.search.connection import Answer
-from harness.search.hits import MalformedAnswer
+from harness.search.hits import MalformedAnswer, reason_of
+from harness.search.http import read_service_answer
 from harness.search.items import read_item
-from harness.search.jsonpaths import read_service_answer
-from harness.search.multisearch import Entry
-from harness.search.reasons import reason_of
+from harness.search.wire import Answer, Entry
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JSON = st.recursive(

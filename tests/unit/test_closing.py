@@ -1,6 +1,6 @@
 import pytest
 
-from harness.closing import Closing
+from harness.search.wire import Closing
 
 
 class Held(Closing):

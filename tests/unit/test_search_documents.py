@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from harness.errors import SuiteError
 from harness.model import Fixture
 from harness.search.documents import Document, read_documents, read_ids
-from harness.search.marker import KEY, Marker, read_marker
-from harness.search.recipe import read_recipe, slug
+from harness.search.fixtures import read_recipe, slug
+from harness.search.indexes import KEY, Marker, read_marker
 
 
 @pytest.fixture

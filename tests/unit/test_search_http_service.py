@@ -20,10 +20,9 @@ from harness.metrics.run_scores import failure_text
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
-from harness.search.http_service import HttpSearch
-from harness.search.logins import Login
+from harness.search.connections import Login
+from harness.search.http import HttpSearch, WebConnection
 from harness.search.retries import Clock, Retries
-from harness.search.web import WebConnection
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.search.reasons import excerpt, reason_of, walk_causes
+from harness.search.hits import excerpt, reason_of, walk_causes
 
 
 @pytest.mark.parametrize(

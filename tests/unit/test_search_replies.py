@@ -6,8 +6,7 @@ import pytest
 
 from harness.model import Failure, FailureKind
 from harness.search.answers import read_answer
-from harness.search.connection import Answer
-from harness.search.multisearch import Entry
+from harness.search.wire import Answer, Entry
 
 DISABLED = "unable to fetch fields from _source field: _source is disabled in the mappings for index [products]"
 

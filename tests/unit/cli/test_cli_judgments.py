@@ -9,8 +9,7 @@ import harness.search
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, Ranking
-from harness.search.hits import unique_hits
-from harness.search.snippets import snippet_of
+from harness.search.hits import snippet_of, unique_hits
 from harness.search.testing import FakeSearch
 
 SUITE = """\

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from harness.model import Failure, FailureKind, IndexFacts, Response, SearchRequest
-from harness.search.asking import Asker
-from harness.search.batches import Batches
-from harness.search.connected import ConnectedSearch
-from harness.search.connection import Connection
-from harness.search.facts import read_facts
-from harness.search.multisearch import Entry, entry_of
+from harness.search.asking import Asker, Batches
+from harness.search.identity import read_facts
+from harness.search.session import ConnectedSearch
+from harness.search.wire import Connection, Entry, entry_of
 
 __all__ = ["EngineSearch"]
 

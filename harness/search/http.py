@@ -1,0 +1,460 @@
+"""An application's own search API: requests from several threads, and hits from its answers by JSONPath."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import requests
+from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
+from jsonpath import compile as compile_path
+from jsonpath.segments import JSONPathRecursiveDescentSegment
+from requests.adapters import HTTPAdapter
+
+from harness.errors import EngineUnreachable, UsageError
+from harness.model import (
+    Cluster,
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    HttpRequest,
+    IndexFacts,
+    Json,
+    Ranking,
+    Response,
+    SearchRequest,
+)
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
+from harness.search.connections import Login, ca_file_of, checked_url, fingerprint_of, was_closed, why_unreachable
+from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
+from harness.search.identity import NOTHING_KNOWN
+from harness.search.retries import retry_after
+from harness.search.session import ConnectedSearch, ServerHealth
+from harness.search.wire import Answer, ConnectionClosed, NoAnswerInTime, within
+
+__all__ = [
+    "HttpSearch",
+    "ServiceAsker",
+    "WebConnection",
+    "compiled",
+    "open_service",
+    "path_problem",
+    "read_service_answer",
+]
+
+
+# The connection to an HTTP service, by requests.
+
+
+NOT_SENDABLE = (
+    requests.exceptions.InvalidHeader,
+    requests.exceptions.InvalidJSONError,
+    requests.exceptions.InvalidURL,
+)
+
+
+class WebConnection:
+    """Sends requests from several threads; redirects are not followed, since headers that hold a login would be too."""
+
+    def __init__(self, cluster: Cluster, login: Login) -> None:
+        """
+        Raises:
+            UsageError: The URL, the CA file or the fingerprint is not one.
+        """
+        try:
+            self._url = checked_url(cluster.url or "").rstrip("/")
+            self._fingerprint = fingerprint_of(cluster, self._url)
+            ca_certs = ca_file_of(cluster, self._url)
+        except ValueError as error:
+            raise UsageError(f'cluster "{cluster.name}" cannot be connected to: {error}') from error
+        # given with each request, as a variable such as REQUESTS_CA_BUNDLE takes the place of a session's
+        self._trusted: bool | str = not self._fingerprint and (ca_certs or True)
+        self.mask = login.masker()
+        self._headers = dict(login.headers)
+        self._sessions: list[requests.Session] = []
+        self._own = threading.local()
+
+    def perform(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any],
+        headers: Mapping[str, str],
+        json: Any,
+        timeout: float,
+    ) -> Answer:
+        """
+        Send one request and wait for its answer.
+
+        Raises:
+            NoAnswerInTime: The whole answer was not there within *timeout*.
+            ConnectionClosed: The connection ended before the answer did.
+            EngineUnreachable: No connection, an unknown host or a TLS failure.
+            UsageError: What there is to send cannot be sent.
+        """
+        url = f"{self._url}/{path.lstrip('/')}"
+        session = self._session()
+        try:
+            response = within(
+                timeout,
+                lambda: session.request(
+                    method,
+                    url,
+                    params={name: _plain(value) for name, value in params.items()},
+                    headers={**self._headers, **headers},
+                    json=json,
+                    timeout=timeout,
+                    verify=self._trusted,
+                    allow_redirects=False,
+                ),
+            )
+        except (requests.Timeout, TimeoutError) as error:
+            self._own.session = None  # it may be in use still
+            raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
+        except NOT_SENDABLE as error:
+            raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
+        except requests.RequestException as error:
+            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+            raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
+        return Answer(response.status_code, response.content, {k.lower(): v for k, v in response.headers.items()})
+
+    def _session(self) -> requests.Session:
+        """The session of the calling thread: requests does not say that one may be shared."""
+        session: requests.Session | None = getattr(self._own, "session", None)
+        if session is None:
+            session = requests.Session()
+            session.auth = _no_other_login
+            if self._fingerprint:
+                session.mount("https://", _PinnedAdapter(self._fingerprint))
+            self._own.session = session
+            self._sessions.append(session)
+        return session
+
+    def close(self) -> None:
+        """Close the sessions of all threads."""
+        for session in self._sessions:
+            session.close()
+
+
+class _PinnedAdapter(HTTPAdapter):
+    """Believes the one certificate whose SHA-256 is known, whoever signed it."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
+        super().__init__()
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        super().init_poolmanager(*args, **options, assert_fingerprint=self._fingerprint)
+
+
+def _no_other_login(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Without this, a login in ~/.netrc would take the place of the one that the cluster names."""
+    return request
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as a service expects it: JSON's true, not Python's True."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+# From an application's own answer to hits, by JSONPath (RFC 9535).
+#
+# A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items
+# is expected, there has to be one, and each item has to have its id.
+
+
+Place: TypeAlias = tuple[int, ...]
+"""The list indexes on the way to a value: what an item's id, score and title have in common."""
+
+
+def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
+    """
+    The ranking in *content*, found by the paths of *http*.
+
+    Raises:
+        MalformedAnswer: A path finds nothing where there has to be something, or not what it should.
+        UsageError: A path is not a JSONPath.
+    """
+    if not isinstance(content, (Mapping, list)):
+        raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
+    ids = _find(content, http.ids)
+    scores = _column(content, http.scores, ids)
+    titles = _column(content, http.titles, ids)
+    hits = [
+        Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
+        for place, value in ids.items()
+    ]
+    unique, duplicates = unique_hits(hits)
+    total, doubt = _total(content, http.total, len(hits))
+    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
+
+
+@lru_cache(maxsize=64)
+def compiled(text: str) -> JSONPath:
+    """
+    The path that *text* is.
+
+    Raises:
+        UsageError: It is none, or more than one.
+    """
+    path = _compile(text)
+    if isinstance(path, str):
+        raise UsageError(f'"{text}" is not a JSONPath: {path}')
+    return path
+
+
+def path_problem(text: str) -> str | None:
+    """What keeps *text* from being a JSONPath."""
+    path = _compile(text)
+    return path if isinstance(path, str) else None
+
+
+def _compile(text: str) -> JSONPath | str:
+    """The path, or a sentence about what is wrong."""
+    if not text.startswith("$"):
+        return "it begins with $"
+    try:
+        path = compile_path(text, strict=True)
+    except JSONPathError as error:
+        return _wrong_at(text, error)
+    return "it is more than one path" if isinstance(path, CompoundJSONPath) else path
+
+
+def _wrong_at(text: str, error: JSONPathError) -> str:
+    """The library's sentence with its place, but where that speaks of the library's own tokens."""
+    token = getattr(error, "token", None)
+    index = getattr(token, "index", -1)
+    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found its end"
+    said = str(error.args[0]) if error.args else ""
+    in_its_own_words = not said or "TOKEN" in said or said.startswith("unexpected token")
+    return f"{found}, which cannot stand there" if in_its_own_words else f"{found}: {said}"
+
+
+def _find(content: Json, text: str) -> dict[Place, Json]:
+    """The values at the path, by the place of their item: the elements of the list that it names, or its matches."""
+    path = compiled(text)
+    if path.singular_query():
+        return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
+    items = _items(content, path, text)
+    found = list(path.finditer(content))
+    if len(found) != len(items):
+        raise MalformedAnswer(f"`{text}` finds {len(found)} values in {len(items)} items")
+    return _placed([(match.parts, match.obj) for match in found])
+
+
+def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Json]:
+    places = [tuple(part for part in parts if isinstance(part, int)) for parts, _ in found]
+    if len(set(places)) < len(places):  # items that are the members of an object have their order only
+        places = [(place,) for place in range(len(found))]
+    return {place: value for place, (_, value) in zip(places, found, strict=True)}
+
+
+def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
+    found = path.findall(content)
+    if len(found) != 1 or not isinstance(found[0], list):
+        what = kind_of(found[0]) if found else "nothing"
+        raise MalformedAnswer(f"`{text}` should find a list, found {what}{_members(content)}")
+    return found[0]
+
+
+def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
+    """What the path's last choice, such as `[*]`, finds; wherever there is a choice, there has to be what to choose."""
+    choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
+    found: list[Any] = [content]
+    for choice in choices:
+        container = _cut(path, choice)
+        held = container.findall(content)
+        wrong = [one for one in held if not isinstance(one, (list, Mapping)) or one == {}]
+        if found and (wrong or not held):
+            what = "nothing" if not held else "an empty object" if wrong[0] == {} else kind_of(wrong[0])
+            raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
+        found = _cut(path, choice + 1).findall(content)
+    if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
+        raise MalformedAnswer(
+            f"`{text}` finds nothing, and `..` does not tell an empty list from one that is not there: name the list"
+        )
+    return found
+
+
+def _cut(path: JSONPath, length: int) -> JSONPath:
+    return JSONPath(env=path.env, segments=path.segments[:length])
+
+
+def _is_single(path: JSONPath, segment: Any) -> bool:
+    return JSONPath(env=path.env, segments=(segment,)).singular_query()
+
+
+def _members(content: Json) -> str:
+    if not isinstance(content, Mapping):
+        return f"; the answer is {kind_of(content)}"
+    return f"; the answer has {', '.join(f'`{name}`' for name in list(content)[:12]) or 'no members'}"
+
+
+def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
+    """Scores or titles; an item may lack one, but what is found has to belong to an item."""
+    if text is None:
+        return {}
+    path = compiled(text)
+    if path.singular_query():
+        column: Mapping[Place, Json] = {(place,): one for place, one in enumerate(_only_list(content, path, text))}
+    else:
+        column = _placed([(match.parts, match.obj) for match in path.finditer(content)])
+    if not column.keys() <= ids.keys():
+        raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to one of {len(ids)} ids")
+    return column
+
+
+def _id(value: Json, text: str) -> str:
+    if is_text(value) or type(value) is int:
+        return str(value)
+    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {shown(value)}")
+
+
+def _title(value: Json) -> str | None:
+    return None if value is None else printable(str(value))
+
+
+def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
+    """How many documents match, or why that is not known."""
+    if text is None:
+        return None, ""
+    found = compiled(text).findall(content)
+    if len(found) != 1:
+        return None, f"`{text}` finds {len(found)} values"
+    return read_total(found[0], f"`{text}`", returned)
+
+
+# Asking an HTTP service one search at a time, from several threads, and asking again where it was busy.
+
+
+class ServiceAsker:
+    """Asks over one connection; given up is what was never answered, for one search can be what ends a connection."""
+
+    def __init__(self, connection: WebConnection, course: ServerHealth) -> None:
+        """
+        Args:
+            connection: Where to.
+            course: How it goes, and how long it may.
+        """
+        self._connection = connection
+        self._course = course
+
+    def ask(self, http: HttpRequest) -> Response:
+        """The response to *http*, asked again while the service is busy and there is time."""
+        begun = self._course.now()
+        attempt = 1
+        reply = self._once(http)
+        while reply.again and self._course.wait(attempt, begun=begun, wished=reply.after or 0.0):
+            attempt += 1
+            reply = self._once(http)
+        response = reply.noted(attempt)
+        if reply.again and isinstance(response, Failure) and not self._course.answered:
+            self._course.given_up = response
+        return response
+
+    def _once(self, http: HttpRequest) -> Reply:
+        seconds = self._course.seconds()
+        if isinstance(seconds, Failure):
+            return Reply(seconds)
+        try:
+            answer = self._connection.perform(
+                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
+            )
+        except NoAnswerInTime as error:
+            spent = self._course.seconds()
+            return Reply(spent if isinstance(spent, Failure) else self._course.silent(error))
+        except EngineUnreachable as error:
+            return Reply(self._course.lost(error), again=True)
+        self._course.heard()
+        return _read(answer, http)
+
+
+def _read(answer: Answer, http: HttpRequest) -> Reply:
+    if answer.status not in WHOLE:
+        return Reply(failure_of(answer), answer.status in BUSY, retry_after(answer.headers))
+    content = json_of(answer)
+    if isinstance(content, Failure):
+        return Reply(content)
+    try:
+        return Reply(read_service_answer(content, http))
+    except MalformedAnswer as error:
+        return Reply(Failure(FailureKind.MALFORMED, str(error), answer.status))
+
+
+# The search door to an application's own search API.
+
+
+AT_ONCE = 4
+"""Requests under way at the same time: a service that people use is not to be flooded by its own test."""
+
+NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an engine, and its cluster is an HTTP service")
+
+
+def open_service(cluster: Cluster, login: Login) -> HttpSearch:
+    """
+    The door to the service at the URL of *cluster*; nothing is sent yet, since there is no request that all answer.
+
+    Raises:
+        UsageError: The URL, the CA file or the fingerprint is not one.
+    """
+    return HttpSearch(WebConnection(cluster, login), Engine("http"), timeout=cluster.timeout)
+
+
+class HttpSearch(ConnectedSearch[WebConnection]):
+    """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """
+        See `Search.search`.
+
+        Raises:
+            UsageError: A path of a request is no JSONPath.
+        """
+        for path in {path for one in requests if one.http for path in _paths(one.http)}:
+            compiled(path)
+        course = self._course(budget)
+        responses = self._ask_all(ServiceAsker(self.connection, course), requests, on_done)
+        self._raise_if_nobody_answers(course)
+        self._raise_if_refused(responses, "the service", {})
+        return [self._masked(response) for response in responses]
+
+    def _ask_all(
+        self, asker: ServiceAsker, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
+    ) -> list[Response]:
+        """Ask from a few threads; an interrupt leaves what has not begun, and waits for nothing."""
+        pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relevance-search")
+        try:
+            futures: list[Future[Response]] = [pool.submit(self._ask, asker, request) for request in requests]
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                if on_done is not None:
+                    on_done(len(done))
+            return [future.result() for future in futures]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    @staticmethod
+    def _ask(asker: ServiceAsker, request: SearchRequest) -> Response:
+        return NO_REQUEST if request.http is None else asker.ask(request.http)
+
+    def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
+        """See `Search.index_facts`: a service tells nothing of what it searches."""
+        return NOTHING_KNOWN
+
+
+def _paths(http: HttpRequest) -> list[str]:
+    return [path for path in (http.ids, http.scores, http.titles, http.total) if path is not None]
