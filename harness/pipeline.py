@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
+from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.model import Report, Suite, SuiteReport
 from harness.running.cells import Matrix
 from harness.running.connections import Connections, OpenCluster
 from harness.running.execution import FinishedSuite, Progress, SuiteExecution
 from harness.running.fixture_builds import FixtureBuilds
 from harness.running.options import RunOptions
-from harness.selection import check_tags, queries_to_run, select_queries
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from harness.api.choices import read_argument
 from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
 from harness.gate.aggregates import median
-from harness.gate.scope import Scope, scope_scores
-from harness.gate.sentences import count, listed
+from harness.gate.scope import Scope, count, listed, scope_scores
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_of
 from harness.model import Measure, Run, Score, Suite

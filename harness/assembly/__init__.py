@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from harness.assembly.summaries import measure_summaries, tag_summaries
-from harness.gate.sentences import listed
+from harness.gate.scope import listed
 from harness.gate.ties import leaves_ties
 from harness.masking import question_fingerprint
 from harness.metrics.ranking import gain_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed
 from harness.masking import Masker, fingerprint, question_fingerprint, question_of
 from harness.model import Baseline, IndexFacts, Json, Query, Question, Run, Suite
 

@@ -18,12 +18,12 @@ from harness import __version__
 from harness.baseline.changes import judgments_fingerprint
 from harness.baseline.making import as_run
 from harness.errors import BaselineError, MeasureError, UsageError
-from harness.gate.sentences import count
+from harness.gate.grammar import TOLERANCE
+from harness.gate.scope import count
 from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.run_scores import score_of
 from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Profile, Suite
-from harness.thresholds import TOLERANCE
 
 __all__ = ["refuse_contradictions"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.baseline.changes import judgments_fingerprint, request_fingerprint, request_json
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed
 from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker, if_small, question_of
 from harness.metrics.run_scores import measures_of, outcome_of

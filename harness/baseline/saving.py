@@ -12,7 +12,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.baseline.making import make_baseline, with_entry
 from harness.errors import BaselineError, UsageError
-from harness.gate.sentences import changed_question, count, listed
+from harness.gate.scope import changed_question, count, listed
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
 
 __all__ = ["CI_VARIABLES", "BaselineUpdate", "ci_variable", "keep_run", "refuse_in_ci"]

@@ -153,7 +153,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
     from rich.text import Text
 
     from harness.baseline.changes import changed_questions
-    from harness.gate.sentences import changed_question
+    from harness.gate.scope import changed_question
 
     if suite is None:
         yield Text("  whether queries still ask the same is not known: the suite cannot be read")
@@ -220,7 +220,7 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     from harness.baseline.differences import difference
     from harness.baseline.making import refuse_unanswered
     from harness.baseline.references import read_entry, reference_to
-    from harness.gate.sentences import changed_question, listed
+    from harness.gate.scope import changed_question, listed
     from harness.report.terminal.baselines import difference_renderables
 
     suite, run = finished.suite, finished.run

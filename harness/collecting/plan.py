@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from harness.gate.selection import Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
 from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
 from harness.model.suite import first_in_force
-from harness.selection import Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
 
 __all__ = ["PlannedItem", "for_cells", "plan_items"]
 

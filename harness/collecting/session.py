@@ -134,10 +134,10 @@ class RelevanceSession:
 
     def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """*done* with its suite, which is read anew where another process ran it."""
+        from harness.gate.selection import left_out, select_queries
         from harness.masking import question_fingerprint
         from harness.metrics.run_scores import score_run
         from harness.running.execution import FinishedSuite
-        from harness.selection import left_out, select_queries
 
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:

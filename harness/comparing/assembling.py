@@ -15,8 +15,7 @@ from harness.comparing.queries import SideBySide, most_moved_first
 from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError
 from harness.gate import comparison_status, decide
-from harness.gate.scope import weights_of
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed, weights_of
 from harness.metrics.agreement import PERSISTENCE, mean_agreement
 from harness.metrics.run_scores import common_measures
 from harness.model import ComparisonReport, Reference, Run, Side, Verdict

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from harness.comparing.depths import Depths
 from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import MeasureError
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed
 from harness.metrics import profile_gain
 from harness.metrics.run_scores import common_measures, measure_named, score_run
 from harness.model import Gain, Measure, Outcome, Profile, Query, Ranking, Run, Score, Suite, Target, Threshold

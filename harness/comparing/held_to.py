@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from harness.errors import GrammarError, UsageError, did_you_mean
+from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics.agreement import RBO
 from harness.model import AgreementCondition, BaselineCondition, Condition, Measure, Suite, Threshold
-from harness.thresholds import parse_threshold
-from harness.thresholds.reach import check_reach
 
 __all__ = ["check_thresholds", "deepest_looks", "read_thresholds", "with_defaults"]
 

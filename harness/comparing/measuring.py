@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.comparing.basis import ScoredSides
 from harness.errors import UsageError
-from harness.gate.sentences import count
+from harness.gate.scope import count
 from harness.metrics.run_scores import common_measures
 from harness.model import Comparison, Score
 

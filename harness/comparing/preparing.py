@@ -26,12 +26,12 @@ from harness.comparing.sides import ComparedSide, with_empty
 from harness.comparing.stored import by_stored_scores
 from harness.errors import UsageError
 from harness.files.scored_runs import read_measures
+from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.masking import Masker, redact_comparison
 from harness.metrics.run_scores import measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
 from harness.running.cells import Matrix
 from harness.running.options import RunOptions
-from harness.selection import check_tags, queries_to_run, select_queries
 
 __all__ = ["ComparisonRequest", "Prepared", "SideChoice", "prepare"]
 

@@ -9,9 +9,9 @@ from itertools import chain
 from harness.comparing.basis import ScoredSides
 from harness.comparing.documents import DocumentNotes, ranking_changes
 from harness.comparing.measuring import score_tables
+from harness.gate.grammar import TOLERANCE
 from harness.metrics.agreement import RankPair, compare_rankings
 from harness.model import Query, QueryComparison, Ranking
-from harness.thresholds import TOLERANCE
 
 __all__ = ["SideBySide", "most_moved_first"]
 

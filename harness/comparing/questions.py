@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from harness.comparing.sides import ComparedSide
-from harness.gate.sentences import changed_question, count, listed
+from harness.gate.scope import changed_question, count, listed
 from harness.masking import Masker, question_of
 from harness.model import Failure, FailureKind, Question, Suite
 

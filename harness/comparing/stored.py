@@ -9,7 +9,7 @@ from harness.comparing.basis import ScoredSides, deepest_ranking, plain_suite
 from harness.comparing.depths import Depths
 from harness.comparing.sides import ComparedSide, cut_at
 from harness.errors import UsageError
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import measure_named
 from harness.model import Gain, Measure, Outcome, Profile, Score, Threshold

@@ -4,6 +4,6 @@ The one place that decides: scores and thresholds become verdicts, verdicts beco
 `decide` gives every threshold its verdict, `exit_status` the number a process ends with. What is missing never passes.
 """
 
-from harness.gate.verdicts import comparison_status, decide, exit_status
+from harness.gate.decide import comparison_status, decide, exit_status
 
 __all__ = ["comparison_status", "decide", "exit_status"]

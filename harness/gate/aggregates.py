@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from harness.gate.comparing import merit
-from harness.model import ScoreCondition, StatisticKind
+from harness.gate.scope import (
+    Finding,
+    Scope,
+    count,
+    holds,
+    listed,
+    mean_word,
+    merit,
+    number,
+    number_beside,
+    weight_aside,
+)
+from harness.model import Query, Ranking, Response, ScoreCondition, StatisticKind, Status
 from harness.statistics.means import mean, mean_of
 
-__all__ = ["aggregate", "costliest_first", "median", "queries_required", "worst_first"]
+__all__ = [
+    "JUDGED",
+    "aggregate",
+    "costliest_first",
+    "judge_scores",
+    "median",
+    "queries_required",
+    "with_unjudged",
+    "worst_first",
+]
+
+
+# Thresholds on a measure: mean, median, every query, a share of them, one query.
 
 
 def median(values: Sequence[float]) -> float:
@@ -69,3 +93,174 @@ def aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: M
     if condition.statistic is not StatisticKind.SHARE:
         return values[ordered[0]]
     return values[ordered[-queries_required(condition.share or 1.0, len(ordered))]]
+
+
+# Thresholds on a measure: mean, median, every query, a share of them, one query.
+
+
+def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
+    """
+    Compare the scores of *scope* with what *condition* requires.
+
+    Args:
+        condition: The threshold.
+        scope: The scores of its measure over its queries.
+        gain: The gain in force, for the reason; empty where the measure has none.
+        skip_undefined: Whether undefined queries are left out instead of failing the threshold.
+
+    Returns:
+        ERROR where a query has no answer; FAILED where one is undefined and may not be left out, where nothing is left
+        to judge, or where the figure falls short; else PASSED.
+    """
+    name = _name(condition, scope, gain)
+    left_out = len(scope.skipped) + (len(scope.undefined) if skip_undefined else 0)
+    if scope.unanswered:
+        status, reason, blamed = Status.ERROR, _unanswered(name, scope), tuple(scope.unanswered)
+    elif scope.undefined and not skip_undefined:
+        status, reason, blamed = Status.FAILED, _undefined(name, scope), scope.undefined
+    elif not scope.counted:
+        status, reason, blamed = Status.FAILED, _nothing(name, scope), scope.undefined
+    else:
+        return _compare(condition, scope, name, left_out)
+    return Finding(
+        status, reason, None, condition.required, condition.measure.text, blamed, len(scope.counted), left_out
+    )
+
+
+def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
+    observed = aggregate(condition, scope.counted, scope.weights)
+    passed = holds(observed, condition.operator, condition.required)
+    short = _short(condition, scope)
+    sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
+    if not passed and short and condition.statistic is not StatisticKind.QUERY:
+        sentence += f"; {_blame(condition, scope, short)}"
+    return Finding(
+        status=Status.PASSED if passed else Status.FAILED,
+        reason=sentence,
+        observed=observed,
+        required=condition.required,
+        measure=condition.measure.text,
+        blamed=() if passed else tuple(short),
+        counted=len(scope.counted),
+        left_out=left_out,
+    )
+
+
+def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
+    """The queries that miss by themselves what is required, those to look at first before others."""
+    values = scope.counted
+    short = [query for query in worst_first(condition, values) if not _meets(condition, values[query])]
+    return costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
+
+
+def _meets(condition: ScoreCondition, value: float) -> bool:
+    return holds(value, condition.operator, condition.required)
+
+
+def _is_weighted(condition: ScoreCondition, scope: Scope) -> bool:
+    return condition.statistic is StatisticKind.MEAN and bool(scope.weights)
+
+
+def _name(condition: ScoreCondition, scope: Scope, gain: str) -> str:
+    figure = f"{condition.measure.text} (gain {gain})" if gain else condition.measure.text
+    if condition.statistic is StatisticKind.MEAN:
+        return f"{mean_word(scope.weights)} {figure}"
+    return f"{condition.statistic} {figure}" if condition.statistic is StatisticKind.MEDIAN else figure
+
+
+def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: int) -> str:
+    shown = number_beside(observed, condition.operator, condition.required)
+    bound = f"{condition.operator} {number(condition.required)}"
+    total = len(scope.counted)
+    if condition.statistic is StatisticKind.QUERY:
+        return f"is {shown}, required {bound}"
+    if condition.statistic is StatisticKind.EVERY:
+        worst = "" if short else f"; the worst is {shown}"
+        return f"is {bound} for {total - short} of {count(total, 'query')}, required for every one{worst}"
+    if condition.statistic is StatisticKind.SHARE:
+        share = condition.share or 1.0
+        needed = queries_required(share, total)
+        return (
+            f"is {bound} for {total - short} of {count(total, 'query')} ({(total - short) / total:.2%}), "
+            f"required for {number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
+        )
+    return f"is {shown}, required {bound}, over {count(total, 'query')}"
+
+
+def _asides(scope: Scope, left_out: int) -> str:
+    zero_hits = f"; zero hits: {listed(scope.zero_hits)}" if scope.zero_hits else ""
+    if not left_out:
+        return zero_hits
+    parts = [f"{len(scope.skipped)} skipped"] if scope.skipped else []
+    parts += [f"{len(scope.undefined)} undefined"] if scope.undefined else []
+    return f"{zero_hits}; left out: {', '.join(parts)}"
+
+
+def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:
+    """The first of the queries *short* with their values, and with what they weigh where the mean asks that."""
+    weighted = _is_weighted(condition, scope)
+
+    def shown(query: str) -> str:
+        value = number_beside(scope.counted[query], condition.operator, condition.required)
+        return f"{query} {value}{weight_aside(query, scope.weights)}" if weighted else f"{query} {value}"
+
+    return f"{'cost most' if weighted else 'worst'}: {listed(list(map(shown, short)))}"
+
+
+def _unanswered(name: str, scope: Scope) -> str:
+    missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
+    return f"{name} cannot be judged: no score for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
+
+
+def _undefined(name: str, scope: Scope) -> str:
+    return (
+        f"{name} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: {listed(scope.undefined)}; "
+        "judge a relevant document for each, or say `undefined: skip` to leave such queries out"
+    )
+
+
+def _nothing(name: str, scope: Scope) -> str:
+    if not scope.size:
+        return f"{name} has nothing to judge: no query is in its scope"
+    parts = [
+        f"{len(group)} {word}" for group, word in ((scope.skipped, "skipped"), (scope.undefined, "undefined")) if group
+    ]
+    return f"{name} has nothing to judge: every query is left out ({', '.join(parts)})"
+
+
+# Which documents keep a threshold on Judged@k from holding: a figure alone would leave them to be looked for.
+
+
+JUDGED = "Judged"
+"""The measure whose shortfall is documents that somebody has to judge."""
+
+QUERIES_NAMED = 3
+DOCUMENTS_NAMED = 10
+
+
+def with_unjudged(
+    finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
+) -> Finding:
+    """*finding* with the unjudged hits of its worst queries in the reason, where *condition* is one on Judged@k."""
+    if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
+        return finding
+    by_id = {query.id: query for query in queries}
+    worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
+    named = [
+        f"{query.id}: {', '.join(documents)}" for query in worst if (documents := _named(query, condition, responses))
+    ]
+    if not named:
+        return finding
+    more = len(finding.blamed) - len(worst)
+    left = f"; and of {more} more {'query' if more == 1 else 'queries'}" if more > 0 else ""
+    remedy = "`harness judgments pool` collects them to be graded"
+    return replace(finding, reason=f"{finding.reason}; unjudged hits of {'; of '.join(named)}{left}; {remedy}")
+
+
+def _named(query: Query, condition: ScoreCondition, responses: Mapping[str, Response]) -> list[str]:
+    """The unjudged hits down to the cutoff, with their ranks."""
+    response = responses.get(query.id)
+    hits = response.hits[: condition.measure.cutoff] if isinstance(response, Ranking) else ()
+    unjudged = [f"{hit.id} (rank {rank})" for rank, hit in enumerate(hits, start=1) if hit.id not in query.judgments]
+    more = len(unjudged) - DOCUMENTS_NAMED
+    return [*unjudged[:DOCUMENTS_NAMED], *([f"{more} more"] if more > 0 else [])]

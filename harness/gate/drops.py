@@ -5,15 +5,27 @@ explains it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from harness.gate.comparing import holds
 from harness.gate.pairs import Pairs
-from harness.gate.scope import Finding
-from harness.gate.sentences import count, listed, number, number_beside, weight_aside
-from harness.model import DropCondition, Operator, Status
+from harness.gate.scope import Finding, count, holds, listed, mean_word, number, number_beside, weight_aside
+from harness.model import BaselineCondition, DropCondition, Operator, SignificanceCondition, Status, WorseCondition
+from harness.statistics.means import mean
 
-__all__ = ["costs", "judge_drop", "movement", "with_both"]
+if TYPE_CHECKING:
+    from harness.statistics import Detectable
+
+__all__ = ["costs", "judge_drop", "judge_pairs", "judge_significance", "judge_worse", "movement", "with_both"]
+
+
+# Thresholds that compare scores with the baseline's: how far they fell, how many queries fell, and whether chance
+# explains it.
 
 
 def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -121,3 +133,277 @@ def _drop_finding(
         counted=len(pairs.before),
         left_out=pairs.left_out,
     )
+
+
+# Thresholds on how many queries fell below the baseline, however the mean came out.
+
+
+def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
+    """
+    Count the queries that fell by more than *condition* says.
+
+    Returns:
+        FAILED where they are more than is allowed, with those queries, most first; else PASSED. A share is taken as
+        the decimal fraction that was written.
+    """
+    drops, total = pairs.drops(), len(pairs.before)
+    worse = [query for query in pairs.fallen() if not holds(drops[query], Operator.AT_MOST, condition.by)]
+    allowed = Fraction(condition.allowed).limit_denominator(10**9)
+    passed = len(worse) <= allowed * (total if condition.relative else 1)
+    limit = f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
+    reason = f"{pairs.name} fell by more than {number(condition.by)} for {len(worse)} of {count(total, 'query')}"
+    reason += f" ({len(worse) / total:.2%})" if condition.relative else ""
+    reason += f", allowed {limit}"
+    if worse:
+        reason += f"; fell most: {with_both(pairs, worse)}"
+    return Finding(
+        status=Status.PASSED if passed else Status.FAILED,
+        reason=reason,
+        observed=len(worse) / total if condition.relative else len(worse),
+        required=condition.allowed,
+        measure=condition.measure.text,
+        blamed=() if passed else tuple(worse),
+        counted=total,
+        left_out=pairs.left_out,
+        unit=None if condition.relative else "queries",
+    )
+
+
+# Thresholds on a drop that chance does not explain.
+
+
+TEST = "paired sign-flip test, one-sided"
+POWER = 0.8
+POWER_TEXT = f"{POWER * 100:g} % power"
+_ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
+
+
+def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
+    """
+    Ask whether the mean fell by more than chance explains: were each query's two scores swapped at random, how often
+    would the mean fall as far?
+
+    A weighted mean is tested by the same swaps. Each difference is taken times its weight over the mean weight, for any
+    statistic has its exact distribution under them; what a query weighs does not depend on how it scores.
+
+    Source: Fisher (1935); Smucker, Allan & Carterette (CIKM 2007); for any statistic, Ernst, "Permutation methods: a
+    basis for exact inference" (Statistical Science 2004).
+
+    Returns:
+        PASSED where the mean did not fall; where it did, FAILED where p is at most the level. Where so few queries
+        moved that p cannot be, FAILED where the fall exceeds the smallest drop that the test finds in so many queries,
+        and also where it finds none: what cannot fail holds nothing. Else PASSED, with that drop as the caveat. ERROR
+        where numpy is not installed.
+    """
+    if find_spec("numpy") is None:
+        remedy = "`pip install 'relevance-harness[statistics]'` brings"
+        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
+        return _significance_finding(condition, pairs, Status.ERROR, reason)
+    from harness.statistics import sign_flip
+
+    differences = [-drop for drop in pairs.weighed_drops().values()]
+    test = sign_flip(differences, alternative="less")
+    fell = not holds(-mean(differences), Operator.AT_MOST, 0.0)
+    if fell and test.least_p > condition.level:
+        return _judge_untested(condition, pairs, differences, test.least_p)
+    significant = fell and test.p_value <= condition.level
+    verb = "is" if significant else "is not"
+    reason = f"{_drop(pairs)} {verb} significant at {_percent(condition)}: p is {_p_text(test.p_value)} ({TEST}, "
+    reason += f"{count(len(differences), 'query')})"
+    if significant:
+        reason += f"; {costs(pairs)}"
+        return _significance_finding(
+            condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest()
+        )
+    smallest = _figure(_smallest_drop(condition, pairs), differences) if fell else ""
+    return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
+
+
+def _judge_untested(
+    condition: SignificanceCondition, pairs: Pairs, differences: Sequence[float], least_p: float
+) -> Finding:
+    """The mean fell, and the test could not have found it whatever the fall: *least_p* is above the level."""
+    fall = -mean(differences)
+    smallest = _smallest_drop(condition, pairs)
+    moved = f"{_moved(differences)} of {count(len(differences), 'query')} moved"
+    reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
+    if smallest is None:
+        reason += f", so no drop is detectable: compare more queries, or say `drop {condition.measure.text} <= …`"
+        return _significance_finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
+    limit = smallest.difference
+    if holds(fall, Operator.AT_MOST, limit):
+        return _passed(condition, pairs, reason, _figure(smallest, differences), fall, limit)
+    found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
+    reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {costs(pairs)}"
+    return _significance_finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
+
+
+def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
+    """The smallest drop of the mean that the test finds in such queries with `POWER`; None where it finds none."""
+    from harness.statistics import detectable_by_sign_flip
+
+    drops = pairs.drops()
+    differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weighed_drops().items()]
+    weights = [pairs.weights[query] for query in drops] if pairs.weights else None
+    return detectable_by_sign_flip(differences, weights=weights, level=condition.level, power=POWER, alternative="less")
+
+
+def _figure(smallest: Detectable | None, differences: Sequence[float]) -> str:
+    """The smallest drop that such queries can show, with two digits, rounded up."""
+    if smallest is None:
+        return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
+    shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
+    figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
+    if not smallest.all_move:
+        return figure
+    return f"{figure} were all {count(len(differences), 'query')} to move (rough: only {_moved(differences)} did)"
+
+
+def _moved(differences: Sequence[float]) -> int:
+    return sum(map(bool, differences))
+
+
+def _drop(pairs: Pairs) -> str:
+    before, after = pairs.means()
+    return f"the drop of {pairs.mean_name}, from {before:.4f} to {after:.4f},"
+
+
+def _percent(condition: SignificanceCondition) -> str:
+    return f"{number(condition.level * 100)}%"
+
+
+def _p_text(p_value: float) -> str:
+    return f"{p_value:.4f}" if p_value >= 0.00005 else f"{p_value:.1e}"
+
+
+def _passed(
+    condition: SignificanceCondition, pairs: Pairs, reason: str, figure: str, observed: float, required: float
+) -> Finding:
+    """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
+    reason = "; ".join(filter(None, (reason, figure)))
+    passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required)
+    return replace(passed, caveat=figure)
+
+
+def _significance_finding(
+    condition: SignificanceCondition,
+    pairs: Pairs,
+    status: Status,
+    reason: str,
+    observed: float | None = None,
+    required: float | None = None,
+    blamed: Sequence[str] = (),
+) -> Finding:
+    return Finding(
+        status,
+        reason,
+        observed,
+        required,
+        condition.measure.text,
+        tuple(blamed),
+        len(pairs.before),
+        pairs.left_out,
+    )
+
+
+# Thresholds that compare with a baseline: how each kind is judged where not all documents that tie are known.
+
+
+def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
+    """
+    Judge *condition* twice: with the queries of which not all tied documents are known at their worst, and at their
+    best.
+
+    Args:
+        condition: The threshold.
+        pairs: The scores of its measure over its queries.
+        of_query: Whether it is a query's own.
+        remedy: What would let all tied documents be known, in words.
+
+    Returns:
+        What the worst shows where it passes, what the best shows where it fails, so that *observed* is what was decided
+        on; INCONCLUSIVE where the two do not agree, or one of them is not known.
+    """
+    if any(map(math.isinf, (value for span in pairs.open.values() for value in span))):
+        return _inconclusive(condition, pairs, "not every order of ties can be looked at", remedy, of_query)
+    worst = _judge(condition, pairs.at("worst"), of_query=of_query)
+    if not pairs.open:
+        return _with_asides(worst, pairs, of_query=of_query)
+    best = _judge(condition, pairs.at("best"), of_query=of_query)
+    if worst.status is not best.status:
+        sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
+        return _inconclusive(condition, pairs, sentence, remedy, of_query)
+    if worst.status is Status.PASSED:
+        return _with_asides(worst, pairs.at("worst"), of_query=of_query)
+    return _with_asides(best, pairs.at("best"), of_query=of_query)
+
+
+def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+    if isinstance(condition, DropCondition):
+        return judge_drop(condition, pairs, of_query=of_query)
+    if isinstance(condition, WorseCondition):
+        return judge_worse(condition, pairs)
+    return judge_significance(condition, pairs)
+
+
+def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
+    """*finding* on *pairs*, whose reason says what else there is to know, and what makes a pass tell less."""
+    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reread(), of_query=of_query)]
+    caveats = [finding.caveat, *_excused(pairs)] if finding.status is Status.PASSED else []
+    return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
+
+
+def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:
+    spans = {query: greatest - least for query, (least, greatest) in pairs.open.items()}
+    blamed = sorted(spans, key=lambda query: (-spans[query], query))
+    parts = [
+        f"cannot be judged: {sentence}",
+        *_asides(pairs, [*blamed, *pairs.reread()], of_query=of_query),
+        f"more documents may have the score of the last hit in {count(len(blamed), 'query')} ({listed(blamed)}): "
+        f"{remedy}",
+    ]
+    return Finding(
+        status=Status.INCONCLUSIVE,
+        reason="; ".join(parts),
+        required=condition.level if not isinstance(condition, DropCondition | WorseCondition) else condition.allowed,
+        measure=condition.measure.text,
+        blamed=tuple(blamed),
+        counted=len(pairs.before),
+        left_out=pairs.left_out,
+    )
+
+
+def _read_as(pairs: Pairs) -> str:
+    """In which order ties were judged, where it is not the one in which they came."""
+    if pairs.extreme:
+        return f"with ties at their {pairs.extreme}, "
+    return f"with ties as in {pairs.against}, " if pairs.reread() else ""
+
+
+def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
+    """The values as they came, of the queries *reread* otherwise; what was left out; what changed."""
+    parts = [_as_they_came(pairs, reread, of_query=of_query)] if reread else []
+    parts += _excused(pairs)
+    if pairs.skipped or pairs.undefined:
+        groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
+        parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
+    return [*parts, *pairs.changes]
+
+
+def _as_they_came(pairs: Pairs, reread: list[str], *, of_query: bool) -> str:
+    came = pairs.as_they_came()
+    subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
+    each = "" if of_query else f" ({with_both(came, reread)})"
+    return f"as the ties came, {subject} {movement(*came.means(), pairs.against)}{each}"
+
+
+def _excused(pairs: Pairs) -> list[str]:
+    """Which queries count as unchanged, for their ties alone are in another order; and of which that holds in part."""
+    found = []
+    if pairs.ties:
+        found.append(f"only ties changed places in {count(len(pairs.ties), 'query')}: {listed(pairs.ties)}")
+    if pairs.mixed:
+        found.append(
+            f"beside other changes ties changed places in {count(len(pairs.mixed), 'query')}: {listed(pairs.mixed)}"
+        )
+    return found

@@ -5,16 +5,37 @@ reason.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import takewhile
 
-from harness.model import Outcome, Query, Score, Status
+from harness.gate.grammar import TOLERANCE
+from harness.model import Json, Operator, Outcome, Query, Question, Score, Status
 from harness.model.suite import in_force
 from harness.statistics.means import are_weighted
 
-__all__ = ["Finding", "Scope", "scope_scores", "weights_of"]
+__all__ = [
+    "Finding",
+    "Scope",
+    "changed_question",
+    "count",
+    "holds",
+    "listed",
+    "mean_word",
+    "merit",
+    "number",
+    "number_beside",
+    "scope_scores",
+    "weight_aside",
+    "weights_of",
+]
+
+
+# What a threshold is about: the scores that count and why the others do not, how numbers compare, and the parts of a
+# reason.
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +125,132 @@ def _what_is_missing(score: Score | None) -> str:
     if score.value is not None:
         return f"the score is {score.value}, which is no finite number"
     return score.reason or str(score.outcome)
+
+
+# How observed and required compare: numbers that differ by at most 1e-9 are equal, and nothing is rounded before.
+
+
+def holds(observed: float, operator: Operator, required: float) -> bool:
+    """
+    Whether *observed* is on the side of *required* that *operator* asks for.
+
+    >>> holds(0.1 + 0.2, Operator.AT_MOST, 0.3), holds(0.1 + 0.2, Operator.ABOVE, 0.3)
+    (True, False)
+    """
+    if operator is Operator.EQUAL:
+        return abs(observed - required) <= TOLERANCE
+    if operator is Operator.AT_LEAST:
+        return observed >= required - TOLERANCE
+    if operator is Operator.AT_MOST:
+        return observed <= required + TOLERANCE
+    if operator is Operator.ABOVE:
+        return observed > required + TOLERANCE
+    return observed < required - TOLERANCE
+
+
+def merit(observed: float, operator: Operator, required: float) -> float:
+    """A number by which values are put in order: the greater, the better *observed* serves the comparison."""
+    if operator is Operator.EQUAL:
+        return -abs(observed - required)
+    return observed if operator in (Operator.AT_LEAST, Operator.ABOVE) else -observed
+
+
+# The parts of a verdict's reason: numbers that never contradict the verdict, and lists that stay short.
+
+
+NAMES_SHOWN = 3
+_FEWEST_DIGITS = 4
+_MOST_DIGITS = 17
+_MOST_QUOTED = 120
+
+
+def number(value: float) -> str:
+    """A number as a person would write it: ``0.8``, ``200``, ``0.0001``."""
+    return f"{value:.12g}"
+
+
+def number_beside(observed: float, operator: Operator, required: float) -> str:
+    """
+    *observed* with four decimals, and with more where four would read as the opposite of what was decided.
+
+    >>> number_beside(0.79996, Operator.AT_LEAST, 0.8)
+    '0.79996'
+    >>> number_beside(0.73124, Operator.AT_LEAST, 0.8)
+    '0.7312'
+    >>> number_beside(-0.0, Operator.AT_LEAST, 0.0)
+    '0.0000'
+    """
+    decided = holds(observed, operator, required)
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+        shown = f"{observed:z.{digits}f}"
+        if holds(float(shown), operator, required) == decided:
+            return shown
+    return repr(observed)
+
+
+def mean_word(weights: Mapping[str, float]) -> str:
+    """What sentences call a mean; *weights* are empty where all queries weigh the same."""
+    return "weighted mean" if weights else "mean"
+
+
+def weight_aside(query: str, weights: Mapping[str, float]) -> str:
+    """What *query* weighs, behind its name; nothing where all queries weigh the same."""
+    return f" (weight {number(weights[query])})" if weights else ""
+
+
+def count(size: int, noun: str) -> str:
+    """
+    A number of things.
+
+    >>> count(1, "query"), count(2, "query"), count(3, "document")
+    ('1 query', '2 queries', '3 documents')
+    """
+    if size == 1:
+        return f"1 {noun}"
+    return f"{size} {noun[:-1]}ies" if noun.endswith("y") else f"{size} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """
+    The first few of *names*, and how many more there are.
+
+    >>> listed(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    shown = ", ".join(names[:NAMES_SHOWN])
+    more = len(names) - NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def changed_question(query: str, before: Question, now: Question) -> str:
+    """
+    What *query* asked, and what it asks now; of params that are not known only where the texts are the same.
+
+    >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
+    "shoes (its text was 'red shoes' and is 'blue shoes')"
+    """
+    said = []
+    if before.text != now.text:
+        said.append("its text was {} and is {}".format(*_where_they_differ(repr(before.text), repr(now.text))))
+    params = _params_text(before.params), _params_text(now.params)
+    if params[0] != params[1] and (not said or None not in (before.params, now.params)):
+        said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
+    return f"{query} ({', '.join(said) or 'in what is masked, or too large to be kept'})"
+
+
+def _params_text(params: Json) -> str:
+    return "not known" if params is None else json.dumps(params, ensure_ascii=False, sort_keys=True)
+
+
+def _where_they_differ(first: str, second: str) -> tuple[str, str]:
+    """Both texts; of long ones the part that begins shortly before they differ."""
+    if max(len(first), len(second)) <= _MOST_QUOTED:
+        return first, second
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    begin = max(0, same - _MOST_QUOTED // 4)
+    return _cut(first, begin), _cut(second, begin)
+
+
+def _cut(text: str, begin: int) -> str:
+    end = begin + _MOST_QUOTED
+    return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")

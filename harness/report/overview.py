@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.gate.grammar import TOLERANCE
 from harness.model import MeasureSummary, Report, Status, SuiteReport
 from harness.report.figures import counted_text
-from harness.thresholds import TOLERANCE
 
 __all__ = ["BEST", "Figure", "Overview", "Row", "cell_names", "compared_text", "overview", "remarks", "suites_text"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from harness.assembly import assemble
 from harness.errors import SearchError
 from harness.gate import decide
-from harness.gate.sentences import count
+from harness.gate.scope import count
+from harness.gate.selection import blamed_queries, gated_thresholds, select_queries
 from harness.masking import redact
 from harness.metrics.run_scores import score_run
 from harness.model import BaselineSummary, MissingDocument, Ranking, Reference, Run, Score, Suite, SuiteReport, Verdict
 from harness.running.options import RunOptions
-from harness.selection import blamed_queries, gated_thresholds, select_queries
 
 if TYPE_CHECKING:
     from harness.masking import Masker

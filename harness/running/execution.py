@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
+from harness.gate.selection import left_out, queries_to_run, select_queries
 from harness.model import Engine, Failure, FailureKind, Query, Ranking, Response, Run, Score, Suite, SuiteReport
 from harness.running.conclusion import Conclusion
 from harness.running.fixture_builds import FixtureBuilds
 from harness.running.options import RunOptions
-from harness.selection import left_out, queries_to_run, select_queries
 
 if TYPE_CHECKING:
     from harness.masking import Masker

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from harness.gate.selection import queries_to_run
 from harness.metrics.ranking import gain_of
 from harness.model import MissingDocument, Query, Ranking, Response, Run, SearchRequest, Suite
 from harness.running.tails import SEARCHED, one_further, with_last_group
 from harness.search.lookup import ids_request, pinned_of
-from harness.selection import queries_to_run
 
 if TYPE_CHECKING:
     from harness.search import Search

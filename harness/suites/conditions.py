@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, did_you_mean
+from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
 from harness.suites.nodes import Written
 from harness.suites.problems import Problems
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
-from harness.thresholds import parse_expectation, parse_threshold
-from harness.thresholds.reach import check_reach
 
 _FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.files.records import read_number
-from harness.gate.sentences import count, listed
+from harness.gate.scope import count, listed
 
 EXPECTED = "expected a finite number above 0"
 

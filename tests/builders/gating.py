@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
+from harness.gate.grammar import parse_threshold
 from harness.model import (
     Engine,
     Hit,
@@ -18,7 +19,6 @@ from harness.model import (
     Target,
     Threshold,
 )
-from harness.thresholds import parse_threshold
 
 TODAY = date(2026, 6, 1)
 BODY = {"query": {"match": {"title": "{{text}}"}}}

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import GrammarError
+from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.model import Before, Gain, HitCount, InTop, LatencyCondition, Operator, ScoreCondition, StatisticKind
-from harness.thresholds import parse_expectation, parse_threshold
-from harness.thresholds.reach import check_reach
 
 NUMBERS = st.floats(min_value=-1e6, max_value=1e6).map(lambda number: number + 0.0)
 SHARES = st.floats(min_value=1e-6, max_value=100)

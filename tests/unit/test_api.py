@@ -15,6 +15,7 @@ from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
+from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
 from harness.model import (
@@ -37,7 +38,6 @@ from harness.model import (
 from harness.running.execution import FinishedSuite
 from harness.running.options import RunOptions
 from harness.search.testing import FakeSearch
-from harness.thresholds import parse_threshold
 
 DOCS = Path(__file__).parents[2] / "docs"
 DAY = date(2026, 6, 1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.assembly import assemble
+from harness.gate.grammar import parse_expectation
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
 from harness.model import (
@@ -29,7 +30,6 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.thresholds import parse_expectation
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 

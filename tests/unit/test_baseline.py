@@ -11,7 +11,7 @@ from harness.baseline.making import as_run, make_baseline, with_entry
 from harness.baseline.references import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
-from harness.gate.sentences import changed_question
+from harness.gate.scope import changed_question
 from harness.masking import LARGEST_KEPT
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run

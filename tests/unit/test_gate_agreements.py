@@ -7,6 +7,7 @@ import pytest
 from builders.gating import ranking
 from harness.errors import GrammarError
 from harness.gate import comparison_status, decide
+from harness.gate.grammar import check_reach, parse_threshold
 from harness.model import (
     AgreementCondition,
     Engine,
@@ -28,8 +29,6 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.thresholds import parse_threshold
-from harness.thresholds.reach import check_reach
 
 TODAY = date(2026, 5, 1)
 

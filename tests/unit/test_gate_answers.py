@@ -6,6 +6,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of
 from harness.gate import decide
+from harness.gate.grammar import parse_expectation
 from harness.model import (
     Engine,
     Failure,
@@ -20,7 +21,6 @@ from harness.model import (
     Unresolved,
     Waiver,
 )
-from harness.thresholds import parse_expectation
 
 DEPTH = 5
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-import harness.gate.significance
+import harness.gate.drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
-from harness.gate.sentences import count
+from harness.gate.scope import count
 from harness.model import Outcome, Status, Waiver
 from harness.statistics import detectable_by_sign_flip, sign_flip
 
@@ -193,7 +193,7 @@ def test_without_numpy_it_is_an_error(monkeypatch):
     def find(name):
         return None if name == "numpy" else importlib.util.find_spec(name)
 
-    monkeypatch.setattr(harness.gate.significance, "find_spec", find)
+    monkeypatch.setattr(harness.gate.drops, "find_spec", find)
     verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 9, [0.5] * 9)
     assert verdict.status is Status.ERROR
     assert (

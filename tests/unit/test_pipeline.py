@@ -181,7 +181,7 @@ def test_variables_are_resolved_and_hidden(folder, search):
 
 
 def test_ids_are_the_same_with_and_without_an_environment(folder):
-    from harness.selection import gated_thresholds
+    from harness.gate.selection import gated_thresholds
 
     path = write(folder, "one", threshold='"mean P@1 >= ${LEAST:-0.5}", "95% P@1 >= 0"')
     collected = load_suite(path, None)

@@ -10,6 +10,7 @@ from harness.baseline.files import write_baselines
 from harness.baseline.making import make_baseline
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
+from harness.gate.grammar import parse_expectation, parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
@@ -39,7 +40,6 @@ from harness.running.conclusion import QUERIES_LOCATED
 from harness.running.execution import SuiteExecution
 from harness.running.options import RunOptions
 from harness.search.testing import FakeSearch
-from harness.thresholds import parse_expectation, parse_threshold
 
 DAY = date(2026, 6, 1)
 REQUESTS = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import EngineUnreachable
+from harness.gate.grammar import parse_threshold
 from harness.model import (
     Failure,
     FailureKind,
@@ -28,7 +29,6 @@ from harness.running.options import RunOptions
 from harness.running.searching import execute
 from harness.running.tails import SEARCHED, SIZES, search_tails
 from harness.search.testing import FakeSearch
-from harness.thresholds import parse_threshold
 
 BODY = {"query": {"match": {"title": "{{text}}"}}}
 TIED = [Hit(f"d{n:04}", 1.0) for n in range(1200)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import common_measures, failure_text, gain_text, measures_of, score_run
 from harness.model import (
@@ -22,7 +23,6 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.thresholds import parse_threshold
 
 NDCG = parse_measure("nDCG@3")
 JUDGED = parse_measure("Judged@3")

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from harness.errors import UsageError
+from harness.gate.grammar import parse_threshold
+from harness.gate.selection import check_tags, gated_thresholds, query_ids, scope_of, select_queries
 from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
-from harness.selection import check_tags, gated_thresholds, query_ids, scope_of, select_queries
-from harness.thresholds import parse_threshold
 
 ANY = Unresolved(())
 

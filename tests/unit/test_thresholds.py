@@ -3,6 +3,7 @@
 import pytest
 
 from harness.errors import GrammarError, MeasureError
+from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import parse_measure
 from harness.model import (
     Before,
@@ -18,8 +19,6 @@ from harness.model import (
     StatisticKind,
     WorseCondition,
 )
-from harness.thresholds import parse_expectation, parse_threshold
-from harness.thresholds.reach import check_reach
 
 NDCG = parse_measure("nDCG@10")
 IPREC = parse_measure("IPrec@0.2")

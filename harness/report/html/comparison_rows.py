@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from harness.gate.grammar import TOLERANCE
 from harness.model import ComparisonReport, MovedDocument, QueryComparison, Side, Verdict
 from harness.report.attention import BAD
 from harness.report.comparison_words import Change, change_mark, change_of, left_mark
 from harness.report.html.page import Limits, shade_of
-from harness.thresholds import TOLERANCE
 
 __all__ = ["QueryView", "RankView", "delta", "query_views"]
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
-from harness.gate.sentences import listed, weight_aside
+from harness.gate.scope import listed, weight_aside
 from harness.model import Baseline
 from harness.report.figures import counted_text, difference_text, mean_heading, score_text
 from harness.report.printable import printable
 from harness.report.terminal.layout import columns
 from harness.statistics.means import are_weighted, mean
-from harness.thresholds import TOLERANCE
 
 __all__ = ["difference_renderables", "entry_renderables", "is_weighted", "means_of"]
 

@@ -1,0 +1,485 @@
+"""The text of a threshold or of an expectation -> its condition, and whether that can be met at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from harness.errors import GrammarError, MeasureError, did_you_mean
+from harness.metrics import measure_range, parse_measure
+from harness.metrics.agreement import begins_agreement, read_agreement
+from harness.model import (
+    AgreementCondition,
+    Before,
+    Condition,
+    DropCondition,
+    Gain,
+    HitCount,
+    InTop,
+    LatencyCondition,
+    Measure,
+    Operator,
+    ScoreCondition,
+    SignificanceCondition,
+    StatisticKind,
+    WorseCondition,
+)
+
+__all__ = ["read_drop", "read_worse"]
+
+
+# Reads a threshold or an expectation from left to right, and knows the place of everything it does not understand.
+
+
+WORD = re.compile(r"\S+")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r",\d+(?!\S)", re.ASCII)
+_COMPARISON = re.compile(r"[<>=!≤≥]+")
+_OPERATORS = ">=, >, <=, < or ="
+
+
+class Cursor:
+    """A place in the text that is read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.skip_blanks()
+
+    def skip_blanks(self) -> None:
+        """Go to what stands behind blanks."""
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What *pattern* matches here, and go past it and the blanks behind it."""
+        match = pattern.match(self.text, self.position)
+        if match:
+            self.position = match.end()
+            self.skip_blanks()
+        return match
+
+    def found(self) -> str:
+        """What stands here, for an error."""
+        word = WORD.match(self.text, self.position)
+        return f"found {word.group()!r}" if word else "found the end"
+
+    def fail(self, message: str, offset: int | None = None) -> NoReturn:
+        """Refuse the text, at *offset* or here."""
+        raise GrammarError(message, self.position if offset is None else offset)
+
+    def expect_end(self, expected: str) -> None:
+        """Refuse whatever stands behind this place."""
+        if self.position < len(self.text):
+            self.fail(f"{self.found()}, expected {expected}")
+
+    def operator(self) -> Operator:
+        """The comparison that stands here."""
+        start = self.position
+        match = self.take(_COMPARISON)
+        if match is None:
+            self.fail(f"{self.found()}, expected a comparison: {_OPERATORS}")
+        try:
+            return Operator(match.group())
+        except ValueError:
+            self.fail(f"found {match.group()!r}, expected a comparison: {_OPERATORS}", start)
+
+    def at_most(self, what: str) -> None:
+        """Go past ``<=``, the only comparison that limits *what*."""
+        start = self.position
+        operator = self.operator()
+        if operator is not Operator.AT_MOST:
+            self.fail(f"found {operator.value!r}, but {what} is only limited with '<='", start)
+
+    def number(self, expected: str) -> float:
+        """The finite number that stands here."""
+        start = self.position
+        match = self.take(NUMBER)
+        if match is None:
+            self.fail(f"{self.found()}, expected {expected}")
+        decimals = _DECIMAL_COMMA.match(self.text, match.end())
+        if decimals:
+            found = match.group() + decimals.group()
+            self.fail(f"found {found!r}, expected a decimal point: {found.replace(',', '.')}", start)
+        value = float(match.group())
+        if not math.isfinite(value):
+            self.fail(f"{match.group()} is too large a number", start)
+        return value
+
+    def whole_number(self, expected: str, *, least: int) -> int:
+        """The word that stands here, as a whole number of at least *least*."""
+        start = self.position
+        match = self.take(WORD)
+        if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
+            found = f"found {match.group()!r}" if match else "found the end"
+            self.fail(f"{found}, expected {expected}, at least {least}", start)
+        return int(match.group())
+
+    def has_after_word(self, pattern: re.Pattern[str]) -> bool:
+        """Whether *pattern* matches behind the word that stands here; blanks in brackets end no word."""
+        end = _first_outside_brackets(self.text, self.position, str.isspace)
+        while end < len(self.text) and self.text[end].isspace():
+            end += 1
+        return pattern.match(self.text, end) is not None
+
+    def measure(self, *, one_word: bool = False) -> Measure:
+        """The measure up to the comparison, or of *one_word*. Its own parameters hold = too, in brackets."""
+        return self.measured(parse_measure, one_word=one_word)
+
+    def measured(self, parse: Callable[[str], Measure], *, one_word: bool = False) -> Measure:
+        """As `measure`, where *parse* reads the text that stands in a measure's place."""
+        start = self.position
+        end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
+        if end == len(self.text) or one_word:
+            end = _first_outside_brackets(self.text, start, str.isspace)
+        text = self.text[start:end].rstrip()
+        if not text:
+            self.fail(f"{self.found()}, expected a measure such as nDCG@10")
+        self.position = end
+        self.skip_blanks()
+        try:
+            return parse(text)
+        except MeasureError as error:
+            raise MeasureError(str(error), start + error.offset) from None
+
+
+def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:
+    """Where the first *wanted* character stands, brackets skipped; the length of *text* where there is none."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] in "([{") - (text[position] in ")]}")
+        if depth <= 0 and wanted(text[position]):
+            return position
+    return len(text)
+
+
+# The thresholds that compare with a baseline; their grammar is that of `harness.gate.grammar`.
+
+
+_BY = re.compile(r"by(?!\S)")
+_EVERY = re.compile(r"every(?!\S)")
+_IS = re.compile(r"is(?!\S)")
+_NOT_SIGNIFICANT = re.compile(r"is\s+not\s+significant\s+at(?!\S)")
+_PER_CENT = re.compile("%")
+_QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
+
+
+def read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
+    """The threshold on a drop that stands at *cursor*, its tag apart; *of_query* says that it is a query's own."""
+    cursor.take(WORD)
+    if cursor.has_after_word(_IS):
+        return _significance(cursor, of_query=of_query)
+    start = cursor.position
+    every = cursor.take(_EVERY) is not None
+    if every and of_query:
+        cursor.fail("found 'every', but a query's own threshold has no statistic; leave it out", start)
+    measure = cursor.measure()
+    cursor.at_most("a drop")
+    start = cursor.position
+    allowed = cursor.number("a number such as 0.02 or 2%")
+    if allowed < 0:
+        cursor.fail(f"found {allowed:g}, expected an allowed drop of at least 0", start)
+    relative = cursor.take(_PER_CENT) is not None
+    return DropCondition(measure, allowed / 100 if relative else allowed, every, relative)
+
+
+def _significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
+    measure = cursor.measure(one_word=True)
+    start = cursor.position
+    if of_query:
+        cursor.fail("found 'is', but one query is too few for a test; expected '<=' and a number", start)
+    if cursor.take(_NOT_SIGNIFICANT) is None:
+        cursor.fail(f"{cursor.found()}, expected 'is not significant at' and a level such as 5%", start)
+    start = cursor.position
+    level = cursor.number("a level such as 5%")
+    if cursor.take(_PER_CENT) is None:
+        cursor.fail(f"{cursor.found()}, expected '%' after the level")
+    if not 0 < level <= 50:
+        cursor.fail(f"found {level:g}%, expected a level above 0% and up to 50%", start)
+    return SignificanceCondition(measure, level / 100)
+
+
+def read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
+    """The threshold on how many queries fell that stands at *cursor*, its tag apart."""
+    if of_query:
+        cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
+    cursor.take(WORD)
+    measure = cursor.measure(one_word=True)
+    if cursor.take(_BY) is None:
+        cursor.fail(f"{cursor.found()}, expected 'by' and a number such as 0.1")
+    start = cursor.position
+    by = cursor.number("a number such as 0.1")
+    if by < 0:
+        cursor.fail(f"found {by:g}, expected at least 0", start)
+    cursor.at_most("the number of queries")
+    start = cursor.position
+    allowed = cursor.number("a number of queries such as 3 queries, or a share such as 5%")
+    if cursor.take(_PER_CENT) is not None:
+        if not 0 <= allowed <= 100:
+            cursor.fail(f"found {allowed:g}%, expected a share of the queries from 0% to 100%", start)
+        return WorseCondition(measure, by, allowed / 100, relative=True)
+    if allowed < 0 or not allowed.is_integer():
+        cursor.fail(f"found {allowed:g}, expected a whole number of queries, at least 0", start)
+    if cursor.take(_QUERIES) is None:
+        cursor.fail(f"{cursor.found()}, expected 'queries' or '%'")
+    return WorseCondition(measure, by, allowed)
+
+
+# The text of a threshold or of a rank expectation -> its condition.
+#
+# ::
+#
+#     threshold = [ statistic ] measure op number [ "for" tag ]        a statistic always, but on a query's own threshold
+#               | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
+#               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
+#               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
+#               | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
+#               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
+#     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
+#     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
+#     op        = ">=" | ">" | "<=" | "<" | "="
+#     expect    = document [ "not" ] "in top" k | document "before" document | "hits" op n
+#     document  = characters without blanks, or any in single or double quotes
+#
+# A tag is the rest of the line after ``for``, so it may hold blanks.
+
+
+TOLERANCE = 1e-9
+"""Two numbers that differ by no more are equal wherever a threshold compares."""
+
+_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+_NAMED_STATISTICS = {kind.value: kind for kind in (StatisticKind.MEAN, StatisticKind.MEDIAN, StatisticKind.EVERY)}
+_OTHER_NAMES = {
+    "min": "every",
+    "minimum": "every",
+    "all": "every",
+    "each": "every",
+    "avg": "mean",
+    "average": "mean",
+}
+_STATISTICS = "mean, median, every, or a share such as 95%"
+
+_SHARE = re.compile(rf"({NUMBER.pattern})\s*%", re.ASCII)
+_DOCUMENT = re.compile(r"\"([^\"]*)\"(?!\S)|'([^']*)'(?!\S)|([^\s\"']\S*)")
+
+
+def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None]:
+    """
+    Read one threshold.
+
+    Args:
+        text: One line, such as ``mean nDCG@10 >= 0.8 for head``.
+        of_query: Whether it is a query's own, which has neither a statistic nor a tag.
+
+    Returns:
+        The condition, and the tag it is limited to or None.
+
+    Raises:
+        GrammarError: The text is out of the grammar above.
+        MeasureError: Its measure is not known; the offset counts from the start of *text*.
+
+    >>> condition, tag = parse_threshold("mean nDCG@10 >= 0.8 for head", of_query=False)
+    >>> condition.required, tag
+    (0.8, 'head')
+    """
+    cursor = Cursor(text)
+    first, second = [*text.split(maxsplit=2), "", ""][:2]
+    condition: Condition
+    if first == "drop":
+        condition = read_drop(cursor, of_query=of_query)
+    elif first == "worse":
+        condition = read_worse(cursor, of_query=of_query)
+    elif second == "latency":
+        condition = _latency(cursor)
+        cursor.expect_end("nothing after 'ms'")
+        return condition, None
+    else:
+        condition = _score(cursor, of_query=of_query)
+    return condition, _tag(cursor, of_query=of_query)
+
+
+def parse_expectation(text: str) -> Condition:
+    """
+    Read what a query expects of single documents or of the number of hits.
+
+    Args:
+        text: ``sku-17 in top 3``, ``sku-4 not in top 10``, ``sku-17 before sku-9`` or ``hits >= 1``.
+
+    Raises:
+        GrammarError: The text is out of the grammar above.
+
+    >>> parse_expectation("sku-17 not in top 3")
+    InTop(document='sku-17', k=3, negated=True)
+    """
+    cursor = Cursor(text)
+    hits = re.match(r"\s*hits\s*(?=[<>=!≤≥])", text)
+    if hits:
+        cursor.position = hits.end()
+        condition: Condition = HitCount(cursor.operator(), cursor.whole_number("a number of hits such as 1", least=0))
+    else:
+        condition = _ranks(cursor)
+    cursor.expect_end("nothing after it")
+    return condition
+
+
+def _score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
+    statistic, share = _statistic(cursor, of_query=of_query)
+    agrees = begins_agreement(cursor.text, cursor.position)
+    measure = cursor.measured(read_agreement) if agrees else cursor.measure()
+    operator = cursor.operator()
+    required = cursor.number("a number such as 0.8")
+    if cursor.text.startswith("%", cursor.position):
+        cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
+    kind = AgreementCondition if agrees else ScoreCondition
+    return kind(statistic, measure, operator, required, share)
+
+
+def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
+    start = cursor.position
+    share = cursor.take(_SHARE)
+    word = WORD.match(cursor.text, start)
+    found = share.group() if share else word.group() if word else ""
+    if not found:
+        cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
+    if of_query:
+        if share or found in _NAMED_STATISTICS:
+            cursor.fail(f"found {found!r}, but a query's own threshold has no statistic; leave it out", start)
+        return StatisticKind.QUERY, None
+    if share:
+        return StatisticKind.SHARE, _fraction(cursor, share, start)
+    if found not in _NAMED_STATISTICS:
+        meant = _OTHER_NAMES.get(found.casefold())
+        guess = f"; did you mean {meant!r}?" if meant else did_you_mean(found, _NAMED_STATISTICS)
+        cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
+    cursor.take(WORD)
+    return _NAMED_STATISTICS[found], None
+
+
+def _fraction(cursor: Cursor, share: re.Match[str], start: int) -> float:
+    per_cent = float(share[1])
+    if not 0 < per_cent <= 100:
+        cursor.fail(f"found {share.group()!r}, expected a share of the queries above 0% and up to 100%", start)
+    return per_cent / 100
+
+
+def _latency(cursor: Cursor) -> LatencyCondition:
+    start = cursor.position
+    match = cursor.take(WORD)
+    name = match.group() if match else ""
+    if name not in _PERCENTILES:
+        cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
+    cursor.take(WORD)
+    cursor.at_most("a latency")
+    start = cursor.position
+    milliseconds = cursor.number("a number of milliseconds such as 200 ms")
+    if milliseconds <= 0:
+        cursor.fail(f"found {milliseconds:g}, expected more than 0 ms", start)
+    if cursor.take(re.compile(r"ms(?!\S)")) is None:
+        cursor.fail(f"{cursor.found()}, expected the unit 'ms'")
+    return LatencyCondition(_PERCENTILES[name], milliseconds)
+
+
+def _tag(cursor: Cursor, *, of_query: bool) -> str | None:
+    if cursor.position == len(cursor.text):
+        return None
+    start = cursor.position
+    if cursor.take(re.compile(r"for(?!\S)")) is None:
+        cursor.fail(f"{cursor.found()}, expected {'nothing more' if of_query else repr('for') + ' and a tag'}")
+    if of_query:
+        cursor.fail("found 'for', but a query's own threshold has no tag; leave it out", start)
+    tag = cursor.text[cursor.position :].rstrip()
+    if not tag:
+        cursor.fail("found the end, expected a tag after 'for'")
+    return tag
+
+
+def _ranks(cursor: Cursor) -> Condition:
+    document = _document(cursor)
+    if cursor.take(re.compile(r"before(?!\S)")):
+        return _before(cursor, document)
+    negated = cursor.take(re.compile(r"not(?!\S)")) is not None
+    if cursor.take(re.compile(r"in\s+top(?!\S)")) is None:
+        expected = "'in top'" if negated else "'in top', 'not in top' or 'before'"
+        quotes = "; a document id with blanks is put in quotes"
+        cursor.fail(f"{cursor.found()}, expected {expected} after the document {document!r}{quotes}")
+    return InTop(document, cursor.whole_number("a rank such as 10", least=1), negated)
+
+
+def _before(cursor: Cursor, document: str) -> Before:
+    start = cursor.position
+    other = _document(cursor)
+    if other == document:
+        cursor.fail(f"the document {document!r} cannot stand before itself", start)
+    return Before(document, other)
+
+
+def _document(cursor: Cursor) -> str:
+    start = cursor.position
+    match = cursor.take(_DOCUMENT)
+    if match is None:
+        hint = " with its closing quote" if cursor.position < len(cursor.text) else ""
+        cursor.fail(f"{cursor.found()}, expected a document id{hint}")
+    document = next(group for group in match.groups() if group is not None)
+    if not document:
+        cursor.fail("found an empty document id", start)
+    return document
+
+
+# Whether a condition can be met at all, as far as the range of its measure tells.
+
+
+def check_reach(condition: Condition, gain: Gain) -> str | None:
+    """
+    Whether a condition can be met and can fail at all, as far as its measure's range tells.
+
+    Args:
+        condition: What `parse_threshold` or `parse_expectation` gave.
+        gain: The gain in force where the measure names none.
+
+    Returns:
+        A sentence that says what is out of reach, or None.
+    """
+    if isinstance(condition, ScoreCondition):
+        return _score_reach(condition, *measure_range(condition.measure, gain))
+    if isinstance(condition, AgreementCondition):
+        as_score = ScoreCondition(condition.statistic, condition.agreement, condition.operator, condition.required)
+        return _score_reach(as_score, 0.0, 1.0)
+    if isinstance(condition, DropCondition):
+        return _drop_reach(condition, gain)
+    if isinstance(condition, WorseCondition):
+        return _drop_reach(DropCondition(condition.measure, condition.by), gain)
+    if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
+        return "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
+    return None
+
+
+def _score_reach(condition: ScoreCondition, least: float | None, greatest: float | None) -> str | None:
+    required, operator = condition.required, condition.operator
+    reach = f"{condition.measure} reaches {_bounds(least, greatest)}"
+    if greatest is not None and required > greatest + TOLERANCE:
+        return f"{required:g} is out of reach: {reach}"
+    if least is not None and required < least - TOLERANCE:
+        return f"{required:g} is out of reach: {reach}"
+    if greatest is not None and operator is Operator.ABOVE and required >= greatest - TOLERANCE:
+        return f"'> {required:g}' can never be met: {reach}"
+    if least is not None and operator is Operator.BELOW and required <= least + TOLERANCE:
+        return f"'< {required:g}' can never be met: {reach}"
+    return None
+
+
+def _drop_reach(condition: DropCondition, gain: Gain) -> str | None:
+    least, greatest = measure_range(condition.measure, gain)
+    if condition.relative and least is not None and least >= 0 and condition.allowed > 1:
+        per_cent = f"{condition.allowed * 100:g}%"
+        return f"{per_cent} is out of reach: {condition.measure} cannot fall by more than 100%"
+    if condition.relative or least is None or greatest is None or condition.allowed <= greatest - least:
+        return None
+    return f"{condition.allowed:g} is out of reach: {condition.measure} reaches {_bounds(least, greatest)}"
+
+
+def _bounds(least: float | None, greatest: float | None) -> str:
+    if least is None:
+        return "any value" if greatest is None else f"at most {greatest:g}"
+    return f"{least:g} and more" if greatest is None else f"{least:g} to {greatest:g}"
