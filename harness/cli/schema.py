@@ -37,6 +37,6 @@ def _comparison_schema() -> dict[str, Json]:
 
 
 def _suite_schema() -> dict[str, Json]:
-    from harness.suites.schema import suite_schema
+    from harness.suites.shape import suite_schema
 
     return suite_schema()

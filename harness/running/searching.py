@@ -123,7 +123,7 @@ def _search_deeper(
 ) -> tuple[dict[str, Response], dict[str, Response]]:
     """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
     from harness.suites.requests import build_requests, on_index
-    from harness.suites.window import deeper
+    from harness.suites.templates import deeper
 
     asked = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
     chosen = on_index(asked, run.index)

@@ -35,7 +35,7 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
 
     A body that says its size is sent as it stands, and so is what a search template or a service makes of its own.
     """
-    from harness.suites.window import deepest_size
+    from harness.suites.templates import deepest_size
 
     body, own = request.body, template.body
     if template.http is not None or not isinstance(body, Mapping) or not isinstance(own, Mapping):
@@ -76,7 +76,7 @@ def _known(response: Response, sent: SearchRequest, depth: int) -> Response:
 
     Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches.
     """
-    from harness.suites.window import shows_all
+    from harness.suites.templates import shows_all
 
     if not isinstance(response, Ranking):
         return response
@@ -134,7 +134,7 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
     *request* for as many as *size* hits, to show what ties with its last; None where it cannot be asked for more than
     it asks for itself, or for more than *beyond*.
     """
-    from harness.suites.window import deeper, deepest_size
+    from harness.suites.templates import deeper, deepest_size
 
     if request.http is not None:
         return None

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from harness.errors import SuiteError, did_you_mean
 from harness.model import Before, Fixture, InTop, Mark, Query, Threshold
 from harness.search.documents import read_ids
-from harness.suites.files import SuiteFiles
-from harness.suites.judging import Judgments
-from harness.suites.problems import Problems
-from harness.suites.reading import Reading
+from harness.suites.judgments import Judgments
+from harness.suites.reading import Reading, SuiteFiles
+from harness.suites.yaml import Problems
 
 MOST_TOLD = 20
 """Ids that are told; where the wrong file is named, all of them are missing."""

@@ -12,12 +12,12 @@ from harness.files.opening import JUDGMENTS, Findings, Form, form_of
 from harness.files.records import check_ids, read_records
 from harness.judgment_findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
 from harness.model import Mark
-from harness.suites.files import NamedFile
 from harness.suites.fixtures import FixtureFile
-from harness.suites.grading import read_grade as read_written
-from harness.suites.judging import judgment_files
+from harness.suites.judgments import judgment_files
+from harness.suites.judgments import read_grade as read_written
 from harness.suites.loading import Assembled, assemble
-from harness.suites.nodes import ListNode, MappingNode, Repeat, Written, describe
+from harness.suites.reading import NamedFile
+from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
 
 __all__ = ["read_judged"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from harness.errors import InputError, SuiteError
 from harness.files.opening import read_source
 from harness.model import Mark
-from harness.suites.composing import compose
-from harness.suites.nodes import ListNode, MappingNode, Node, describe
-from harness.suites.problems import Problems
+from harness.suites.scalars import UnknownKey
 from harness.suites.shape import SuiteShape
-from harness.suites.strict import UnknownKey
 from harness.suites.variables import Variables
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe
+
+# The bytes of a suite file -> its shape: text, tree of nodes, variables, pydantic, and every problem on the way.
+
 
 MOST_BYTES = 16 * 2**20
 """The largest suite that is read; judgments by the million belong in files of their own."""
@@ -123,3 +124,53 @@ def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> Mapp
 
 def _in_query(place: tuple[int | str, ...]) -> bool:
     return len(place) > 2 and place[0] == "queries" and isinstance(place[2], int)
+
+
+# The files that a suite names: relative to it, and never outside its root.
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that a suite names: *path* to open, *name* for errors, and the scalar *written* that named it."""
+
+    path: Path
+    name: str
+    written: Written
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFiles:
+    """Finds files beside the suite in *folder*; *root* is the folder that none of them may leave."""
+
+    folder: Path
+    root: Path
+    problems: Problems
+
+    def find(self, written: Written) -> NamedFile | None:
+        """
+        The file that *written* names, None where it is refused, or not known before its variable is set.
+
+        Links are followed before the root is compared, so neither `..` nor a link leads out of it.
+        """
+        if written.unset:
+            return None
+        if PurePosixPath(written).is_absolute() or PureWindowsPath(written).drive or "\0" in written:
+            self.problems.at(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
+            return None
+        path = self.folder / written
+        sentence = self._refusal(path)
+        if sentence:
+            self.problems.at(written.mark, f"the file {written.raw!r} {sentence}")
+            return None
+        return NamedFile(path, str(path), written)
+
+    def _refusal(self, path: Path) -> str | None:
+        try:
+            root = self.root.resolve()
+            if not path.resolve().is_relative_to(root):
+                return f"is outside of the suite's root, the folder {root}"
+            if not path.exists():
+                return f"does not exist; looked for it at {path}"
+            return None if path.is_file() else "is not a file"
+        except (OSError, RuntimeError) as error:
+            return f"cannot be read: {getattr(error, 'strerror', None) or error}"

@@ -6,42 +6,335 @@ values.
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, NoReturn
 
-_NULLS = {"", "~", "null", "Null", "NULL"}
-_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_RADIX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)")
-_NOT_A_NUMBER = {".nan", ".NaN", ".NAN"}
-_LONGEST_INTEGER = 300
-"""Digits; Python refuses to convert some thousands of them, and no engine takes as many."""
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from harness.errors import did_you_mean, nearest
+from harness.files.records import read_number
+from harness.gate.scope import count, listed
+from harness.model import Json, Mark
+from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
+
+# What queries weigh in a mean: all queries of a suite say it, or none does.
 
 
-def resolve(text: str) -> str | int | float | bool | None:
-    """
-    The value of a plain scalar.
+EXPECTED = "expected a finite number above 0"
 
-    >>> [resolve(text) for text in ("12", "0x1F", "1e3", "true", "no", "012", "2027-01-01")]
-    [12, 31, 1000.0, True, 'no', '012', '2027-01-01']
-    """
-    if text in _NULLS:
+
+def is_weight(number: float) -> bool:
+    """Whether *number* can weigh a query: one that weighs nothing would be in a mean without counting there."""
+    return math.isfinite(number) and number > 0
+
+
+def weight_in_file(written: Any) -> float | None:
+    """The weight that a cell of CSV, or a value of JSON, says; None where it says none."""
+    if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
-    if text in _FLAGS:
-        return _FLAGS[text]
-    number = resolve_number(text)
-    return text if number is None else number
+    number = read_number(written)
+    return number if number is not None and is_weight(number) else None
 
 
-def resolve_number(text: str) -> int | float | None:
-    """The number that a plain scalar is, None where it is none; `.inf` and `.nan` are numbers."""
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
-    if _RADIX.fullmatch(text):
-        return int(text, 0) if len(text) <= _LONGEST_INTEGER else math.inf
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    if _INFINITE.fullmatch(text):
-        return -math.inf if text.startswith("-") else math.inf
-    return math.nan if text in _NOT_A_NUMBER else None
+def lacking_weights(lacking: Sequence[str], queries: int) -> str:
+    """What is wrong where the queries *lacking*, of so many, have no weight; empty where all have one, or none has."""
+    if len(lacking) in (0, queries):
+        return ""
+    verb = "has" if len(lacking) == 1 else "have"
+    return (
+        f"{len(lacking):,} of {count(queries, 'query')} {verb} no weight: {listed(lacking)}; "
+        "expected a weight for every query, or for none"
+    )
+
+
+# What stands at the leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
+#
+# A leaf is typed by its place and not by its look: where an id is expected, `007` is the id "007", and where a number
+# is expected, "abc" is an error. A number whose variable is not set yet is NaN, a whole number None: that is while a
+# suite is checked without an environment, and nothing is computed from it then.
+
+
+def refuse(message: str, mark: Mark | None = None) -> NoReturn:
+    """Fail the validation with a sentence, at *mark* instead of at the value as a whole."""
+    raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})
+
+
+def expect_scalar(node: Node, expected: str) -> Written:
+    """*node* where it is a scalar that says something."""
+    if not isinstance(node, Written) or node.empty:
+        refuse(f"found {describe(node)}, expected {expected}{_braces_hint(node)}", node.mark)
+    return node
+
+
+def read_text(node: Node) -> Written:
+    """Text as written; blank is not text."""
+    text = expect_scalar(node, "text")
+    if not text.strip():
+        refuse("found blank text, expected text", text.mark)
+    return text
+
+
+def read_name(node: Node) -> Written:
+    """A name: text without variables, as it must be the same when tests are collected and when they run."""
+    name = read_text(node)
+    if name.variables:
+        refuse(f"found {name.raw!r}, expected a name without variables", name.mark)
+    if not str(name).isprintable():
+        refuse(f"found {str(name)!r}, expected a name of printable characters", name.mark)
+    return name
+
+
+PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
+"""Markers that do something in pytest, where those of a suite only select."""
+
+
+def read_marker(node: Node) -> Written:
+    """The name of a pytest marker; none that would waive a threshold in pytest alone, without a reason and a day."""
+    name = read_name(node)
+    if not name.isidentifier():
+        refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
+    if name in PYTESTS_OWN:
+        waiver = f"; write `{name}: {{reason: …, until: …}}` instead" if name in ("skip", "xfail") else ""
+        refuse(f"found {str(name)!r}, expected a marker of your own, for -m{waiver}", name.mark)
+    return name
+
+
+def number_node(node: Node) -> float:
+    """A finite number; NaN while its variable is not set."""
+    scalar = expect_scalar(node, "a number")
+    if scalar.unset:
+        return math.nan
+    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
+    if number is None:
+        refuse(f"found {describe(scalar)}, expected a number{_number_hint(scalar)}", scalar.mark)
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        refuse(f"found {describe(scalar)}, expected a finite number", scalar.mark)
+    return value
+
+
+def read_weight(node: Node) -> float:
+    """What a query weighs; NaN while its variable is not set."""
+    weight = number_node(node)
+    if not math.isnan(weight) and not is_weight(weight):
+        refuse(f"found {describe(node)}, {EXPECTED}", node.mark)
+    return weight
+
+
+def read_positive(node: Node) -> int | None:
+    """A whole number from 1 on; None while its variable is not set."""
+    scalar = expect_scalar(node, "a whole number")
+    if scalar.unset:
+        return None
+    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
+    if not isinstance(number, int) or number < 1:
+        refuse(f"found {describe(scalar)}, expected a whole number of at least 1{_number_hint(scalar)}", scalar.mark)
+    return number
+
+
+def read_date(node: Node) -> date | None:
+    """A day, written 2027-01-31; None while its variable is not set."""
+    scalar = expect_scalar(node, "a date such as 2027-01-31")
+    if scalar.unset:
+        return None
+    try:
+        day = date.fromisoformat(scalar)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != scalar:
+        refuse(f"found {describe(scalar)}, expected a date such as 2027-01-31", scalar.mark)
+    return day
+
+
+def read_json(node: Node) -> Json:
+    """The JSON value that the YAML below *node* writes."""
+    if isinstance(node, MappingNode):
+        return {str(key): read_json(value) for key, value in node.items()}
+    if isinstance(node, ListNode):
+        return [read_json(item) for item in node]
+    if not node.plain or (node.variables and not node.whole) or node.unset:
+        return str(node)
+    value = resolve(node)
+    if isinstance(value, float) and not math.isfinite(value):
+        refuse(f"found {describe(node)}, which JSON cannot hold; expected a finite number", node.mark)
+    return value
+
+
+def is_masked(node: Node | None) -> bool:
+    """Whether a value from the environment that may be a secret stands at *node* or below it."""
+    if isinstance(node, Written):
+        return node.masked != node
+    return any(map(is_masked, node.values() if isinstance(node, MappingNode) else node or ()))
+
+
+def read_masked(node: Node) -> Json:
+    """As `read_json`, with ``${NAME}`` in the place of values from the environment that may be secret."""
+    if isinstance(node, MappingNode):
+        return {str(key): read_masked(value) for key, value in node.items()}
+    if isinstance(node, ListNode):
+        return [read_masked(item) for item in node]
+    if node.masked != node:
+        return node.masked
+    try:
+        return read_json(node)
+    except PydanticCustomError:  # text such as .inf, where text stands in an HTTP request
+        return str(node)
+
+
+def read_json_object(node: Node) -> dict[str, Json]:
+    """A JSON object."""
+    if not isinstance(node, MappingNode):
+        refuse(f"found {describe(node)}, expected a mapping", node.mark)
+    value: dict[str, Json] = read_json(node)
+    return value
+
+
+def read_grade(node: Node) -> Written:
+    """A grade, by number or by name; which of both, and whether it is known, is told when the names are."""
+    return expect_scalar(node, "a grade")
+
+
+def _braces_hint(node: Node) -> str:
+    """A mapping whose only key was refused is what an unquoted placeholder leaves behind."""
+    return '; {{text}} is put in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
+
+
+def _number_hint(scalar: Written) -> str:
+    if not scalar.plain and resolve_number(scalar) is not None:
+        return "; leave the quotes out"
+    if len(scalar) > 1 and scalar.isdigit() and scalar.startswith("0"):
+        return "; a number has no leading zero"
+    return ""
+
+
+BESIDE_A_BODY = ("index", "body", "http")
+"""The keys of a request that is more than a body of _search."""
+
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
+
+Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
+Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
+Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
+Number = Annotated[float, PlainValidator(number_node), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
+Weight = Annotated[
+    Any,
+    PlainValidator(read_weight),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]}),
+]
+Positive = Annotated[
+    Any,
+    PlainValidator(read_positive),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]}),
+]
+Day = Annotated[
+    Any,
+    PlainValidator(read_date),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _VARIABLE]}
+    ),
+]
+JsonValue = Annotated[Any, PlainValidator(read_json), WithJsonSchema({})]
+JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJsonSchema({"type": "object"})]
+RequestBody = Annotated[
+    dict[str, Any],
+    PlainValidator(read_json_object),
+    WithJsonSchema({"type": "object", "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]}}),
+]
+Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
+Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]
+
+
+# What the models of a suite share: known keys only, known words only, and one branch for each kind of node.
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key that its mapping does not have."""
+
+    mark: Mark
+    key: str
+    known: tuple[str, ...]
+
+    @property
+    def meant(self) -> str | None:
+        """The key that was probably meant."""
+        return nearest(self.key, self.known)
+
+    def __str__(self) -> str:
+        return f"unknown key {self.key!r}, expected {', '.join(self.known)}{did_you_mean(self.key, self.known)}"
+
+
+class Shape(BaseModel):
+    """A mapping with known keys only; unknown ones go to the list that is the context of the validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """The keys as a user writes them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+    @classmethod
+    def mistaken(cls, node: Node) -> str | None:  # noqa: ARG003
+        """A sentence where *node* is something else that was only written like this; for shapes that know of one."""
+        return None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
+        known = cls.known_keys()
+        sentence = cls.mistaken(node)
+        if sentence:
+            refuse(sentence, node.mark)
+        if not isinstance(node, MappingNode):
+            refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
+        kept = MappingNode(node.mark)
+        unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
+        for key, value in node.items():
+            if key in known:
+                kept[key] = value
+            else:
+                unknown.append(UnknownKey(key.mark, str(key), tuple(known)))
+        return kept
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, MappingNode):
+        return "<mapping>"
+    return "<list>" if isinstance(node, ListNode) else "<text>"
+
+
+def word_of(known: list[str]) -> BeforeValidator:
+    """One of the *known* words, with the nearest for any other."""
+
+    def read(node: Node) -> str | None:
+        expected = ", ".join(known[:-1]) + " or " + known[-1]
+        word = expect_scalar(node, expected)
+        if word.unset:
+            return known[0]
+        if word not in known:
+            refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, known)}", word.mark)
+        return str(word)
+
+    return BeforeValidator(read)
+
+
+def either(expected: str) -> Discriminator:
+    """Tells the branches of a union apart by what stands in the file; *expected* is said where it is none of them."""
+    return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)

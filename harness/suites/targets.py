@@ -8,9 +8,8 @@ from pathlib import Path
 from harness.config import engine_problem, find_config, lacks_scheme, url_problem
 from harness.errors import ConfigError
 from harness.model import LatencyCondition, RequestTemplate, Target, Threshold
-from harness.suites.nodes import Written
-from harness.suites.problems import Problems
 from harness.suites.reading import Reading
+from harness.suites.yaml import Problems, Written
 
 
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:

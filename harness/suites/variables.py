@@ -11,9 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from harness.suites.nodes import ListNode, MappingNode, Node, Written, shortened
-from harness.suites.problems import Problems
-from harness.suites.scalars import resolve
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, resolve, shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
 _SHORTEST_SECRET = 4

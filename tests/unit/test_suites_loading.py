@@ -24,7 +24,8 @@ from harness.model import (
     Unresolved,
     Waiver,
 )
-from harness.suites import composing, load_suite, load_suites
+from harness.suites import load_suite, load_suites
+from harness.suites import yaml as composing
 
 SMALL = """\
 suite: shop

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.suites.scalars import resolve, resolve_number
+from harness.suites.yaml import resolve, resolve_number
 
 
 @pytest.mark.parametrize("text", ["null", "Null", "NULL", "~", ""])

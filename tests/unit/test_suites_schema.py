@@ -8,7 +8,7 @@ import yaml
 
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
-from harness.suites.schema import suite_schema
+from harness.suites.shape import suite_schema
 
 SCHEMA = suite_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

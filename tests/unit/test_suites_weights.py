@@ -9,7 +9,7 @@ import yaml
 
 from harness.errors import SuiteError
 from harness.suites import load_suite
-from harness.suites.schema import suite_schema
+from harness.suites.shape import suite_schema
 
 HEAD = """\
 suite: shop

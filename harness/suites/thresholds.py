@@ -10,9 +10,8 @@ from harness.errors import GrammarError, MeasureError, did_you_mean
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
-from harness.suites.nodes import Written
-from harness.suites.problems import Problems
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
+from harness.suites.yaml import Problems, Written
 
 _FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 

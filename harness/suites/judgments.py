@@ -1,0 +1,296 @@
+"""
+Judgments from the suite and from its files, joined to their queries, and the grades by name; none may say a thing
+twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError, did_you_mean
+from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.opening import Record, with_excerpts
+from harness.metrics import score_query
+from harness.metrics.profiles import profile_gain
+from harness.metrics.ranking import finite
+from harness.metrics.run_scores import measure_named
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
+from harness.suites.reading import NamedFile
+from harness.suites.shape import JudgmentFilesShape
+from harness.suites.yaml import Problems, Written, describe, resolve_number
+
+# Judgments from the suite and from its files, joined to their queries; none of them may say a thing twice.
+
+
+_MOST_TOLD = 20
+
+
+@dataclass(slots=True)
+class Judgments:
+    """
+    What is judged so far, query to document to grade.
+
+    *inline* holds the places of what stands in the suite itself. What came from files is looked up again where a
+    place is needed, so that nothing is kept for each of their lines. *named* are all files, also those that could not
+    be read. *ungraded* counts the documents of files that have no grade yet and are left out.
+    """
+
+    problems: Problems
+    grades: dict[str, dict[str, float]] = field(default_factory=dict)
+    inline: dict[tuple[str, str], Mark] = field(default_factory=dict)
+    files: list[NamedFile] = field(default_factory=list)
+    named: list[NamedFile] = field(default_factory=list)
+    ungraded: int = 0
+
+    def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
+        """Take in one judgment of the suite itself; the reader of the mapping has told documents that stand twice."""
+        self.grades.setdefault(query, {})[document] = grade
+        self.inline[query, document] = mark
+
+    def add_file(
+        self,
+        file: NamedFile,
+        queries: Mapping[str, Query],
+        names: Mapping[str, float],
+        *,
+        strict: bool,
+        skip_ungraded: bool = False,
+    ) -> None:
+        """
+        Take in a judgment file.
+
+        Args:
+            file: What to read.
+            queries: The suite's, by id.
+            names: Names of grades.
+            strict: Whether judgments for other queries are a problem; else they are left out.
+            skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
+        """
+        self.named.append(file)
+        ungraded: list[Record] | None = [] if skip_ungraded else None
+        try:
+            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded)
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return
+        self.ungraded += sum(record.query in queries for record in ungraded or ())
+        others = [query for query in judgments if query not in queries]
+        if strict and others:
+            self._tell_others(file, others, queries)
+        twice = [pair for query in judgments if query in queries for pair in self._join(query, judgments[query])]
+        if twice:
+            self._tell_twice(file, twice)
+        self.files.append(file)
+
+    def join_to(self, queries: Sequence[Query]) -> tuple[Query, ...]:
+        """The queries, each with its judgments."""
+        return tuple(replace(query, judgments=self.grades.get(query.id, {})) for query in queries)
+
+    def _join(self, query: str, judged: dict[str, float]) -> list[tuple[str, str]]:
+        """Add a file's judgments of one query; what was judged before is given back and stays as it was."""
+        known = self.grades.get(query)
+        if not known:
+            self.grades[query] = judged
+            return []
+        twice = [(query, document) for document in judged if document in known]
+        self.grades[query] = judged | known
+        return twice
+
+    def _tell_others(self, file: NamedFile, others: list[str], queries: Mapping[str, Query]) -> None:
+        line = query_line(file.path, others[0], name=file.name)
+        shown = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+        remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
+        message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
+        self._tell(file, [Problem(file.name, line, 1 if line else 0, message)])
+
+    def tell(self, sentences: Mapping[tuple[str, str], str]) -> None:
+        """Note a sentence about each judgment, by query and document, at the place where it stands."""
+        for pair, sentence in sentences.items():
+            if pair in self.inline:
+                self.problems.at(self.inline[pair], sentence)
+        wanted = sentences.keys() - self.inline.keys()
+        for file in self.files if wanted else ():
+            lines = judgment_lines(file.path, wanted, name=file.name)
+            self._tell(file, [Problem(file.name, line, 1, sentences[pair]) for pair, line in lines.items()])
+
+    def _tell_twice(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
+        wanted = set(twice)
+        first: dict[tuple[str, str], Mark] = {}
+        for earlier in self.files:
+            for pair, line in judgment_lines(earlier.path, wanted, name=earlier.name).items():
+                first.setdefault(pair, Mark(earlier.name, line, 1))
+        here = judgment_lines(file.path, wanted, name=file.name)
+        told = []
+        for query, document in twice[:_MOST_TOLD]:
+            place = self.inline.get((query, document)) or first.get((query, document), Mark(file.name))
+            message = f"document {document!r} is judged twice for query {query!r}, first at {place}"
+            told.append(Problem(file.name, here.get((query, document), 0), 1, message))
+        if len(twice) > _MOST_TOLD:
+            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_TOLD} are told"
+            told.append(Problem(file.name, 0, 0, more))
+        self._tell(file, told)
+
+    def _tell(self, file: NamedFile, problems: list[Problem]) -> None:
+        self.problems.extend(with_excerpts(file.path, problems))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """The *paths* under `judgments`; *strict* refuses other queries, *skip_ungraded* leaves out what has no grade."""
+
+    paths: Sequence[Written] = ()
+    strict: bool = True
+    skip_ungraded: bool = False
+
+
+def judgment_files(shape: Any) -> WrittenFiles:
+    """What stands under `judgments`: nothing, a path, several, or a mapping that says more."""
+    if shape is None:
+        return WrittenFiles()
+    if isinstance(shape, JudgmentFilesShape):
+        paths = judgment_files(shape.files).paths
+        return WrittenFiles(paths, shape.other_queries == "refuse", shape.ungraded == "ignore")
+    return WrittenFiles((shape,) if isinstance(shape, Written) else shape)
+
+
+# Grades by name, what they are worth, and whether everything in use has a gain.
+
+
+GREATEST_EXPONENTIAL = 1000.0
+"""The greatest grade that 2^grade - 1 is computed for; a 64-bit float ends at 1023."""
+
+
+def read_grade_names(grades: Mapping[Written, float], problems: Problems) -> dict[str, float]:
+    """The grades by name; a name that looks like a number could never be told from one."""
+    names: dict[str, float] = {}
+    for name, grade in grades.items():
+        if resolve_number(name) is not None or not name.strip():
+            problems.at(name.mark, f"found {str(name)!r} as the name of a grade, expected a word such as good")
+        names[str(name)] = grade
+    return names
+
+
+def read_grade(written: Written, names: Mapping[str, float] | None, problems: Problems) -> float | None:
+    """
+    The grade that is written, by number or by name; None where it is neither, which is told.
+
+    *names* is None where the suite's own could not be read, then no name is refused. NaN stands for a variable that is
+    not set yet.
+    """
+    if written.unset:
+        return math.nan
+    number = resolve_number(written) if written.plain or written.whole else None
+    if number is None and written.lstrip("+-").lower() in {"nan", "inf", "infinity"}:
+        number = math.inf
+    if number is not None:
+        if finite(number) is not None:
+            return float(number)
+        problems.at(written.mark, f"found {describe(written)}, expected a finite grade")
+    elif names is None:
+        return math.nan
+    elif written in names:
+        return names[written]
+    else:
+        known = f"expected a number or one of {', '.join(names)}" if names else "expected a number"
+        problems.at(written.mark, f"found {describe(written)} as a grade, {known}{did_you_mean(written, names)}")
+    return None
+
+
+def read_gain(written: Any, names: Mapping[str, float], profile: Profile, problems: Problems) -> Gain:
+    """The suite's gain: the one it names, its map, or its profile's."""
+    if written is None:
+        return profile_gain(profile)
+    if isinstance(written, str):
+        return Gain(GainKind(written))
+    table: dict[float, tuple[float, Written]] = {}
+    for key, gain in written.items():
+        grade = read_grade(key, names, problems)
+        if grade is None:
+            continue
+        if grade in table:
+            first = table[grade][1].mark
+            problems.at(
+                key.mark, f"grade {grade:g} has two gains, the first in line {first.line}, column {first.column}"
+            )
+        table[grade] = (gain, key)
+    return Gain(GainKind.MAP, tuple(sorted((grade, gain) for grade, (gain, _) in table.items())))
+
+
+def check_gain(gain: Gain, mark: Mark, queries: Sequence[Query], problems: Problems) -> None:
+    """The suite's gain is defined for every grade in use; *mark* is where it stands."""
+    sentence = _gap(gain, queries)
+    if sentence:
+        problems.at(mark, sentence)
+
+
+def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], problems: Problems) -> None:
+    """The gain that a measure's own text names is defined for every grade of the queries that it scores."""
+    for measure, mark, queries in measures:
+        gain = dict(measure.parameters).get("gain")
+        sentence = _gap(gain, queries) if isinstance(gain, Gain) else None
+        if sentence:
+            problems.at(mark, f"{measure}: {sentence}")
+
+
+def check_measures(
+    measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], gain: Gain, profile: Profile, problems: Problems
+) -> None:
+    """
+    Each measure can score the queries that it is for: no grade is above its scale, nothing is missing that it needs.
+
+    The measure itself is asked, with the best and the worst document of a query as its ranking.
+    """
+    for measure, mark, queries in measures:
+        for query in queries:
+            sentence = _refusal(measure, query, gain, profile)
+            if sentence:
+                problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
+                break
+
+
+def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
+    """Each measure that *thresholds* name, where, and the queries that it scores there."""
+    return [
+        (measure, threshold.mark, [q for q in queries if threshold.tag in (None, *q.tags)])
+        for threshold in thresholds
+        if (measure := measure_named(threshold)) is not None
+    ]
+
+
+def _refusal(measure: Measure, query: Query, gain: Gain, profile: Profile) -> str | None:
+    grades = query.judgments
+    if not grades or any(map(math.isnan, grades.values())):
+        return None
+    ranking = [max(grades, key=grades.__getitem__), min(grades, key=grades.__getitem__)]
+    try:
+        score_query(measure, ranking, grades, gain=gain, profile=profile)
+    except UndefinedScore:
+        return None
+    except (MeasureError, UsageError) as error:
+        return str(error)
+    return None
+
+
+def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
+    """A sentence about the grades in use that *gain* does not cover, with one document for each."""
+    covered = {grade for grade, _ in gain.table}
+    uncovered: dict[float, str] = {}
+    for query in queries:
+        for document, grade in query.judgments.items():
+            if not math.isnan(grade) and not _covers(gain.kind, covered, grade):
+                uncovered.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")
+    if not uncovered:
+        return None
+    uses = "; ".join(uncovered[grade] for grade in sorted(uncovered)[:5])
+    if gain.kind is GainKind.MAP:
+        return f"the gain map has no gain for {uses}"
+    return f"an exponential gain cannot be computed for {uses}; grades go up to {GREATEST_EXPONENTIAL:g}"
+
+
+def _covers(kind: GainKind, covered: set[float], grade: float) -> bool:
+    if kind is GainKind.MAP:
+        return grade in covered
+    return kind is GainKind.LINEAR or grade <= GREATEST_EXPONENTIAL

@@ -1,0 +1,450 @@
+"""YAML text -> a tree of nodes with marks, and what the parser could not read in a sentence of our own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+import yaml
+
+from harness.errors import Problem, SuiteError
+from harness.files.opening import Source
+from harness.model import Mark
+
+# What a suite file is made of before it is given a shape: scalars, mappings and lists, each with its mark.
+
+
+class Written(str):
+    """
+    A scalar as it stands in the file, so that an id `007` or `1.10` stays what it is.
+
+    *plain* says that it has no quotes, only then it may mean a number. *raw* is the text before variables were put
+    in, *variables* are their names, *unset* those that have no value yet. *whole* says that it is one variable and
+    nothing else. *masked* is the text with ``${NAME}`` for each value from the environment that may be a secret.
+    """
+
+    __slots__ = ("mark", "masked", "plain", "raw", "unset", "variables", "whole")
+
+    mark: Mark
+    plain: bool
+    raw: str
+    masked: str
+    variables: tuple[str, ...]
+    unset: tuple[str, ...]
+    whole: bool
+
+    def __new__(cls, text: str, mark: Mark, *, plain: bool) -> Written:
+        """*text* as it stands at *mark*, no variable looked for in it yet."""
+        written = super().__new__(cls, text)
+        written.mark = mark
+        written.plain = plain
+        written.raw = written.masked = text
+        written.variables = written.unset = ()
+        written.whole = False
+        return written
+
+    def filled(
+        self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
+    ) -> Written:
+        """The same scalar with its variables replaced: now it reads *text*, and *masked* where it is kept."""
+        written = Written(text, self.mark, plain=self.plain)
+        written.masked = masked
+        written.raw, written.variables, written.unset, written.whole = self.raw, variables, unset, whole
+        return written
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was written at all, as after `key:`."""
+        return self.plain and not self.raw
+
+
+class MappingNode(dict[Written, Any]):
+    """A mapping; its keys are scalars with marks. What stands behind a key once more is in *repeats*."""
+
+    __slots__ = ("mark", "repeats")
+
+    def __init__(self, mark: Mark) -> None:
+        super().__init__()
+        self.mark = mark
+        self.repeats: list[Repeat] = []
+
+    def key(self, text: str) -> Written:
+        """The key *text* as it stands in the file."""
+        return next(key for key in self if key == text)
+
+    def child(self, key: str) -> Any:
+        """The node below *key*, None where there is no such key."""
+        return next((value for name, value in self.items() if name == key), None)
+
+
+class ListNode(list[Any]):
+    """A list."""
+
+    __slots__ = ("mark",)
+
+    def __init__(self, mark: Mark) -> None:
+        super().__init__()
+        self.mark = mark
+
+
+Node: TypeAlias = Written | MappingNode | ListNode
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A pair whose *key* its mapping has already, and the *problem* that this is."""
+
+    key: Written
+    value: Node
+    problem: Problem
+
+
+def describe(node: Node) -> str:
+    """What was found, for an error: ``a list``, ``'abc'``, ``nothing``."""
+    if isinstance(node, MappingNode):
+        return "a mapping"
+    if isinstance(node, ListNode):
+        return "a list"
+    return "nothing" if node.empty else repr(shortened(node.raw))
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """*text*, cut where it is too long for a sentence."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+# What the models of a suite share: known keys only, and the types of its leaves: text, names, numbers, dates, JSON
+# values.
+
+
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_RADIX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)")
+_NOT_A_NUMBER = {".nan", ".NaN", ".NAN"}
+_LONGEST_INTEGER = 300
+"""Digits; Python refuses to convert some thousands of them, and no engine takes as many."""
+
+
+def resolve(text: str) -> str | int | float | bool | None:
+    """
+    The value of a plain scalar.
+
+    >>> [resolve(text) for text in ("12", "0x1F", "1e3", "true", "no", "012", "2027-01-01")]
+    [12, 31, 1000.0, True, 'no', '012', '2027-01-01']
+    """
+    if text in _NULLS:
+        return None
+    if text in _FLAGS:
+        return _FLAGS[text]
+    number = resolve_number(text)
+    return text if number is None else number
+
+
+def resolve_number(text: str) -> int | float | None:
+    """The number that a plain scalar is, None where it is none; `.inf` and `.nan` are numbers."""
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
+    if _RADIX.fullmatch(text):
+        return int(text, 0) if len(text) <= _LONGEST_INTEGER else math.inf
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _INFINITE.fullmatch(text):
+        return -math.inf if text.startswith("-") else math.inf
+    return math.nan if text in _NOT_A_NUMBER else None
+
+
+# What the YAML parser could not read, in a sentence of our own, with a hint for the traps that suites meet.
+
+
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+_BARE_INDICATOR = re.compile(r"(?:^|[-:,\[{]\s+|[\[{,])(@|%|>=?|`|\|)[^\s#]")
+
+
+def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
+    """The place of *error* and a sentence about it."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is None:
+        return source.problem(0, 0, f"this is not YAML: {error}")
+    line, column = mark.line + 1, mark.column + 1
+    found = str(getattr(error, "problem", "") or "")
+    opened = getattr(error, "context_mark", None)
+    context = str(getattr(error, "context", "") or "")
+    if source.line(line)[column - 1 : column] == "\t" or "tab" in found:
+        return source.problem(line, column, "found a tab; YAML indents with blanks only")
+    line, column, sentence = _sentence(found, context, opened, line, column)
+    return source.problem(line, column, sentence + _hint(source, line, column))
+
+
+def unquoted_braces_hint(source: Source, mark: Mark) -> str:
+    """A hint where a placeholder without quotes was read as a mapping in a mapping."""
+    line, at = source.line(mark.line), mark.column - 1
+    if "{{" in line[max(0, at - 1) : at + 2]:
+        return '; {{text}} without quotes is a mapping in YAML, write "{{text}}"'
+    return ""
+
+
+def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, column: int) -> tuple[int, int, str]:
+    """Where it is best shown, and what it is: what was opened and not closed is shown where it was opened."""
+    if "flow mapping" in context or "flow sequence" in context:
+        bracket = "{" if "mapping" in context else "["
+        closing = "}" if bracket == "{" else "]"
+        where = f" of line {opened.line + 1}, column {opened.column + 1}" if opened else ""
+        return line, column, f"expected ',' or '{closing}' here, as the '{bracket}'{where} is not closed"
+    if "quoted scalar" in context and opened:
+        return opened.line + 1, opened.column + 1, "the quote that is opened here is not closed"
+    if "cannot start any token" in found:
+        return line, column, "found a character that no value can begin with"
+    if "mapping values are not allowed" in found:
+        return line, column, "found ': ' inside a value; text that holds it is put in quotes"
+    if "block scalar" in context:
+        return line, column, "found what cannot follow a > or | that begins a block of text"
+    if "block mapping" in context or "block collection" in context:
+        return line, column, "this line does not fit the ones above it; check the indentation and the quotes"
+    return line, column, f"this is not YAML: {found or context}"
+
+
+def _hint(source: Source, line: int, column: int) -> str:
+    bare = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.line(line))
+    if "{{" in bare:
+        return '; {{text}} without quotes is a mapping in YAML, write "{{text}}"'
+    if "${" in bare and bare.find("${") < column:
+        return '; inside [ ] and { } a variable is put in quotes: "${NAME}"'
+    indicator = _BARE_INDICATOR.search(bare)
+    if indicator:
+        return f"; text that begins with {indicator[1]} is put in quotes"
+    return ""
+
+
+# YAML text -> a tree of nodes.
+#
+# The parser's events are read one by one, and what makes a file dangerous or ambiguous ends the reading before
+# anything is built from it: depth, aliases that multiply, tags, a second document. Nothing is given a type here.
+
+
+MAX_DEPTH = 64
+"""Levels of nesting; a request of an engine has some twenty."""
+MAX_NODES = 1_000_000
+"""Scalars, mappings and lists in a file, counted after aliases are put in."""
+
+
+def compose(source: Source) -> tuple[Node | None, list[Problem]]:
+    """
+    Build the tree of a file.
+
+    Returns:
+        The root, or None for a file that holds nothing, and the problems that leave the tree whole: duplicate keys,
+        tags, keys that are not scalars.
+
+    Raises:
+        SuiteError: The text is not YAML, holds several documents, or goes beyond a limit.
+    """
+    composer = _Composer(source)
+    try:
+        for event in yaml.parse(source.text, Loader=_loader()):
+            composer.take(event)
+    except yaml.YAMLError as error:
+        raise SuiteError([*composer.problems, syntax_problem(error, source)]) from None
+    return composer.root, composer.problems
+
+
+def _loader() -> Any:
+    """The parser of libyaml, ten times as fast, where PyYAML was built with it."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list whose end was not met yet; *size* and *height* count what it holds."""
+
+    node: MappingNode | ListNode
+    anchor: str | None
+    size: int = 1
+    height: int = 1
+    key: Written | None = None
+    has_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    node: Node
+    size: int
+    height: int
+
+
+@dataclass(slots=True)
+class _Composer:
+    source: Source
+    root: Node | None = None
+    problems: list[Problem] = field(default_factory=list)
+    documents: int = 0
+    _values: int = 0
+    _open: list[_Open] = field(default_factory=list)
+    _anchors: dict[str, _Anchored] = field(default_factory=dict)
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._start(event)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self._end()
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._document(event)
+
+    def _document(self, event: yaml.Event) -> None:
+        self.documents += 1
+        if self.documents > 1:
+            self._stop(event, "a second YAML document begins here; expected one document in a file")
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        self._refuse_tag(event)
+        scalar = Written(event.value, self._mark(event), plain=not event.style)
+        if event.anchor:
+            self._anchors[event.anchor] = _Anchored(scalar, 1, 0)
+        self._count(1, event)
+        self._add(scalar, size=1, height=0)
+
+    def _start(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        self._refuse_tag(event)
+        if len(self._open) >= MAX_DEPTH:
+            self._stop(event, f"the nesting is deeper than {MAX_DEPTH} levels")
+        self._count(1, event)
+        mark = self._mark(event)
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        self._open.append(_Open(MappingNode(mark) if mapping else ListNode(mark), event.anchor))
+
+    def _end(self) -> None:
+        done = self._open.pop()
+        if done.anchor:
+            self._anchors[done.anchor] = _Anchored(done.node, done.size, done.height)
+        self._add(done.node, size=done.size, height=done.height)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        anchored = self._anchors.get(event.anchor or "")
+        if anchored is None:
+            inside = any(part.anchor == event.anchor for part in self._open)
+            why = "stands inside what it names" if inside else "names nothing that was marked before it"
+            self._stop(event, f"the alias *{event.anchor} {why}; text that begins with * is put in quotes")
+        if len(self._open) + anchored.height > MAX_DEPTH:
+            self._stop(event, f"with the alias *{event.anchor} the nesting is deeper than {MAX_DEPTH} levels")
+        self._count(anchored.size, event)
+        self._add(anchored.node, size=anchored.size, height=anchored.height)
+
+    def _count(self, values: int, event: yaml.Event) -> None:
+        self._values += values
+        if self._values > MAX_NODES:
+            self._stop(event, f"the file holds more than {MAX_NODES:,} values, aliases put in")
+
+    def _add(self, node: Node, *, size: int, height: int) -> None:
+        if not self._open:
+            self.root = node
+            return
+        parent = self._open[-1]
+        parent.size += size
+        parent.height = max(parent.height, height + 1)
+        if isinstance(parent.node, ListNode):
+            parent.node.append(node)
+        elif parent.has_key:
+            self._set(parent.node, parent.key, node)
+            parent.key, parent.has_key = None, False
+        else:
+            parent.key, parent.has_key = self._as_key(node), True
+
+    def _set(self, mapping: MappingNode, key: Written | None, value: Node) -> None:
+        """Take the pair in; a key that was refused is None, and a key that stands there already is a problem."""
+        if key is None:
+            return
+        if key in mapping:
+            first = mapping.key(key).mark
+            message = f"the key {str(key)!r} stands twice here, first in line {first.line}, column {first.column}"
+            problem = self.source.problem(key.mark.line, key.mark.column, message)
+            self.problems.append(problem)
+            mapping.repeats.append(Repeat(key, value, problem))
+            return
+        mapping[key] = value
+
+    def _as_key(self, node: Node) -> Written | None:
+        if not isinstance(node, Written):
+            hint = unquoted_braces_hint(self.source, node.mark)
+            kind = "a mapping" if isinstance(node, MappingNode) else "a list"
+            self._note(node.mark, f"{kind} stands as a key; expected a word{hint}")
+            return None
+        if node == "<<" and node.plain:
+            self._note(node.mark, "the merge key << is not read; write out what is shared, or use an alias for a value")
+            return None
+        return node
+
+    def _refuse_tag(self, event: yaml.NodeEvent) -> None:
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            self._note(self._mark(event), f"found the YAML tag {written}; expected a value without a tag")
+
+    def _mark(self, event: yaml.Event) -> Mark:
+        start = event.start_mark
+        return Mark(self.source.path, start.line + 1, start.column + 1) if start else Mark(self.source.path)
+
+    def _note(self, mark: Mark, message: str) -> None:
+        self.problems.append(self.source.problem(mark.line, mark.column, message))
+
+    def _stop(self, event: yaml.Event, message: str) -> NoReturn:
+        mark = self._mark(event)
+        raise SuiteError([*self.problems, self.source.problem(mark.line, mark.column, message)])
+
+
+# All that is wrong in one suite, collected while it is read, so that nothing is told one by one.
+
+
+@dataclass(slots=True)
+class Problems:
+    """What was found in the suite *source* is the text of, and in the files that it names."""
+
+    source: Source
+    found: list[Problem] = field(default_factory=list)
+    _known: set[Problem] = field(default_factory=set)
+
+    def at(self, mark: Mark, message: str) -> None:
+        """Note a problem at a place of the suite, or of a file that it names; the same problem is noted once."""
+        if mark.path == self.source.path:
+            problem = self.source.problem(mark.line, mark.column, message)
+        else:
+            problem = Problem(mark.path, mark.line, mark.column, message)
+        if problem not in self._known:
+            self._known.add(problem)
+            self.found.append(problem)
+
+    def without_excerpt(self, mark: Mark, message: str) -> None:
+        """Note a problem whose line holds what must not be printed."""
+        self.found.append(Problem(mark.path, mark.line, mark.column, message))
+
+    def others(self, message: str, count: int) -> None:
+        """Say of the suite as a whole that *count* more problems of a kind are not told."""
+        self.found.append(Problem(self.source.path, 0, 0, message, count=count))
+
+    def inside(self, scalar: Written, offset: int, message: str) -> None:
+        """Note a problem at the character *offset* of a scalar, or at its begin where its text is not the file's."""
+        begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
+        as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
+        self.found.append(self.source.problem(scalar.mark.line, column, message))
+
+    def first(self, most: int) -> list[Problem]:
+        """The first *most* problems by their place, and how many more there are."""
+        told = sorted(self.found)[:most]
+        count = sum(problem.count for problem in self.found) - sum(problem.count for problem in told)
+        if not count:
+            return told
+        more = "1 more problem is" if count == 1 else f"{count:,} more problems are"
+        return [*told, Problem(self.source.path, 0, 0, f"{more} not told", count=count)]
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Take over what was found elsewhere."""
+        self.found.extend(problems)
