@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from harness import __version__
-from harness.baseline.changes import judgments_fingerprint
-from harness.baseline.making import as_run
+from harness.baseline.entries import as_run, judgments_fingerprint
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
 from harness.gate.scope import count

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import __version__
-from harness.baseline.changes import changed_questions
 from harness.baseline.contradictions import refuse_contradictions
+from harness.baseline.entries import changed_questions, make_baseline, with_entry
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
-from harness.baseline.making import make_baseline, with_entry
 from harness.errors import BaselineError, UsageError
 from harness.gate.scope import changed_question, count, listed
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite

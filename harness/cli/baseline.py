@@ -152,7 +152,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
     """What queries of *suite* asked when *entry* was saved, where they ask something else by now."""
     from rich.text import Text
 
-    from harness.baseline.changes import changed_questions
+    from harness.baseline.entries import changed_questions
     from harness.gate.scope import changed_question
 
     if suite is None:
@@ -217,9 +217,8 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     """
     from rich.text import Text
 
-    from harness.baseline.differences import difference
-    from harness.baseline.making import refuse_unanswered
-    from harness.baseline.references import read_entry, reference_to
+    from harness.baseline.entries import refuse_unanswered
+    from harness.baseline.reference import difference, read_entry, reference_to
     from harness.gate.scope import changed_question, listed
     from harness.report.terminal.baselines import difference_renderables
 

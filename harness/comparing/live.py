@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.baseline.changes import request_fingerprint
+from harness.baseline.entries import request_fingerprint
 from harness.comparing.forms import Form, FormKind
 from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide

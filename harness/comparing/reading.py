@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness.baseline.contradictions import refuse_contradictions
+from harness.baseline.entries import as_run
 from harness.baseline.files import baseline_path, read_baselines
-from harness.baseline.making import as_run
-from harness.baseline.references import read_entry
+from harness.baseline.reference import read_entry
 from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide
 from harness.errors import UsageError, did_you_mean

@@ -69,7 +69,7 @@ class Conclusion:
 
     def _reference(self, selected: Suite, run: Run) -> Reference | None:
         """What the run is held against; None where no threshold compares."""
-        from harness.baseline.references import compares, reference_for
+        from harness.baseline.reference import compares, reference_for
 
         if not compares(selected):
             return None

@@ -169,7 +169,7 @@ class SuiteExecution:
     @property
     def _is_compared(self) -> bool:
         """Whether the run is held against a baseline, or becomes one."""
-        from harness.baseline.references import compares
+        from harness.baseline.reference import compares
 
         return self.options.save_baseline or compares(self._selected)
 

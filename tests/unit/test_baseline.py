@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.baseline.changes import changes_since
+from harness.baseline.entries import as_run, changes_since, make_baseline, with_entry
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
-from harness.baseline.making import as_run, make_baseline, with_entry
-from harness.baseline.references import reference_for, reference_to
+from harness.baseline.reference import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
 from harness.gate.scope import changed_question

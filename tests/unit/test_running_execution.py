@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 import harness.search.fixtures
+from harness.baseline.entries import make_baseline
 from harness.baseline.files import write_baselines
-from harness.baseline.making import make_baseline
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.gate.grammar import parse_expectation, parse_threshold
