@@ -16,7 +16,7 @@ from harness.api.evaluating import Evaluation, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.api.scores import Scores
 from harness.model import Gain, GainKind, Profile
-from harness.running.options import RunOptions
+from harness.run.options import RunOptions
 
 __all__ = [
     "Evaluation",

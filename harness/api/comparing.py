@@ -12,7 +12,7 @@ from harness.api.scores import Scores
 from harness.errors import UsageError, did_you_mean
 from harness.metrics import parse_measure
 from harness.model import Agreement, ComparisonReport, Measure, MeasureComparison, QueryComparison, Suite
-from harness.running.options import RunOptions
+from harness.run.options import RunOptions
 
 if TYPE_CHECKING:
     from harness.comparing.assembling import CompareOptions

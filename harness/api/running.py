@@ -14,10 +14,10 @@ from harness.api.scores import Scores
 from harness.errors import UsageError
 from harness.gate import exit_status
 from harness.model import QueryReport, SideKind, Status, SuiteReport, Verdict
-from harness.running.execution import FinishedSuite, Progress
-from harness.running.options import RunOptions
+from harness.run.execution import FinishedSuite, Progress
+from harness.run.options import RunOptions
+from harness.run.sharing import SharedConnections
 from harness.search.wire import Closing
-from harness.shared_connections import SharedConnections
 
 if TYPE_CHECKING:
     from harness.api.comparing import ComparedRuns, Wanted
@@ -107,7 +107,7 @@ class Relevance(Closing):
         self._options = RunOptions() if options is None else check_options(options)
         self._environ = _environ_of(environ)
         if not isinstance(progress, Progress | None):
-            refuse("progress", progress, "an object with the methods of harness.running.execution.Progress, or None")
+            refuse("progress", progress, "an object with the methods of harness.run.execution.Progress, or None")
         self._shared = SharedConnections(self._environ, progress)
 
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:

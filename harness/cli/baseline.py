@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from harness.baseline.saving import BaselineUpdate
     from harness.model import Baseline, Suite
-    from harness.running.cells import Matrix
-    from harness.running.execution import FinishedSuite
-    from harness.running.options import RunOptions
+    from harness.run.execution import FinishedSuite
+    from harness.run.options import Matrix, RunOptions
 
 
 file_option = click.option(
@@ -164,7 +163,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
 
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
     from harness.cli.progress import run_progress
-    from harness.pipeline import connections_for, run_with
+    from harness.run import connections_for, run_with
 
     with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
         return run_with(connections, suites, options, environ=os.environ, progress=progress, matrix=matrix)

@@ -167,7 +167,7 @@ def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) 
     from harness.comparing.held_to import read_thresholds
     from harness.comparing.preparing import prepare
     from harness.files.scored_runs import read_measures
-    from harness.shared_connections import SharedConnections
+    from harness.run.sharing import SharedConnections
 
     with run_progress(quiet=quiet, decides=False) as progress, SharedConnections(os.environ, progress) as connections:
         prepared = prepare(asked, connections.run, os.environ)

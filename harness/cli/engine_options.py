@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from harness.running.cells import Matrix
-    from harness.running.options import RunOptions
+    from harness.run.options import Matrix, RunOptions
 
 __all__ = ["cell_options", "engine_options", "run_choices", "run_options", "server_options"]
 
@@ -81,7 +80,7 @@ def run_choices(
     """
     if all_requests and requests:
         raise click.UsageError("--all-requests sends every request, and --request names some; give one of them")
-    from harness.running.cells import Matrix
+    from harness.run.options import Matrix
 
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
@@ -97,6 +96,6 @@ def run_options(*, url: str | None, embedded: bool, engine_version: str | None, 
         raise click.UsageError("--url and --embedded name two engines; give one of them")
     if engine_version and not embedded:
         raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
-    from harness.running.options import RunOptions
+    from harness.run.options import RunOptions
 
     return RunOptions(url=url, embedded=embedded, engine_version=engine_version, **others)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from harness.running.execution import Progress
+    from harness.run.execution import Progress
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 if TYPE_CHECKING:
     from harness.github_step import GitHubStep
     from harness.model import Report
-    from harness.running.cells import Matrix
-    from harness.running.options import RunOptions
+    from harness.run.options import Matrix, RunOptions
 
 
 @click.command("run")
@@ -98,7 +97,7 @@ def _undecided(report: Report, options: RunOptions) -> int:
 
 def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
     from harness.cli.progress import run_progress
-    from harness.pipeline import run_suites
+    from harness.run import run_suites
 
     with run_progress(quiet=quiet) as progress:
         return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix)

@@ -11,7 +11,7 @@ from harness.model import Status
 
 if TYPE_CHECKING:
     from harness.model import Verdict
-    from harness.running.execution import FinishedSuite
+    from harness.run.execution import FinishedSuite
 
 __all__ = ["LoneQueries"]
 

@@ -12,8 +12,8 @@ import pytest
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.running.execution import FinishedSuite
-    from harness.running.options import RunOptions
+    from harness.run.execution import FinishedSuite
+    from harness.run.options import RunOptions
 
 __all__ = ["FORCE", "save_baselines", "update_wanted", "update_word"]
 

@@ -25,8 +25,8 @@ from harness.errors import HarnessError, InputError, Problem
 
 if TYPE_CHECKING:
     from harness.model import Query, Run, Suite, SuiteReport
-    from harness.running.execution import FinishedSuite
-    from harness.running.options import RunOptions
+    from harness.run.execution import FinishedSuite
+    from harness.run.options import RunOptions
 
 __all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
 
@@ -177,8 +177,8 @@ def _write(file: Path, done: Finished | Failed) -> None:
     if isinstance(done, Failed):
         text = json.dumps(asdict(done))
     else:
-        from harness.pipeline import make_report
         from harness.report.json import dumps_report
+        from harness.run import make_report
 
         _write_run(file.with_suffix(".run"), done.run())
         text = dumps_report(make_report([done.report]))

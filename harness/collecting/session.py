@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from harness.collecting.options import PluginOptions
     from harness.collecting.plan import PlannedItem
     from harness.model import Report, Suite, SuiteReport
-    from harness.running.execution import FinishedSuite
-    from harness.running.options import RunOptions
+    from harness.run.execution import FinishedSuite
+    from harness.run.options import RunOptions
 
 __all__ = ["RelevanceSession"]
 
@@ -137,7 +137,7 @@ class RelevanceSession:
         from harness.gate.selection import left_out, select_queries
         from harness.masking import question_fingerprint
         from harness.metrics.run_scores import score_run
-        from harness.running.execution import FinishedSuite
+        from harness.run.execution import FinishedSuite
 
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
@@ -153,7 +153,7 @@ class RelevanceSession:
         The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
         one is None.
         """
-        from harness.running.options import RunOptions
+        from harness.run.options import RunOptions
 
         options = self.options
         return RunOptions(
@@ -224,7 +224,7 @@ class RelevanceSession:
         done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
         if not done:
             return None
-        from harness.pipeline import make_report
+        from harness.run import make_report
 
         return make_report(sorted(done, key=self._place))
 
@@ -267,7 +267,7 @@ class RelevanceSession:
         return replace(options, request=None) if options.request == first else options
 
     def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
-        from harness.pipeline import connections_for, run_with
+        from harness.run import connections_for, run_with
 
         earlier = None if done is None else self._whole(done, path, options, os.environ)
         if options.embedded:

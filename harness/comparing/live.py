@@ -13,8 +13,8 @@ from harness.comparing.reported import contender_of
 from harness.comparing.sides import ComparedSide
 from harness.gate.ties import leaves_ties
 from harness.model import SideKind, Suite, SuiteReport
-from harness.running.execution import FinishedSuite
-from harness.running.options import RunOptions
+from harness.run.execution import FinishedSuite
+from harness.run.options import RunOptions
 
 __all__ = ["SuiteRunner", "live_side", "of_run", "options_of"]
 

@@ -30,8 +30,7 @@ from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.masking import Masker, redact_comparison
 from harness.metrics.run_scores import measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Suite, Threshold
-from harness.running.cells import Matrix
-from harness.running.options import RunOptions
+from harness.run.options import Matrix, RunOptions
 
 __all__ = ["ComparisonRequest", "Prepared", "SideChoice", "prepare"]
 

@@ -23,13 +23,13 @@ from harness.judgment_findings import (
     scales_of,
 )
 from harness.model import Suite
-from harness.pipeline import connections_for
-from harness.running.options import RunOptions
+from harness.run import connections_for
+from harness.run.options import RunOptions
 from harness.search.lookup import find_documents
 from harness.suites.discovery import find_suites
 
 if TYPE_CHECKING:
-    from harness.running.connections import Connections, OpenCluster
+    from harness.run.connections import Connections, OpenCluster
     from harness.search import Search
     from harness.suites.fixtures import FixtureFile
 

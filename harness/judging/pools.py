@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.model import ANY_TEXT, Hit, Suite
-from harness.pipeline import connections_for, run_with
 from harness.pooling import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
-from harness.running.cells import Matrix
-from harness.running.execution import FinishedSuite, Progress
-from harness.running.options import RunOptions
+from harness.run import connections_for, run_with
+from harness.run.execution import FinishedSuite, Progress
+from harness.run.options import Matrix, RunOptions
 from harness.search.lookup import find_texts, pinned_of
 
 if TYPE_CHECKING:
-    from harness.running.connections import Connections, OpenCluster
+    from harness.run.connections import Connections, OpenCluster
     from harness.search import Search
 
 __all__ = ["PoolOptions", "pool_suites"]

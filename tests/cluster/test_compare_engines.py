@@ -17,7 +17,7 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.model import Cluster, ComparisonReport, SideKind
 from harness.report.comparison_json import loads_comparison
-from harness.running.options import RunOptions
+from harness.run.options import RunOptions
 from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]

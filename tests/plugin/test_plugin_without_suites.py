@@ -10,7 +10,7 @@ HEAVY = (
     "elasticsearch",
     "filelock",
     "harness.api",
-    "harness.pipeline",
+    "harness.run",
     "jinja2",
     "jsonpath",
     "numpy",

@@ -11,7 +11,6 @@ import harness.api.evaluating
 import harness.search
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import KINDS, CompareChoices
-from harness.assembly import assemble
 from harness.cli import main
 from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
@@ -35,8 +34,9 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.running.execution import FinishedSuite
-from harness.running.options import RunOptions
+from harness.run.execution import FinishedSuite
+from harness.run.options import RunOptions
+from harness.run.report import assemble
 from harness.search.testing import FakeSearch
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.assembly import assemble
 from harness.gate.grammar import parse_expectation
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
@@ -30,6 +29,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
+from harness.run.report import assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 

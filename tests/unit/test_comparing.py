@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 
-from harness.assembly import assemble
 from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
 from harness.comparing.basis import Judgments, by_judgments, by_suite
 from harness.comparing.forms import Form, FormKind
@@ -38,7 +37,8 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.running.options import RunOptions
+from harness.run.options import RunOptions
+from harness.run.report import assemble
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
 MADE = ReportOrigin("2026-05-01T00:00:00+00:00", "1.0")

@@ -9,9 +9,8 @@ import harness.search
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
-from harness.pipeline import run_suite, run_suites
-from harness.running.cells import Matrix
-from harness.running.options import RunOptions
+from harness.run import run_suite, run_suites
+from harness.run.options import Matrix, RunOptions
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 
@@ -192,12 +191,12 @@ def test_ids_are_the_same_with_and_without_an_environment(folder):
 
 
 def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
-    import harness.running.execution
+    import harness.run.execution
 
     def over(self, search):
         raise SuiteError.at(self.suite.path, 3, 1, f"wrong in {self.suite.name}")
 
-    monkeypatch.setattr(harness.running.execution.SuiteExecution, "over", over)
+    monkeypatch.setattr(harness.run.execution.SuiteExecution, "over", over)
     with pytest.raises(SuiteError) as caught:
         run(write(folder, "one"), write(folder, "two"))
     assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]

@@ -6,8 +6,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
-from harness.running.cells import Matrix
-from harness.running.options import RunOptions
+from harness.run.options import Matrix, RunOptions
 
 
 def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):

@@ -8,7 +8,7 @@ import harness.embedded
 import harness.search
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.model import Cluster, Suite, Target
-from harness.running.connections import Connections, OpenCluster
+from harness.run.connections import Connections, OpenCluster
 from harness.search.testing import FakeSearch
 
 

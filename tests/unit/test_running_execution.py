@@ -36,9 +36,8 @@ from harness.model import (
     Waiver,
 )
 from harness.report import json as report_json
-from harness.running.conclusion import QUERIES_LOCATED
-from harness.running.execution import SuiteExecution
-from harness.running.options import RunOptions
+from harness.run.execution import QUERIES_LOCATED, SuiteExecution
+from harness.run.options import RunOptions
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 6, 1)

@@ -28,7 +28,7 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.running.searching import SEARCHED, execute, locate_missing
+from harness.run.searching import SEARCHED, execute, locate_missing
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)

@@ -23,11 +23,9 @@ from harness.model import (
     Target,
     Threshold,
 )
-from harness.running.conclusion import Conclusion
-from harness.running.execution import SuiteExecution
-from harness.running.options import RunOptions
-from harness.running.searching import execute
-from harness.running.tails import SEARCHED, SIZES, search_tails
+from harness.run.execution import Conclusion, SuiteExecution
+from harness.run.options import RunOptions
+from harness.run.searching import SEARCHED, SIZES, execute, search_tails
 from harness.search.testing import FakeSearch
 
 BODY = {"query": {"match": {"title": "{{text}}"}}}

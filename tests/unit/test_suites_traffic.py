@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Status
-from harness.pipeline import run_suite
 from harness.report.terminal.plain import plain
 from harness.report.terminal.tags import tag_renderables
-from harness.running.options import RunOptions
+from harness.run import run_suite
+from harness.run.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

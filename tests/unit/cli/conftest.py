@@ -2,7 +2,7 @@
 
 import pytest
 
-import harness.pipeline
+import harness.run
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def stand_in(monkeypatch):
             return self.answer
 
     pipeline = StandIn()
-    monkeypatch.setattr(harness.pipeline, "run_suites", pipeline)
+    monkeypatch.setattr(harness.run, "run_suites", pipeline)
     return pipeline

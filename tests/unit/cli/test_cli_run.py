@@ -10,7 +10,7 @@ from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
 from harness.report import json
-from harness.running.cells import Matrix
+from harness.run.options import Matrix
 
 
 def report(status=Status.PASSED, exit_status=0):
@@ -145,11 +145,11 @@ def test_columns_set_the_width(pipeline, capsys, monkeypatch):
 
 
 REPORTS_AND_LEAVES = """
-import sys, harness.pipeline
+import sys, harness.run
 sys.path.insert(0, {folder!r})
 from test_cli_run import report
 from harness.model import Status
-harness.pipeline.run_suites = lambda *a, **k: report(Status.FAILED, 1)
+harness.run.run_suites = lambda *a, **k: report(Status.FAILED, 1)
 from harness.cli import main
 sys.exit(main(["run", "a.yaml", "--output", "json=" + sys.argv[1], *sys.argv[2:]]))
 """

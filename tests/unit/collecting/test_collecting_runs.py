@@ -27,8 +27,8 @@ from harness.model import (
     SuiteReport,
     Target,
 )
-from harness.running.execution import FinishedSuite
-from harness.running.options import RunOptions
+from harness.run.execution import FinishedSuite
+from harness.run.options import RunOptions
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -195,8 +195,8 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from harness.collecting.runs import SuiteRuns
-from harness.running.execution import FinishedSuite
-from harness.running.options import RunOptions
+from harness.run.execution import FinishedSuite
+from harness.run.options import RunOptions
 from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
 
 folder, task = Path(sys.argv[1]), sys.argv[2]

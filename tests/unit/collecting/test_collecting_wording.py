@@ -7,7 +7,7 @@ from harness.collecting.runs import Failed, SuiteRuns
 from harness.collecting.wording import OPTIONS, in_pytest, reworded
 from harness.errors import UsageError
 from harness.model import Engine, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
-from harness.running.options import RunOptions
+from harness.run.options import RunOptions
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,4 @@
-"""
-The one composition: suites in, a report out. Command line, pytest plugin and Python API all come through here.
-
-Every suite is loaded and every connection opened before the first query is sent, so that a mistake costs no results.
-"""
+"""The one composition: suites in, a report out. Command line, pytest plugin and Python API all come through here."""
 
 from __future__ import annotations
 
@@ -18,11 +14,9 @@ from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.model import Report, Suite, SuiteReport
-from harness.running.cells import Matrix
-from harness.running.connections import Connections, OpenCluster
-from harness.running.execution import FinishedSuite, Progress, SuiteExecution
-from harness.running.fixture_builds import FixtureBuilds
-from harness.running.options import RunOptions
+from harness.run.connections import Connections, FixtureBuilds, OpenCluster
+from harness.run.execution import FinishedSuite, Progress, SuiteExecution
+from harness.run.options import Matrix, RunOptions
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.pipeline import connections_for, run_with
-from harness.running.connections import Connections
-from harness.running.execution import FinishedSuite, Progress
-from harness.running.options import RunOptions
+from harness.run import connections_for, run_with
+from harness.run.connections import Connections
+from harness.run.execution import FinishedSuite, Progress
+from harness.run.options import RunOptions
 from harness.search.wire import Closing
 
 __all__ = ["SharedConnections"]
@@ -32,7 +32,7 @@ class SharedConnections(Closing):
         self._open: list[tuple[RunOptions, Connections]] = []
 
     def run(self, path: Path, options: RunOptions) -> FinishedSuite:
-        """Run the suite at *path*; raises as `harness.pipeline.run_with`."""
+        """Run the suite at *path*; raises as `harness.run.run_with`."""
         connections = self._connections_for(options)
         [finished] = run_with(connections, [path], options, environ=self._environ, progress=self._progress)
         return finished
