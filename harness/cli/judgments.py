@@ -18,9 +18,8 @@ from harness.report.figures import counted_text
 from harness.report.printable import printable
 
 if TYPE_CHECKING:
-    from harness.judging.linting import Lint
-    from harness.judging.pools import PoolOptions
-    from harness.pooling import Pool
+    from harness.judging import Lint, PoolOptions
+    from harness.judging.pool import Pool
 
 
 POOL_KINDS = ("csv", "yaml")
@@ -73,7 +72,7 @@ def pool(
     no answer; what the others returned is written all the same.
     """
     from harness.cli.console import show
-    from harness.judging.pools import PoolOptions
+    from harness.judging import PoolOptions
     from harness.report.terminal.pools import pool_renderables
 
     found = found_suites(suites)
@@ -111,7 +110,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
     from harness.cli.progress import run_progress
-    from harness.judging.pools import pool_suites
+    from harness.judging import pool_suites
 
     with run_progress(quiet=quiet) as progress:
         return pool_suites(suites, options, environ=os.environ, progress=progress)
@@ -143,8 +142,8 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
     where the engine could not answer.
     """
-    from harness.judging.linting import lint_suites
-    from harness.judgment_findings import parse_scale
+    from harness.judging import lint_suites
+    from harness.judging.findings import parse_scale
 
     if offline and (asked["url"] or asked["embedded"]):
         raise click.UsageError("--offline asks no engine; leave out --url and --embedded")

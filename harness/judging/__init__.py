@@ -1,1 +1,306 @@
 """Work on judgments that needs suites and an engine: what is to be judged, and what is judged wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import Problem, SearchError, SuiteError
+from harness.judging.findings import (
+    IndexKnowledge,
+    JudgedSuite,
+    JudgmentFinding,
+    Scale,
+    find_in,
+    other_spellings,
+    scales_of,
+)
+from harness.judging.pool import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
+from harness.model import ANY_TEXT, Hit, Suite
+from harness.run import connections_for, run_with
+from harness.run.execution import FinishedSuite, Progress
+from harness.run.options import Matrix, RunOptions
+from harness.search.lookup import find_documents, find_texts, pinned_of
+from harness.suites.discovery import find_suites
+
+if TYPE_CHECKING:
+    from harness.run.connections import Connections, OpenCluster
+    from harness.search import Search
+    from harness.suites.fixtures import FixtureFile
+
+__all__ = ["Lint", "PoolOptions", "lint_suites", "pool_suites"]
+
+
+# Work on judgments: suites in, what is to be judged out.
+#
+# Everything is asked over the same connections as a run, and decided in `harness.judging.pool`.
+
+
+@dataclass(frozen=True, slots=True)
+class PoolOptions:
+    """
+    Where suites run (*run*, *matrix*), down to which rank they are pooled, and which field a *snippet* is cut from.
+
+    *depth* is a suite's deepest cutoff where it is None, and *snippet* the field of a document's longest text.
+    """
+
+    run: RunOptions
+    matrix: Matrix
+    depth: int | None = None
+    snippet: str | None = None
+
+
+def pool_suites(
+    paths: Sequence[Path],
+    options: PoolOptions,
+    *,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> list[Pool]:
+    """
+    Run suites with each of their requests that are asked for, and pool what nobody has judged.
+
+    Nothing is compared or decided. A query without an answer is named in the pool, and nothing of it is pooled. A suite
+    of which the tags select no query has no pool.
+
+    Args:
+        paths: Suite files, or folders of them.
+        options: What the user asked for.
+        environ: Where variables and logins are looked up.
+        progress: Told how far the runs are.
+
+    Raises:
+        InputError: A suite or harness.toml is wrong; holds all problems of all files.
+        UsageError: An option asks for what cannot be.
+        EngineStartError: The embedded node could not be started.
+    """
+    asked = replace(options.run, depth=options.depth, locate=False, unjudged=True)
+    with connections_for(asked, environ) as connections:
+        finished = run_with(connections, paths, asked, environ=environ, progress=progress, matrix=options.matrix)
+        selected = [one for one in finished if one.suite.queries]
+        return [
+            _Pooling(list(cells), options, connections, environ).pool()
+            for _, cells in groupby(selected, key=lambda one: one.suite.path)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pooling:
+    """All cells of one suite, and the connections that they came over."""
+
+    cells: Sequence[FinishedSuite]
+    options: PoolOptions
+    connections: Connections
+    environ: Mapping[str, str]
+
+    @property
+    def suite(self) -> Suite:
+        return self.cells[0].suite
+
+    def pool(self) -> Pool:
+        """The pool of all cells, with titles and snippets as far as they can be read."""
+        runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
+        pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
+        [door] = self.connections.open_all([self.suite])
+        found, notes = self._texts(pool, runs, door)
+        mask = door.masker(self.suite, self.environ).mask
+        unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
+        pool = replace(pool, unanswered=unanswered, notes=(*self._shallow(pool), *map(mask, notes)))
+        return with_texts(pool, found)
+
+    def _names(self) -> list[str]:
+        """The requests' names, with the indexes behind them where one request was sent to several."""
+        names = [cell.run.request for cell in self.cells]
+        if len(set(names)) == len(names):
+            return names
+        return [f"{cell.run.request} on {cell.run.index}" for cell in self.cells]
+
+    def _shallow(self, pool: Pool) -> list[str]:
+        """A sentence for each request that says itself how many hits it wants, and wants fewer than are pooled."""
+        from harness.suites.templates import size_of
+
+        sizes = {name: size_of(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
+        return [
+            f"the request {name} asks for {size} hits itself, and is pooled no deeper"
+            for name, size in sorted(sizes.items())
+            if size is not None and size < pool.depth
+        ]
+
+    def _texts(
+        self, pool: Pool, runs: Sequence[PooledRun], door: OpenCluster
+    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+        """Title and snippet of each document, by query and document, and why there are none."""
+        if door.search is None or not pool.documents:
+            return {}, []
+        if self.suite.target.service == "http":
+            return {}, ["there are no snippets: an HTTP service is not asked for documents by their ids"]
+        wanted: dict[tuple[str | None, str], list[PooledDocument]] = {}
+        for document in pool.documents:
+            best = min(document.ranks, key=lambda name: document.ranks[name])
+            run = next(one.run for one in runs if one.name == best)
+            wanted.setdefault((run.index, run.request), []).append(document)
+        try:
+            return self._read(wanted, door.search)
+        except SearchError as error:
+            return {}, [f"there are no snippets: {error}"]
+
+    def _read(
+        self, wanted: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
+    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+        found: dict[tuple[str, str], Hit] = {}
+        notes: dict[str, None] = {}
+        for (index, request), documents in wanted.items():
+            template = self.suite.requests[request]
+            ids = list(dict.fromkeys(one.document for one in documents))
+            hits, reasons = find_texts(
+                search,
+                index,
+                ids,
+                pinned=pinned_of(template.body),
+                title_field=self.suite.title_field,
+                snippet=self.options.snippet or ANY_TEXT,
+            )
+            found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
+            notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
+        return found, list(notes)
+
+
+# A look at the judgments of suites: what was read, and whether the index still holds what was judged.
+#
+# Everything is read by the loader of suites and looked up over the connections of a run; `harness.judging.findings`
+# says what is to be looked at.
+
+
+@dataclass(slots=True)
+class Lint:
+    """
+    What came of it: *findings* by place, *notes* on what was not looked at and why, and *errors* of engines that did
+    not answer, for which something is not known. *problems* are what else is wrong in suites, which were not looked at.
+    *judgments* and *suites* count what was.
+    """
+
+    findings: list[JudgmentFinding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    judgments: int = 0
+    suites: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A suite as read; *brought* is what its fixture holds."""
+
+    judged: JudgedSuite
+    brought: FixtureFile | None
+
+    @property
+    def suite(self) -> Suite:
+        return self.judged.suite
+
+    def indexes(self) -> list[str]:
+        """The indexes that its requests search, each once, without that of its fixture."""
+        own = None if self.brought is not None else self.suite.target.index
+        names = [template.index or own for template in self.suite.requests.values()]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def lint_suites(
+    paths: Sequence[Path], options: RunOptions, *, offline: bool, scale: Scale | None, environ: Mapping[str, str]
+) -> Lint:
+    """
+    Look at the judgments of suites.
+
+    Args:
+        paths: Suite files, or folders of them.
+        options: Where the engine is.
+        offline: Whether no engine is asked; documents of a fixture are known all the same.
+        scale: Where grades have to be, beside the scales of the suites.
+        environ: Where variables and logins are looked up; left alone where *offline*.
+
+    Raises:
+        SuiteError: Something else than judgments is wrong in every suite.
+        UsageError: An option asks for what cannot be.
+        EngineStartError: The embedded node could not be started.
+    """
+    read, problems = _read_all(find_suites(paths).suites, None if offline else environ)
+    asked = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
+    lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
+    with connections_for(options, environ) as connections:
+        doors = _open(connections, asked)
+        for one in read:
+            known = _knowledge(one, doors.get(one.suite.path), lint, offline=offline)
+            scales = (*scales_of(one.suite), *(() if scale is None else (scale,)))
+            lint.findings += find_in(one.judged, scales, known)
+            lint.notes += _notes(one, bool(scales))
+    lint.findings = sorted(set(lint.findings))
+    return lint
+
+
+def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple[list[_Read], list[Problem]]:
+    """The suites that can be looked at, and what is wrong with the others."""
+    from harness.judging.reading import read_judged
+
+    read: list[_Read] = []
+    problems: dict[Problem, None] = {}
+    for path in paths:
+        try:
+            read.append(_Read(*read_judged(path, environ)))
+        except SuiteError as error:
+            problems.update(dict.fromkeys(error.problems))
+    if problems and not read:
+        raise SuiteError(list(problems))
+    return read, list(problems)
+
+
+def _open(connections: Connections, asked: Sequence[_Read]) -> dict[str, OpenCluster]:
+    doors = connections.open_all([one.suite for one in asked]) if asked else []
+    return {one.suite.path: door for one, door in zip(asked, doors, strict=True)}
+
+
+def _knowledge(one: _Read, door: OpenCluster | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
+    """What is known of the judged documents; None where it is not known of all places where they may be."""
+    indexes, brought = one.indexes(), one.brought
+    ids = {judgment.document for judgment in one.judged.judged}
+    if one.suite.target.service == "http":
+        lint.notes.append(f"{one.suite.path}: an HTTP service is not asked for documents by their ids")
+        return None
+    if (indexes and offline) or (brought is not None and brought.ids is None):
+        lint.notes.append(f"{one.suite.path}: whether the judged documents are still there was not looked up")
+        return None
+    places = [*([brought.file] if brought else []), *(f"index {name}" for name in indexes)]
+    found: set[str] = set(brought.ids or ()) if brought else set()
+    repeated: dict[str, frozenset[str]] = {}
+    try:
+        for name in indexes if door is not None else ():
+            known, repeated[name] = _look_up(door, name, ids)
+            found |= known
+    except SearchError as error:
+        lint.errors.append(f"{one.suite.path}: {error}")
+        return None
+    return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
+
+
+def _look_up(door: OpenCluster | None, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The documents that are there, and those of another spelling in place of those that are not."""
+    if door is None or door.search is None:
+        raise (door.error if door is not None and door.error else SearchError(f"nobody was asked for index {index}"))
+    search: Search = door.search
+    known = find_documents(search, index, sorted(ids))
+    others = {other for document in ids - known.found for other in other_spellings(document)} - ids
+    spelt = find_documents(search, index, sorted(others)) if others else known
+    return known.found | spelt.found, known.repeated
+
+
+def _notes(one: _Read, has_scale: bool) -> list[str]:
+    notes = []
+    if not has_scale and one.judged.judged:
+        notes.append(f"{one.suite.path}: grades were held to no scale: name them under `grades`, or give --scale")
+    left_out = sum(judgment.grade is None for judgment in one.judged.judged)
+    if one.judged.skip_ungraded and left_out:
+        documents = "1 document has" if left_out == 1 else f"{left_out:,} documents have"
+        notes.append(f"{one.suite.path}: {documents} no grade yet, and the suite says to leave such out")
+    return notes

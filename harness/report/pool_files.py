@@ -14,7 +14,7 @@ from itertools import groupby
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
-from harness.pooling import Pool, PooledDocument
+from harness.judging.pool import Pool, PooledDocument
 from harness.report.printable import printable
 
 __all__ = ["WRITERS", "pool_csv", "pool_yaml"]

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.judgment_findings import (
+from harness.judging.findings import (
     FindingKind,
     IndexKnowledge,
     JudgedSuite,
     PlacedJudgment,
     Scale,
+    difference,
     find_in,
     folded_id,
     other_spellings,
     parse_scale,
     scales_of,
 )
-from harness.judgment_findings.aliases import difference
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Mark, Profile, Query, Suite, Target
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate.grammar import parse_threshold
+from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.metrics import parse_measure
 from harness.model import Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
-from harness.pooling import PooledRun, pool_runs, pooling_depth, with_texts
 
 SHOES = Query("shoes", "red shoes", judgments={"a": 2, "b": 0})
 BOOTS = Query("boots", "rubber boots", judgments={"d": 1})

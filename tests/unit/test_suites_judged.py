@@ -3,8 +3,8 @@
 import pytest
 
 from harness.errors import SuiteError
+from harness.judging.reading import read_judged
 from harness.suites import load_suite
-from harness.suites.judged import read_judged
 
 SUITE = """\
 suite: shop

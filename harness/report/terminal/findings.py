@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from harness.judgment_findings import JudgmentFinding
+from harness.judging.findings import JudgmentFinding
 from harness.report.figures import counted_text
 from harness.report.printable import printable
 

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.pooling import Pool, QueryCoverage
+from harness.judging.pool import Pool, QueryCoverage
 from harness.report.figures import counted_text, score_text
 from harness.report.printable import printable
 from harness.report.terminal.layout import columns, indented

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
 from harness.files.judgments import read_judgments
+from harness.judging.pool import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.metrics import UnjudgedBounds
-from harness.pooling import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
 from harness.report.terminal.plain import plain
 from harness.report.terminal.pools import pool_renderables

@@ -1,0 +1,436 @@
+"""
+What is wrong with judgments, or looks as if it were: by what was read, and by what an index is
+known to hold. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from harness.errors import UsageError, did_you_mean
+from harness.metrics import settings_of
+from harness.metrics.run_scores import common_measures, measures_of
+from harness.model import GainKind, Mark, Measure, Suite
+
+__all__ = [
+    "FindingKind",
+    "IndexKnowledge",
+    "JudgedSuite",
+    "JudgmentFinding",
+    "PlacedJudgment",
+    "Scale",
+    "alias_findings",
+    "difference",
+    "find_in",
+    "folded_id",
+    "off_scale",
+    "other_names",
+    "other_spellings",
+    "parse_scale",
+    "scales_of",
+    "words_of",
+]
+
+
+# A judgment with its place, and what can be found in one.
+
+
+class FindingKind(StrEnum):
+    """What was found; the name by which JSON knows it."""
+
+    UNREADABLE = "unreadable"
+    NO_GRADE = "no-grade"
+    OFF_SCALE = "off-scale"
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    UNKNOWN_QUERY = "unknown-query"
+    NO_POSITIVE = "no-positive"
+    MISSING_DOCUMENT = "missing-document"
+    ALIAS = "alias"
+    SEVERAL_INDEXES = "several-indexes"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JudgmentFinding:
+    """One thing to look at: where it stands, what it is, and a sentence that says what to do."""
+
+    mark: Mark
+    kind: FindingKind
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.mark}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedJudgment:
+    """A judgment as it stands in the suite or in a file; *grade* is None where none was given yet."""
+
+    query: str
+    document: str
+    grade: float | None
+    mark: Mark
+
+    def __str__(self) -> str:
+        return words_of(self.query, self.document)
+
+
+def words_of(query: str, document: str) -> str:
+    """What a judgment is about."""
+    return f"document {document!r} for query {query!r}"
+
+
+# Ids that look like two names of one document.
+
+
+_SCHEME = re.compile(r"https?://(?:www\.)?")
+_DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
+_ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
+
+
+def folded_id(identifier: str) -> str:
+    """
+    What is left of an id without letter case, blanks, Unicode forms, and the forms of a URL.
+
+    >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
+    ('shop.example/ab', 'shop.example/ab')
+    """
+    return _without_url_form(_folded(identifier))
+
+
+def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
+    """For each of *missing* the first of *known*, by the alphabet, that differs in its form only, if any does."""
+    by_form: dict[str, str] = {}
+    for one in sorted(known, reverse=True) if missing else ():
+        by_form[folded_id(one)] = one
+    return {one: by_form[form] for one in missing if (form := folded_id(one)) in by_form}
+
+
+def other_spellings(identifier: str) -> frozenset[str]:
+    """
+    The likely other forms of an id, to be looked for in an index, which does not tell its ids by their form.
+
+    >>> sorted(other_spellings("SKU-1 "))
+    ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
+    """
+    forms = {identifier, identifier.strip(), "".join(identifier.split())}
+    forms |= {unicodedata.normalize(form, one) for one in forms for form in ("NFC", "NFD", "NFKC")}
+    forms |= {one.lower() for one in forms} | {one.upper() for one in forms}
+    for one in [one for one in forms if "://" in one]:
+        scheme, _, place = one.partition("://")
+        other = {"http": "https", "https": "http"}.get(scheme.lower(), scheme)
+        plain = place.partition("#")[0].rstrip("/")
+        forms |= {f"{start}://{end}" for start in (scheme, other) for end in (place, plain, f"{plain}/")}
+    return frozenset(forms - {""})
+
+
+def difference(one: str, other: str) -> str:
+    """In what two ids differ that fold to the same."""
+    steps: tuple[tuple[str, Callable[[str], str]], ...] = (
+        ("letter case", str.casefold),
+        ("blanks", _without_blanks),
+        ("Unicode normalisation", _compatible),
+        ("letter case, blanks or Unicode normalisation", _folded),
+    )
+    return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
+
+
+def alias_findings(judged: Iterable[PlacedJudgment], existing: Collection[str] | None) -> Iterator[JudgmentFinding]:
+    """
+    Ids that differ in their form only, each at its first place, beside the one that came first.
+
+    Args:
+        judged: All judgments of a suite.
+        existing: The ids that the index holds; None where that is not known. Two that both exist are two documents,
+            and one that does not is told as missing.
+    """
+    if existing is not None:
+        return
+    documents: dict[str, PlacedJudgment] = {}
+    for one in judged:
+        documents.setdefault(one.document, one)
+    first: dict[str, PlacedJudgment] = {}
+    for document, one in documents.items():
+        known = first.setdefault(folded_id(document), one)
+        if known is not one:
+            yield JudgmentFinding(one.mark, FindingKind.ALIAS, _sentence(one, known))
+
+
+def _sentence(one: PlacedJudgment, known: PlacedJudgment) -> str:
+    what = difference(one.document, known.document)
+    return (
+        f"document {one.document!r} differs from {known.document!r}, judged at {known.mark}, only in {what}; "
+        "are they one document? Then write its id as the index has it"
+    )
+
+
+def _folded(text: str) -> str:
+    """Without case and blanks; a compatibility form may hold either, and what stood beside a blank may now compose."""
+    return _compatible(_without_blanks(_compatible(_compatible(text).casefold())))
+
+
+def _compatible(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
+def _without_url_form(text: str) -> str:
+    address = _SCHEME.match(text)
+    if address is None:
+        return text
+    place = text[address.end() :].partition("#")[0].rstrip("/")
+    return _without_blanks(_ESCAPES.sub(_unescaped, _DEFAULT_PORT.sub(r"\1", place))).casefold()
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
+
+
+# Which grades there may be.
+
+
+_NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+_SCALE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The *least* and the *greatest* grade, infinite where there is no such bound, and whose scale it is."""
+
+    least: float
+    greatest: float
+    owner: str
+
+
+def parse_scale(text: str) -> Scale:
+    """
+    A scale as it is given on the command line.
+
+    Raises:
+        UsageError: *text* is no scale.
+
+    >>> parse_scale("0..3")
+    Scale(least=0.0, greatest=3.0, owner='--scale')
+    """
+    found = _SCALE.fullmatch(text)
+    if found is None or float(found[1]) > float(found[2]):
+        raise UsageError(f"found {text!r} as a scale, expected the least and the greatest grade, as in 0..3")
+    return Scale(float(found[1]), float(found[2]), "--scale")
+
+
+def scales_of(suite: Suite) -> tuple[Scale, ...]:
+    """The scale of the suite's named grades, and those of its measures that name their top, each top once."""
+    named = [Scale(min(suite.grades.values()), max(suite.grades.values()), "`grades`")] if suite.grades else []
+    measures = [measure for query in suite.queries for measure in measures_of(suite, query)]
+    tops: dict[float, Scale] = {}
+    for measure in [*common_measures(suite), *measures]:
+        top = _top_of(measure, suite)
+        if top is not None:
+            tops.setdefault(top, Scale(-math.inf, top, measure.text))
+    return (*named, *tops.values())
+
+
+def off_scale(judged: Iterable[PlacedJudgment], scales: Iterable[Scale]) -> Iterator[JudgmentFinding]:
+    """Each grade that is on one of *scales* not; the first of them is named."""
+    known = tuple(scales)
+    for one in judged:
+        sentence = None if one.grade is None else next(_sentences(one, one.grade, known), None)
+        if sentence is not None:
+            yield JudgmentFinding(one.mark, FindingKind.OFF_SCALE, sentence)
+
+
+def _sentences(one: PlacedJudgment, grade: float, scales: Iterable[Scale]) -> Iterator[str]:
+    for scale in scales:
+        if grade > scale.greatest:
+            bound = f"above {scale.greatest:g}, the greatest of {scale.owner}"
+        elif grade < scale.least:
+            bound = f"below {scale.least:g}, the least of {scale.owner}"
+        else:
+            continue
+        yield f"grade {grade:g} of {one} is {bound}; correct the grade, or the scale"
+
+
+def _top_of(measure: Measure, suite: Suite) -> float | None:
+    top = settings_of(measure, suite.gain, suite.profile).values.get("max")
+    return float(top) if isinstance(top, int | float) and not isinstance(top, bool) else None
+
+
+# All checks of the judgments of one suite.
+
+
+NAMED = 5
+"""Documents that one finding names."""
+
+MANY = 20
+"""Judged documents of which one at least should be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSuite:
+    """
+    A suite with every judgment that was read, those that its loader refuses too.
+
+    *suite* holds the queries and their joined judgments, *judged* each judgment with its place, in the order in which
+    they were read. *unreadable* is what was found in the place of judgments, or follows from them for the suite.
+    *strict* says that judgments for other queries are not wanted, *skip_ungraded* that missing grades are.
+    """
+
+    suite: Suite
+    judged: tuple[PlacedJudgment, ...]
+    unreadable: tuple[JudgmentFinding, ...] = ()
+    strict: bool = True
+    skip_ungraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKnowledge:
+    """
+    What is known of the judged documents: the ids that were *found*, and where.
+
+    *places* says where they were looked for, in words. *repeated* holds, for each alias or pattern, the ids that are in
+    more than one of its indexes.
+    """
+
+    places: str
+    found: frozenset[str]
+    repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge | None) -> list[JudgmentFinding]:
+    """
+    Everything to look at in the judgments of one suite, sorted by place.
+
+    Args:
+        judged: As read.
+        scales: The scales that grades have to be on.
+        known: What the index holds; None where nobody was asked.
+    """
+    own = {query.id for query in judged.suite.queries}
+    ours = [one for one in judged.judged if one.query in own]
+    findings = {
+        *judged.unreadable,
+        *(() if judged.skip_ungraded else _ungraded(ours)),
+        *off_scale(ours, scales),
+        *_repeats(ours),
+        *(_unknown_queries(judged, own) if judged.strict else ()),
+        *_without_positive(judged),
+        *(() if known is None else _not_in_index(judged.suite, ours, known)),
+        *(() if known is None else _in_several(judged.suite, ours, known)),
+        *alias_findings(ours, None if known is None else known.found),
+    }
+    return sorted(findings)
+
+
+def _ungraded(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
+    for one in judged:
+        if one.grade is None:
+            remedy = "grade it, take it out, or say 'judgments: {files: …, ungraded: ignore}' in the suite"
+            yield JudgmentFinding(one.mark, FindingKind.NO_GRADE, f"{one} has no grade yet; {remedy}")
+
+
+def _repeats(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
+    first: dict[tuple[str, str], PlacedJudgment] = {}
+    for one in judged:
+        if one.grade is None:
+            continue
+        known = first.setdefault((one.query, one.document), one)
+        if known is one or known.grade is None or math.isnan(known.grade) or math.isnan(one.grade):
+            continue
+        if known.grade == one.grade:
+            sentence = f"{one} is judged twice with grade {one.grade:g}, first at {known.mark}; take one out"
+            yield JudgmentFinding(one.mark, FindingKind.DUPLICATE, sentence)
+        else:
+            sentence = f"{one} has grade {one.grade:g} here and {known.grade:g} at {known.mark}; keep the right one"
+            yield JudgmentFinding(one.mark, FindingKind.CONTRADICTION, sentence)
+
+
+def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFinding]:
+    first: dict[str, PlacedJudgment] = {}
+    counts: dict[str, int] = {}
+    for one in judged.judged:
+        if one.query not in own:
+            first.setdefault(one.query, one)
+            counts[one.query] = counts.get(one.query, 0) + 1
+    for query, one in first.items():
+        documents = "1 document is" if counts[query] == 1 else f"{counts[query]:,} documents are"
+        sentence = (
+            f"the suite has no query {query!r}, for which {documents} judged; correct the id, or say "
+            f"'judgments: {{files: …, other_queries: ignore}}'{did_you_mean(query, own)}"
+        )
+        yield JudgmentFinding(one.mark, FindingKind.UNKNOWN_QUERY, sentence)
+
+
+def _without_positive(judged: JudgedSuite) -> Iterator[JudgmentFinding]:
+    """A judgment counts where it was read, also from a file that the loader refuses for something else in it."""
+    suite = judged.suite
+    read: dict[str, list[float]] = {query.id: list(query.judgments.values()) for query in suite.queries}
+    for one in judged.judged:
+        if one.grade is not None and one.query in read:
+            read[one.query].append(one.grade)
+    for query in suite.queries:
+        if measures_of(suite, query) and not any(_is_positive(suite, grade) for grade in read[query.id]):
+            found = "only judgments without gain" if read[query.id] else "no judgment"
+            sentence = (
+                f"query {query.id!r} has {found}, so that measures such as nDCG are undefined for it; judge a relevant "
+                "document"
+            )
+            yield JudgmentFinding(query.mark, FindingKind.NO_POSITIVE, sentence)
+
+
+def _is_positive(suite: Suite, grade: float) -> bool:
+    """One that the gain map lacks is told as that; NaN stands for a variable that is not set yet."""
+    if suite.gain.kind is GainKind.MAP and not math.isnan(grade):
+        return dict(suite.gain.table).get(grade, 0.0) > 0
+    return grade > 0 or math.isnan(grade)
+
+
+def _not_in_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    """Each judgment of a document that is gone; where all of many are, it is rather the place that is wrong."""
+    missing = [one for one in judged if one.document not in known.found]
+    ids = {one.document for one in missing}
+    if len(missing) == len(judged) and len(ids) >= MANY and not known.found:
+        sentence = f"none of the {len(ids):,} judged documents is in {known.places}; is that the right place?"
+        yield JudgmentFinding(_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
+        return
+    meant = other_names(ids, known.found)
+    for one in missing:
+        hint = _hint(one.document, meant.get(one.document))
+        sentence = f"{one} is not in {known.places}{hint}; take the judgment out, or bring the document back"
+        yield JudgmentFinding(one.mark, FindingKind.MISSING_DOCUMENT, sentence)
+
+
+def _hint(document: str, other: str | None) -> str:
+    return "" if other is None else f", but {other!r} is, which differs only in {difference(document, other)}"
+
+
+def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    judged_ids = set() if suite.target.unique_ids else {one.document for one in judged}
+    for index, repeated in known.repeated.items():
+        documents = sorted(judged_ids & repeated)
+        if not documents:
+            continue
+        named = ", ".join(map(repr, documents[:NAMED])) + (", …" if len(documents) > NAMED else "")
+        what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
+        sentence = (
+            f"{index!r} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot tell "
+            "them apart: let it lead to one index, or say 'ids: unique' in the target where they are the same document"
+        )
+        yield JudgmentFinding(_mark_of(index, suite), FindingKind.SEVERAL_INDEXES, sentence)
+
+
+def _mark_of(index: str, suite: Suite) -> Mark:
+    """The request that names *index*, else the target."""
+    marks = [template.mark for template in suite.requests.values() if template.index == index]
+    return next((mark for mark in marks if mark.line), _target_mark(suite))
+
+
+def _target_mark(suite: Suite) -> Mark:
+    return suite.target.mark if suite.target.mark.line else suite.mark
