@@ -69,7 +69,7 @@ class SuiteRun(Scores):
             raise AssertionError("\n\n".join(self._complaints()))
 
     def _complaints(self) -> list[str]:
-        from harness.report.terminal.report import failure_text
+        from harness.report.terminal.run import failure_text
 
         broken = [one for one in self.verdicts if one.status is Status.FAILED or one.status.is_undecided]
         complaints = [failure_text(self.report, verdict) for verdict in broken]

@@ -14,8 +14,7 @@ from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
-from harness.report.figures import counted_text, score_text
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, printable, score_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,7 +82,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
     from harness.baseline.contradictions import refuse_contradictions
     from harness.baseline.files import baseline_path, read_baselines, remedy_for
     from harness.cli.console import show as print_all
-    from harness.report.terminal.baselines import entry_renderables
+    from harness.report.terminal.others import entry_renderables
 
     asked = found_suites(suites)
     _check_one(file, len(asked.suites))
@@ -191,7 +190,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
 
 def _saved(kept: BaselineUpdate) -> Iterator[str]:
     """What was saved, and how its means differ from what was kept before."""
-    from harness.report.terminal.baselines import is_weighted, means_of
+    from harness.report.terminal.others import is_weighted, means_of
 
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
@@ -219,7 +218,7 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
     from harness.baseline.entries import refuse_unanswered
     from harness.baseline.reference import difference, read_entry, reference_to
     from harness.gate.scope import changed_question, listed
-    from harness.report.terminal.baselines import difference_renderables
+    from harness.report.terminal.others import difference_renderables
 
     suite, run = finished.suite, finished.run
     refuse_unanswered(suite, run, "nothing is compared with a run with errors")

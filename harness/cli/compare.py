@@ -26,7 +26,7 @@ QUERIES_SHOWN = 5
 
 
 def _json(report: ComparisonReport) -> str:
-    from harness.report.comparison_json import dumps_comparison
+    from harness.report.json import dumps_comparison
 
     return dumps_comparison(report)
 

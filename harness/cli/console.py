@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 from rich.console import Console, RenderableType
 
-from harness.report.terminal.plain import WIDTH, plain
+from harness.report.terminal.layout import WIDTH, plain
 
 
 def show(renderables: Iterable[RenderableType]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.file_options import existing_file, file_options, read_options
-from harness.report.left_out import left_out_lines
+from harness.report.run_sentences import left_out_lines
 
 if TYPE_CHECKING:
     from harness.files.scored_runs import FileOptions
@@ -44,7 +44,7 @@ def command(
     for line in left_out_lines(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
-        from harness.report.score_json import scores_json
+        from harness.report.json import scores_json
 
         click.echo(scores_json(evaluation, options.measures, complete=complete))
     else:
@@ -54,6 +54,6 @@ def command(
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
     from harness.cli.console import show
     from harness.files.scored_runs import gains_in_force
-    from harness.report.terminal.scores import score_renderables
+    from harness.report.terminal.others import score_renderables
 
     show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

@@ -98,7 +98,7 @@ def _print_whatever_comes() -> None:
 
 def _say_problems(error: InputError) -> None:
     """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
-    from harness.report.figures import counted_text
+    from harness.report.sentences import counted_text
 
     count = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)

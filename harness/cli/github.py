@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from harness.errors import HarnessError
-from harness.github_step import GitHubStep, github_step
+from harness.report.github_step import GitHubStep, github_step
 
 __all__ = ["asked_step", "github_option", "refusals_told"]
 

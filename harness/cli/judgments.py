@@ -14,8 +14,7 @@ from harness.cli.exits import NO_ANSWER
 from harness.cli.outputs import Output, OutputType, write_output
 from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.errors import SuiteError, UsageError
-from harness.report.figures import counted_text
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, printable
 
 if TYPE_CHECKING:
     from harness.judging import Lint, PoolOptions
@@ -73,7 +72,7 @@ def pool(
     """
     from harness.cli.console import show
     from harness.judging import PoolOptions
-    from harness.report.terminal.pools import pool_renderables
+    from harness.report.terminal.others import pool_renderables
 
     found = found_suites(suites)
     _check_files(found.suites, outputs)
@@ -160,7 +159,7 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
 
 
 def _print_lint(found: Lint, *, as_json: bool) -> None:
-    from harness.report.terminal.findings import closing_line, finding_lines, findings_json
+    from harness.report.terminal.others import closing_line, finding_lines, findings_json
 
     if as_json:
         click.echo(findings_json(found.findings))

@@ -36,7 +36,7 @@ def _markdown(report: Report) -> str:
 
 def _codequality(report: Report) -> str:
     from harness.report.ci import codequality
-    from harness.report.ci.places import gitlab_repository
+    from harness.report.ci.annotations import gitlab_repository
 
     return codequality.render(report, gitlab_repository(os.environ))
 

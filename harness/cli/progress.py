@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from harness.model import Outcome, Suite, SuiteReport
-from harness.report.figures import counted_text, tally_text
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, printable, tally_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

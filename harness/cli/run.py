@@ -18,8 +18,8 @@ from harness.cli.seconds import Seconds
 from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 
 if TYPE_CHECKING:
-    from harness.github_step import GitHubStep
     from harness.model import Report
+    from harness.report.github_step import GitHubStep
     from harness.run.options import Matrix, RunOptions
 
 
@@ -117,8 +117,8 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
 
 def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
     from harness.cli.console import show
-    from harness.github_step import unheeded
-    from harness.report.terminal.report import report_renderables
+    from harness.report.github_step import unheeded
+    from harness.report.terminal.run import report_renderables
 
     with nullcontext() if step is None else unheeded(click.echo):
         show(report_renderables(report, quiet=quiet))

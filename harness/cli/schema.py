@@ -31,7 +31,7 @@ def _report_schema() -> dict[str, Json]:
 
 
 def _comparison_schema() -> dict[str, Json]:
-    from harness.report.comparison_json import comparison_schema
+    from harness.report.json import comparison_schema
 
     return comparison_schema()
 

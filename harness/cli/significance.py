@@ -48,12 +48,12 @@ def command(
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:
-        from harness.report.significance_json import comparisons_json
+        from harness.report.json import comparisons_json
 
         click.echo(comparisons_json(profile, comparisons))
         return
     from harness.cli.console import show
-    from harness.report.terminal.measures import comparison_renderables
+    from harness.report.terminal.comparison import comparison_renderables
 
     for comparison in comparisons:
         show(comparison_renderables(comparison, complete=complete))

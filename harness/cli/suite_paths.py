@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.report.printable import printable
+from harness.report.sentences import printable
 
 if TYPE_CHECKING:
     from harness.suites.discovery import FoundSuites

@@ -12,8 +12,7 @@ import click
 from harness.cli.github import asked_step, github_option, refusals_told
 from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
 from harness.model import Suite
-from harness.report.figures import counted_text, plain_text
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, plain_text, printable
 
 TAGS_SHOWN = 12
 

@@ -13,7 +13,7 @@ import pytest
 from harness.collecting.baselines import update_wanted
 from harness.collecting.reports import REPORT_SUFFIXES
 from harness.errors import UsageError
-from harness.github_step import GitHubStep, github_step, in_github_actions
+from harness.report.github_step import GitHubStep, github_step, in_github_actions
 
 __all__ = ["PluginOptions", "only_shows", "read_options"]
 

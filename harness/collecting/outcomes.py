@@ -180,7 +180,7 @@ def _sections(
     item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> tuple[tuple[str, str], ...]:
     """For a query its ranking, once; for a threshold over many the worst of them."""
-    from harness.report.terminal.report import query_block
+    from harness.report.terminal.run import query_block
 
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
@@ -192,7 +192,7 @@ def _sections(
 
 
 def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:
-    from harness.report.terminal.report import query_block
+    from harness.report.terminal.run import query_block
 
     blocks = [query_block(query, verdict.measure) for query in blamed[:QUERIES_SHOWN]]
     if len(blamed) > QUERIES_SHOWN:

@@ -11,8 +11,8 @@ from harness.errors import HarnessError, Problem
 
 if TYPE_CHECKING:
     from harness.collecting.runs import Failed
-    from harness.github_step import GitHubStep
     from harness.model import Report
+    from harness.report.github_step import GitHubStep
 
 __all__ = ["REPORT_SUFFIXES", "annotation_lines", "remove_outdated", "summarise", "write_reports"]
 
@@ -82,7 +82,7 @@ def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[P
 def _rendered(report: Report, name: str) -> str:
     if name.endswith(CODE_QUALITY):
         from harness.report.ci import codequality
-        from harness.report.ci.places import gitlab_repository
+        from harness.report.ci.annotations import gitlab_repository
 
         return codequality.render(report, gitlab_repository(os.environ))
     if name.endswith(".json"):

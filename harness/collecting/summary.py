@@ -95,8 +95,7 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine, and
     *with_index* the index.
     """
-    from harness.report.figures import score_text
-    from harness.report.printable import printable
+    from harness.report.sentences import printable, score_text
 
     shown = suite.summaries[:MEASURES_SHOWN]
     gains = {summary.gain for summary in shown if summary.gain}
@@ -118,7 +117,7 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
 def caveat_lines(suite: SuiteReport) -> Iterator[str]:
     """Why thresholds that hold tell less than they seem to, a line each; pytest prints nothing of what passes."""
     from harness.model import Status
-    from harness.report.printable import printable
+    from harness.report.sentences import printable
 
     for verdict in suite.verdicts:
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
@@ -127,7 +126,7 @@ def caveat_lines(suite: SuiteReport) -> Iterator[str]:
 
 def _counts(suite: SuiteReport) -> Iterator[str]:
     from harness.model import Outcome
-    from harness.report.figures import counted_text
+    from harness.report.sentences import counted_text
 
     yield counted_text(len(suite.queries), "query")
     for outcome in Outcome:

@@ -3,11 +3,197 @@ Whatever is written as JSON and read back: reports, comparisons, the scores of r
 wrong file is told.
 """
 
-from harness.model import Report
-from harness.report.json_form import JsonForm
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError, core_schema, to_json
+
+from harness.errors import FormatError
+from harness.model import Comparison, ComparisonReport, Json, Measure, MeasureComparison, Report
+
+if TYPE_CHECKING:
+    from harness.metrics.evaluate import Evaluation
+
+
+# Whatever is written as JSON and read back: its version, what JSON has no number for, and what is said of a wrong
+# file.
+#
+# A form is that of a dataclass of `harness.model`, field by field. Its version stands under ``schema``; a file of
+# another version is refused with a sentence, never read half. JSON has no infinity and no NaN, so these are written
+# as the strings "Infinity", "-Infinity" and "NaN".
+
+
+T = TypeVar("T")
+
+_NOT_PLAIN = re.compile(r"[^\x00-\x7e]+")
+
+
+@dataclass(frozen=True)
+class JsonForm(Generic[T]):
+    """
+    How a *kind* is written; *noun* is what a file of it is called.
+
+    *version* is the one that is written, and the only one that is read.
+    """
+
+    kind: type[T]
+    noun: str
+    version: int
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self.kind)
+
+    def dumps(self, value: T) -> str:
+        """*value* as JSON text, two blanks a level, ASCII only, with a newline at its end."""
+        plain = self._adapter.dump_python(value, mode="json")
+        try:
+            text = _text_of(plain)
+        except PydanticSerializationError:
+            text = _text_of(_whole(plain))
+        return _ascii(text) + "\n"
+
+    def loads(self, text: str, *, path: str | None = None) -> T:
+        """
+        What `dumps` wrote; *path* is named in errors, the noun where none is given.
+
+        Raises:
+            FormatError: not JSON, another version, or fields that are missing or of the wrong type; all are named.
+        """
+        path = path or self.noun
+        raw = self._parsed(text, path)
+        version = raw.get("schema") if isinstance(raw, dict) else None
+        if version != self.version or isinstance(version, bool):
+            found = "no schema version" if version is None else f"schema version {version!r}"
+            expected = f"{self.version} expected: this is not a {self.noun} that this version reads"
+            raise FormatError.at(path, 0, 0, f"{found} found, {expected}")
+        try:
+            return self._adapter.validate_python(raw)
+        except ValidationError as error:
+            faults = (f"{self._place(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False))
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: " + "; ".join(faults)) from None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of what `dumps` writes."""
+        schema = self._adapter.json_schema(mode="serialization", schema_generator=_Schema)
+        schema["properties"]["schema"] = {"const": self.version, "title": "Schema"}
+        return {"$schema": _Schema.schema_dialect, **schema, "title": f"relevance-harness {self.noun}"}
+
+    def _parsed(self, text: str, path: str) -> Json:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FormatError.at(path, error.lineno, error.colno, f"not JSON: {error.msg}") from None
+        except RecursionError:
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: nested too deeply") from None
+
+    def _place(self, location: tuple[int | str, ...]) -> str:
+        return ".".join(map(str, location)) or self.noun
+
+
+class _Schema(GenerateJsonSchema):
+    """Says that a number may be one of the three strings that stand for what JSON has no number for."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
+        return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+
+
+def _text_of(plain: Json) -> str:
+    """*plain* as JSON text; the encoder of the standard library takes ten times as long where it has to indent."""
+    return to_json(plain, indent=2, inf_nan_mode="strings").decode()
+
+
+def _whole(value: Json) -> Json:
+    """*value* with U+FFFD for half a surrogate pair, which UTF-8 lacks."""
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _ascii(text: str) -> str:
+    """JSON text with an escape for DEL and all that is not ASCII, which stand nowhere but in strings."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+# Whatever is written as JSON and read back: reports, comparisons, the scores of run files, and what a wrong file is
+# told.
+
 
 _REPORT_FORM = JsonForm(Report, "report", version=1)
 
 dumps_report = _REPORT_FORM.dumps
 loads_report = _REPORT_FORM.loads
 report_schema = _REPORT_FORM.schema
+
+
+# A comparison as JSON, and back: `harness.report.json` says how.
+
+
+_COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)
+
+dumps_comparison = _COMPARISON_FORM.dumps
+loads_comparison = _COMPARISON_FORM.loads
+comparison_schema = _COMPARISON_FORM.schema
+
+
+# The scores of a run file as JSON.
+
+
+def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
+    """
+    ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
+
+    Where queries are in no mean, ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}`` names them, each list only
+    where it holds some.
+
+    Args:
+        evaluation: The scores.
+        measures: What is written, by the text that it is written under.
+        complete: Whether judged queries that are not in the run were counted.
+    """
+    by_measure: dict[str, Json] = {}
+    for asked, measure in measures.items():
+        figures: dict[str, Json] = {"mean": evaluation.mean(measure.text)}
+        if measure.text in evaluation.summed:
+            figures["sum"] = evaluation.sum(measure.text)
+        by_measure[asked] = {**figures, "queries": dict(evaluation.scores[measure.text])}
+    plain: dict[str, Json] = {"profile": str(evaluation.profile), "measures": by_measure}
+    left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}
+    if any(left_out.values()):
+        plain["left_out"] = {why: list(queries) for why, queries in left_out.items() if queries}
+    return json.dumps(plain, indent=2, allow_nan=False)
+
+
+# What `harness significance` found, as JSON.
+
+
+def comparisons_json(profile: str, comparisons: Sequence[Comparison]) -> str:
+    """``{"profile": …, "comparisons": [{…, "measures": {"nDCG@10": {…}}}]}``, null where a figure is not defined."""
+    plain = {"profile": profile, "comparisons": [_comparison(comparison) for comparison in comparisons]}
+    return json.dumps(plain, indent=2, allow_nan=False)
+
+
+def _comparison(comparison: Comparison) -> Json:
+    measures = {row.measure: _measure(row) for row in comparison.measures}
+    return {**asdict(comparison), "measures": measures}
+
+
+def _measure(row: MeasureComparison) -> Json:
+    figures = asdict(row)
+    del figures["measure"]
+    moved = [{"query": query, "reference": before, "candidate": after} for query, before, after in row.moved]
+    return {**figures, "moved": moved}

@@ -207,7 +207,7 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
-    from harness.report.figures import counted_text
+    from harness.report.sentences import counted_text
 
     return ", ".join(f"{folder.as_posix()} ({counted_text(number, 'suite')})" for folder, number in left_out.items())
 

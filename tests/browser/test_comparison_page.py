@@ -8,8 +8,8 @@ from builders.comparisons import comparison_report, hostile_report, large_report
 from builders.pages import contrasts, shown
 from builders.reports import HOSTILE
 from harness.model import Comparison
+from harness.report.html import Limits
 from harness.report.html.comparison import render
-from harness.report.html.page import Limits
 
 NARROW = {"viewport": {"width": 400, "height": 900}}
 

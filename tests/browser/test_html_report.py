@@ -6,8 +6,7 @@ from builders.cells import cell
 from builders.pages import contrasts, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model import Outcome, TagSummary
-from harness.report.html import render
-from harness.report.html.page import Limits
+from harness.report.html import Limits, render
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ for _name in (
     "harness.report.json",
     "harness.report.markdown",
     "harness.report.terminal.comparison",
-    "harness.report.terminal.report",
+    "harness.report.terminal.run",
     "harness.run.searching",
     "harness.search.fixtures",
     "harness.search.opening",

@@ -17,8 +17,8 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.report.terminal.plain import WIDTH, plain
-from harness.report.terminal.report import report_renderables
+from harness.report.terminal.layout import WIDTH, plain
+from harness.report.terminal.run import report_renderables
 
 NDCG = "nDCG@10"
 HOSTILE = (

@@ -16,7 +16,7 @@ import yaml
 from harness.api import Relevance
 from harness.cli import main
 from harness.model import Cluster, ComparisonReport, SideKind
-from harness.report.comparison_json import loads_comparison
+from harness.report.json import loads_comparison
 from harness.run.options import RunOptions
 from harness.search import open_search
 

@@ -10,9 +10,9 @@ import pytest
 import builders.loaded  # noqa: F401
 from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
-from harness.report.figures import score_text
 from harness.report.json import loads_report
 from harness.report.overview import compared_text, overview
+from harness.report.sentences import score_text
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"

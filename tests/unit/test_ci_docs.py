@@ -12,8 +12,7 @@ from harness.cli.outputs import WRITERS
 from harness.cli.root import COMMANDS
 from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
 from harness.report.ci.codequality import SEVERITIES
-from harness.report.markdown.notes import NOTES_SHOWN
-from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 
 ROOT = Path(__file__).parents[2]

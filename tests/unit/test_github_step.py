@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.github_step import GitHubStep, github_step, in_github_actions, unheeded
+from harness.report.github_step import GitHubStep, github_step, in_github_actions, unheeded
 
 STEP = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/work space", "GITHUB_STEP_SUMMARY": "/tmp/summary.md"}
 

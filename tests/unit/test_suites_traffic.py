@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.model import Status
-from harness.report.terminal.plain import plain
-from harness.report.terminal.tags import tag_renderables
+from harness.report.terminal.layout import plain
+from harness.report.terminal.run import tag_renderables
 from harness.run import run_suite
 from harness.run.options import RunOptions
 from harness.search.testing import FakeSearch

@@ -5,18 +5,22 @@ problems of a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
-from harness.report.attention import LOOKED_AT, is_told, unanswered_queries
-from harness.report.figures import counted_text, untold_waiver
-from harness.report.outcome_text import outcome_lines
 from harness.report.overview import cell_names
+from harness.report.run_sentences import LOOKED_AT, is_told, outcome_lines, unanswered_queries
+from harness.report.sentences import counted_text, untold_waiver
 
-__all__ = ["Annotation", "Severity", "problem_annotations", "report_annotations"]
+__all__ = ["Annotation", "Severity", "gitlab_repository", "path_in", "problem_annotations", "report_annotations"]
+
+
+# What is said of single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
 
 
 class Severity(StrEnum):
@@ -103,3 +107,21 @@ def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str) -> Annotation:
 
 def _mark(verdict: Verdict, suite: SuiteReport) -> Mark:
     return verdict.mark if verdict.mark.path else Mark(suite.path)
+
+
+# Paths as a repository knows its files, whichever folder a command was given in.
+
+
+def path_in(repository: Path, path: str) -> str:
+    """*path* from the root of *repository*, with slashes; as it is where the file is not in there."""
+    views: tuple[Callable[[str | Path], str], ...] = (os.path.abspath, os.path.realpath)
+    for view in views:  # a link to a suite is a file of the repository, and its root may be below a link
+        place, root = Path(view(path)), Path(view(repository))
+        if place.is_relative_to(root):
+            return place.relative_to(root).as_posix()
+    return Path(path).as_posix()
+
+
+def gitlab_repository(environ: Mapping[str, str]) -> Path:
+    """The root of the repository in a job of GitLab CI; elsewhere the working folder."""
+    return Path(environ.get("CI_PROJECT_DIR") or ".")

@@ -11,9 +11,8 @@ import json
 from pathlib import Path
 
 from harness.model import Report
-from harness.report.ci.annotations import Annotation, Severity, report_annotations
-from harness.report.ci.places import path_in
-from harness.report.printable import printable
+from harness.report.ci.annotations import Annotation, Severity, path_in, report_annotations
+from harness.report.sentences import printable
 
 __all__ = ["render"]
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.model import Mark
-from harness.report.ci.annotations import Annotation, Severity
-from harness.report.ci.places import path_in
-from harness.report.figures import counted_text
-from harness.report.printable import printable
+from harness.report.ci.annotations import Annotation, Severity, path_in
+from harness.report.sentences import counted_text, printable
 
 __all__ = ["SHOWN", "commands"]
 

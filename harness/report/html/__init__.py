@@ -2,18 +2,232 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import Environment
 
-from harness.model import Report
-from harness.report.figures import matching_text
-from harness.report.headlines import closing, headline
+from harness.model import (
+    MeasureSummary,
+    MissingDocument,
+    MovedDocument,
+    Outcome,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    Verdict,
+)
 from harness.report.html import templating
-from harness.report.html.page import Limits, suite_views
-from harness.report.overview import compared_text, overview, remarks
-from harness.report.ranking_words import missing_place
-from harness.report.tag_rows import figure_text
+from harness.report.html.charts import Bin, histogram
+from harness.report.html.templating import VerdictViews, verdict_views, verdicts_left_out, worst_status
+from harness.report.overview import TagTable, cell_names, compared_text, figure_text, overview, remarks, tag_table
+from harness.report.run_sentences import BAD, closing, headline, missing_place, outcome_lines
+from harness.report.sentences import counted_text, matching_text
+from harness.statistics.means import are_weighted
+
+# What the HTML page shows of a report: chosen, ordered and bounded here, laid out by the template.
+#
+# A page of thousands of queries has to open in a browser, so it holds at most what `Limits` says, the worst first,
+# and says what it leaves out.
+
+
+GRADE_STEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that the page holds of each suite: *rows* of queries, *details* of these with rankings, and so on."""
+
+    rows: int = 5_000
+    details: int = 500
+    ranks: int = 20
+    missing: int = 20
+    thresholds: int = 500
+    tags: int = 100
+    measures: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A document of the ideal: *found* is its rank in the ranking, None where it is missing."""
+
+    document: RankedDocument
+    shade: str
+    found: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A hit of the ranking, with the *shade* of its gain."""
+
+    document: RankedDocument
+    shade: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """One query: a row of the table, and where *detailed* its ranking beside its ideal."""
+
+    anchor: str
+    query: QueryReport
+    tags: tuple[int, ...]
+    blamed: bool
+    detailed: bool
+    ranking: tuple[Shown, ...] = ()
+    ideal: tuple[Placed, ...] = ()
+    missing: tuple[MissingDocument, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureView:
+    """One measure with the spread of its scores."""
+
+    summary: MeasureSummary
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteView:
+    """
+    What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal.
+
+    *by_tag* are the figures of the *tags*, *weighted* says that queries do not all weigh the same.
+    """
+
+    anchor: str
+    name: str
+    suite: SuiteReport
+    status: Status
+    verdicts: VerdictViews
+    measures: tuple[MeasureView, ...]
+    queries: tuple[QueryView, ...]
+    outcomes: Mapping[Outcome, int]
+    tags: tuple[str, ...]
+    by_tag: TagTable | None
+    weighted: bool
+    left_out: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
+    """The page's view of each suite of *report*."""
+    named = zip(cell_names(report.suites), report.suites, strict=True)
+    return tuple(_suite_view(f"s{number}", name, suite, limits) for number, (name, suite) in enumerate(named, start=1))
+
+
+def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
+    """
+    The class that colours a document: *greatest* is the greatest gain of all.
+
+    >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
+    'gain-4'
+    """
+    if document.gain is None:
+        return "unjudged"
+    if document.gain <= 0:
+        return "gain-negative" if document.gain < 0 else "gain-0"
+    share = document.gain / greatest if greatest > 0 else 1.0
+    return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
+
+
+def _suite_view(anchor: str, name: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+    tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
+    queries = _query_views(anchor, suite, tags, limits)
+    anchors = {view.query.id: view.anchor for view in queries if view.detailed}
+    return SuiteView(
+        anchor=anchor,
+        name=name,
+        suite=suite,
+        status=worst_status(suite.verdicts),
+        verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
+        measures=tuple(
+            MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
+            for summary in suite.summaries
+        ),
+        queries=queries,
+        outcomes=Counter(query.outcome for query in suite.queries),
+        tags=tags,
+        by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
+        weighted=are_weighted(query.weight for query in suite.queries),
+        left_out=tuple(_left_out(suite, queries, limits.thresholds)),
+        remarks=(*outcome_lines(suite.queries), *suite.notes),
+    )
+
+
+def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int) -> Iterable[str]:
+    """What is not on the page, of which at most *thresholds* are there."""
+    rows = len(suite.queries) - len(queries)
+    details = len(queries) - sum(view.detailed for view in queries)
+    yield from verdicts_left_out(suite.verdicts, thresholds)
+    if rows:
+        yield f"{counted_text(rows, 'query')} with the best scores"
+    if details:
+        yield f"the rankings of {counted_text(details, 'query')} with better scores than those shown"
+
+
+# ------------------------------------------------------------------------------------------------ queries
+
+
+def _query_views(anchor: str, suite: SuiteReport, tags: Sequence[str], limits: Limits) -> tuple[QueryView, ...]:
+    blamed = {name for verdict in suite.verdicts if verdict.status in BAD for name in verdict.blamed}
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    own: dict[str | None, list[Verdict]] = {}
+    for verdict in suite.verdicts:
+        own.setdefault(verdict.query, []).append(verdict)
+    measure = suite.summaries[0].measure if suite.summaries else None
+    greatest = _greatest_gain(suite.queries)
+    views = []
+    numbered = enumerate(suite.queries, start=1)
+    ordered = sorted(numbered, key=lambda pair: _badness(pair[1], measure, pair[1].id in blamed))
+    for place, (number, query) in enumerate(ordered[: limits.rows]):
+        row = QueryView(
+            anchor=f"{anchor}q{number}",
+            query=query,
+            tags=tuple(numbers[tag] for tag in query.tags),
+            blamed=query.id in blamed,
+            detailed=place < limits.details,
+            verdicts=tuple(own.get(query.id, ())),
+        )
+        views.append(_with_rankings(row, greatest, limits) if row.detailed else row)
+    return tuple(views)
+
+
+def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[bool, bool, float]:
+    """Sorts what needs a look first: queries that a threshold blames, those without a score, then the lowest scores."""
+    score = query.scores.get(measure) if measure is not None else None
+    return (not blamed, score is not None, score if score is not None else 0.0)
+
+
+def _with_rankings(row: QueryView, greatest: float, limits: Limits) -> QueryView:
+    query = row.query
+    ranks = {document.id: document.rank for document in query.ranking}
+    return QueryView(
+        anchor=row.anchor,
+        query=query,
+        tags=row.tags,
+        blamed=row.blamed,
+        detailed=True,
+        ranking=tuple(Shown(document, shade_of(document, greatest)) for document in query.ranking[: limits.ranks]),
+        ideal=tuple(
+            Placed(document, shade_of(document, greatest), ranks.get(document.id))
+            for document in query.ideal[: limits.ranks]
+        ),
+        missing=query.missing[: limits.missing],
+        verdicts=row.verdicts,
+    )
+
+
+def _greatest_gain(queries: Iterable[QueryReport]) -> float:
+    gains = (document.gain for query in queries for document in (*query.ideal, *query.ranking))
+    return max((gain for gain in gains if gain is not None), default=0.0)
+
+
+# A report as one HTML page: what it shows is chosen and bounded here, laid out by the template.
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:

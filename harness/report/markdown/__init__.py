@@ -2,24 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from harness.model import Report, SuiteReport
-from harness.report.attention import Attention, attention_of, concerned_text, unanswered_queries
-from harness.report.figures import counted_text, mean_heading, score_text
-from harness.report.headlines import closing, headline
-from harness.report.markdown.escape import block, code, escape
-from harness.report.markdown.notes import notes_markdown
-from harness.report.markdown.overview import overview_markdown
-from harness.report.markdown.pieces import MOST_BYTES, Piece, fitted, sign
-from harness.report.markdown.queries import query_markdown
-from harness.report.markdown.tables import table
-from harness.report.markdown.tags import tags_markdown
+from harness.model import MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.report.markdown.escape import (
+    MOST_BYTES,
+    MOST_TEXT,
+    Piece,
+    block,
+    code,
+    escape,
+    fitted,
+    notes_markdown,
+    sign,
+    table,
+)
 from harness.report.markdown.verdicts import verdicts_markdown
-from harness.report.outcome_text import outcome_lines
-from harness.report.overview import cell_names, overview
+from harness.report.overview import (
+    BEST,
+    Figure,
+    Overview,
+    Row,
+    TagRow,
+    TagTable,
+    cell_names,
+    compared_text,
+    figure_text,
+    overview,
+    remarks,
+    tag_table,
+)
+from harness.report.run_sentences import (
+    BAD,
+    MISSING_SHOWN,
+    RANKS_SHOWN,
+    Attention,
+    attention_of,
+    closing,
+    concerned_text,
+    grade_text,
+    headline,
+    known_text,
+    missing_place,
+    outcome_lines,
+    unanswered_queries,
+)
+from harness.report.sentences import counted_text, mean_heading, plain_text, score_text, tally_text
 
-__all__ = ["render", "render_refusal"]
+__all__ = ["overview_markdown", "query_markdown", "render", "render_refusal", "tags_markdown"]
+
+
+# The cells of a report beside one another, as Markdown.
+
+
+COUNTS = ["queries", "held", "failed", "errors", "other"]
+
+
+def overview_markdown(overview: Overview) -> str:
+    """The table, and what its signs mean."""
+    names = ["suite", *(["request"] if overview.requests else []), *(["index"] if overview.indexes else [])]
+    measures = [code(measure) for measure in overview.measures]
+    rows = [list(_cells(row, overview)) for row in overview.rows]
+    shown = table([*names, *measures, *COUNTS], rows, right=[*measures, *COUNTS])
+    return f"{shown}\n\n{escape('; '.join(remarks(overview)))}\n"
+
+
+def _cells(row: Row, overview: Overview) -> Iterator[str]:
+    yield escape(row.suite.name)
+    if overview.requests:
+        yield code(row.suite.request)
+    if overview.indexes:
+        yield code(row.suite.index or "–")
+    for measure in overview.measures:
+        figure = row.figures.get(measure)
+        yield _figure(figure) if figure else ""
+    for count in (len(row.suite.queries), row.held, row.failed, row.errors, row.other):
+        yield f"{count:,}"
+
+
+def _figure(figure: Figure) -> str:
+    mean = f"**{score_text(figure.mean)}**{escape(BEST)}" if figure.best else score_text(figure.mean)
+    return f"{mean} {escape(compared_text(figure))}".rstrip()
+
+
+# One query in Markdown: its ranking with grades, and what is missing from it, folded below a line that names it.
+
+
+MOST_TITLE = 80
+"""Characters of a title, which may be a whole description."""
+
+
+def query_markdown(query: QueryReport, concerns: str) -> str:
+    """*query*, folded; *concerns* names the thresholds that blame it."""
+    text = f" {escape(query.text, most=MOST_TEXT)}" if query.text not in ("", query.id) else ""
+    summary = f"query {code(query.id)}{text} ({escape(known_text(query))})"
+    body = "\n\n".join(_body(query, concerns))
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"
+
+
+def _body(query: QueryReport, concerns: str) -> Iterator[str]:
+    if concerns:
+        yield f"concerns {code(concerns, most=MOST_TEXT)}"
+    if query.reason:
+        yield escape(query.reason, most=MOST_TEXT)
+    if query.ranking:
+        yield _ranking(query.ranking[:RANKS_SHOWN])
+    if len(query.ranking) > RANKS_SHOWN:
+        yield f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more"
+    if query.missing:
+        yield _missing(query.missing[:MISSING_SHOWN])
+    if len(query.missing) > MISSING_SHOWN:
+        yield f"and {counted_text(len(query.missing) - MISSING_SHOWN, 'relevant document')} more missing"
+
+
+def _ranking(ranking: Sequence[RankedDocument]) -> str:
+    rows = [
+        [
+            str(document.rank),
+            code(document.id),
+            grade_text(document),
+            plain_text(document.gain),
+            ("–" if document.score is None else f"{document.score:.5g}") + (" (tied)" if document.tied else ""),
+            escape(document.title or "", most=MOST_TITLE),
+        ]
+        for document in ranking
+    ]
+    headings = ["rank", "document", "grade", "gain", "score", "title"]
+    return table(headings, rows, right=["rank", "grade", "gain", "score"])
+
+
+def _missing(missing: Sequence[MissingDocument]) -> str:
+    rows = [
+        [
+            code(document.id),
+            plain_text(document.grade),
+            missing_place(document),
+            escape(document.title or "", most=MOST_TITLE),
+        ]
+        for document in missing
+    ]
+    return table(["missing relevant document", "grade", "where it is", "title"], rows, right=["grade"])
+
+
+# The figures of each tag, as Markdown.
+
+
+def tags_markdown(suite: SuiteReport) -> Iterator[str]:
+    """Paragraphs: a table with a line a tag, and what it does not show; none where no query has a tag."""
+    found = tag_table(suite)
+    if found is None:
+        return
+    figures = ["queries", *(["weight"] if found.weighted else []), *map(code, found.measures)]
+    held = ["thresholds"] if found.held else []
+    heading = f"{mean_heading(weighted=found.weighted)} by tag"
+    yield table([heading, *figures, *held], [_tag_cells(row, found) for row in found.rows], right=figures)
+    if found.remarks:
+        yield escape("; ".join(found.remarks))
+
+
+def _tag_cells(row: TagRow, table: TagTable) -> list[str]:
+    name = escape(row.name) if row.tag is None else code(row.name)
+    share = [f"{row.share:.1%}"] if table.weighted else []
+    figures = [figure_text(row, summary) for summary in row.figures]
+    return [name, f"{row.queries:,}", *share, *figures, *([_statuses(row)] if table.held else [])]
+
+
+def _statuses(row: TagRow) -> str:
+    """How the tag's thresholds came out; nothing where it has none."""
+    if not row.statuses:
+        return ""
+    tally = tally_text(row.statuses)
+    return f"**{tally}**" if any(status in BAD for status in row.statuses) else tally
+
+
+# A report as Markdown, for GitHub's job summary and for whoever posts it elsewhere.
 
 
 REFUSAL_SHOWN = 20_000

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.model import Agreement, Comparison, ComparisonReport, MovedDocument, QueryComparison
-from harness.report.attention import LOOKED_AT, concerned_text
-from harness.report.comparison_words import (
+from harness.report.comparison_sentences import (
     agreement_facts,
     change_mark,
     closing,
@@ -25,14 +24,21 @@ from harness.report.comparison_words import (
     origin_text,
     remarks,
 )
-from harness.report.figures import counted_text, difference_text, p_text, score_text
-from harness.report.markdown.escape import code, escape
-from harness.report.markdown.notes import MOST_TEXT, notes_markdown
-from harness.report.markdown.pieces import MOST_BYTES, Piece, fitted, sign
-from harness.report.markdown.queries import MOST_TITLE
-from harness.report.markdown.tables import table
+from harness.report.markdown import MOST_TITLE
+from harness.report.markdown.escape import (
+    MOST_BYTES,
+    MOST_TEXT,
+    Piece,
+    code,
+    escape,
+    fitted,
+    notes_markdown,
+    sign,
+    table,
+)
 from harness.report.markdown.verdicts import verdicts_markdown
-from harness.report.ranking_words import RANKS_SHOWN, grade_text
+from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text, grade_text
+from harness.report.sentences import counted_text, difference_text, p_text, score_text
 
 MOST = 10
 """Queries that are shown with their rankings, unless somebody asks for another number."""

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, printable
 
-__all__ = ["block", "code", "escape"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_TEXT",
+    "NOTES_SHOWN",
+    "Piece",
+    "block",
+    "code",
+    "escape",
+    "fitted",
+    "notes_markdown",
+    "sign",
+    "table",
+]
+
+
+# Markdown that is safe with text of others and stays small enough to be shown: tables, notes, pieces.
 
 
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]<>&|"}
@@ -61,3 +78,94 @@ def block(text: str, *, most: int) -> str:
     longest = max((len(run) for run in re.findall("`+", lines)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{lines}\n{fence}"
+
+
+# Markdown of several parts that stays small enough to be shown.
+#
+# What would make it larger than GitHub takes is left out, the worst last, and counted.
+
+
+MOST_BYTES = 1024 * 1024
+"""What GitHub takes of one step; it shows nothing at all of a larger summary."""
+
+CLOSING_BYTES = 400
+"""Kept free for the sentence on what was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part that is in or out as a whole, such as a suite, or a query; those of a lower *turn* come in first."""
+
+    turn: int
+    noun: str
+    text: str
+
+
+def sign(exit_status: int, *, decided: bool) -> str:
+    """Whether all is well, and a warning where nothing was *decided*."""
+    if exit_status:
+        return "❌"
+    return "✅" if decided else "⚠️"
+
+
+def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
+    """*head*, and as many of *pieces* as there is room for in *limit* bytes of UTF-8."""
+    chosen = _chosen(pieces, limit - len(head.encode()) - CLOSING_BYTES)
+    left_out = [piece.noun for place, piece in enumerate(pieces) if place not in chosen]
+    parts = [head, *(pieces[place].text for place in sorted(chosen))]
+    if left_out:
+        counts = [counted_text(left_out.count(noun), noun) for noun in dict.fromkeys(left_out)]
+        parts.append(f"Left out, for no more would be shown: {' and '.join(counts)}. An HTML or JSON report has all.\n")
+    return "\n".join(parts)
+
+
+def _chosen(pieces: Sequence[Piece], room: int) -> set[int]:
+    """Which of *pieces* there is room for: none of a higher turn before all of a lower one."""
+    chosen = set()
+    for place in sorted(range(len(pieces)), key=lambda place: pieces[place].turn):
+        room -= len(pieces[place].text.encode()) + 1
+        if room < 0:
+            break
+        chosen.add(place)
+    return chosen
+
+
+# Tables in GitHub's and GitLab's Markdown.
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> str:
+    """
+    Lay out a table.
+
+    Args:
+        headings: One a column; they, and the cells, are Markdown already.
+        rows: As many cells each as there are headings.
+        right: The headings of columns with figures.
+
+    Returns:
+        The table's lines.
+
+    >>> print(table(["measure", "mean"], [["P<span>@</span>5", "0.4"]], right=["mean"]))
+    | measure | mean |
+    | --- | ---: |
+    | P<span>@</span>5 | 0.4 |
+    """
+    rules = ["---:" if heading in right else "---" for heading in headings]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rules, *rows))
+
+
+# Sentences in Markdown, one a line.
+
+
+MOST_TEXT = 500
+"""Characters of a query's text, of a reason and of a note."""
+
+NOTES_SHOWN = 30
+
+
+def notes_markdown(notes: Sequence[str]) -> Iterator[str]:
+    """Paragraphs: a list of the first of *notes*, and how many more there are; none where there are no notes."""
+    if notes:
+        yield "\n".join(f"- {escape(note, most=MOST_TEXT)}" for note in notes[:NOTES_SHOWN])
+    if len(notes) > NOTES_SHOWN:
+        yield f"and {counted_text(len(notes) - NOTES_SHOWN, 'more note')}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.model import Status, Verdict
-from harness.report.attention import LOOKED_AT
-from harness.report.figures import counted_text, observed_text, required_text, untold_waiver
-from harness.report.markdown.escape import code, escape
-from harness.report.markdown.notes import MOST_TEXT
-from harness.report.markdown.tables import table
+from harness.report.markdown.escape import MOST_TEXT, code, escape, table
+from harness.report.run_sentences import LOOKED_AT
+from harness.report.sentences import counted_text, observed_text, required_text, untold_waiver
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
 

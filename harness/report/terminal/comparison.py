@@ -4,20 +4,205 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Agreement, ComparisonReport, Verdict
-from harness.report.attention import LOOKED_AT, concerned_text
-from harness.report.comparison_words import agreement_facts, closing, moved_queries, origin_text, unpaired_lines
-from harness.report.figures import counted_text
-from harness.report.printable import printable
-from harness.report.terminal.layout import indented
-from harness.report.terminal.measures import measures_renderables
-from harness.report.terminal.plain import WIDTH, plain
-from harness.report.terminal.side_by_side import beside_renderables
+from harness.model import (
+    Agreement,
+    Comparison,
+    ComparisonReport,
+    MeasureComparison,
+    MovedDocument,
+    QueryComparison,
+    Verdict,
+)
+from harness.report.comparison_sentences import (
+    agreement_facts,
+    change_mark,
+    closing,
+    detectable_text,
+    known_texts,
+    left_mark,
+    measure_warnings,
+    method_text,
+    moved_queries,
+    origin_text,
+    unpaired_lines,
+)
+from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text
+from harness.report.sentences import counted_text, difference_text, p_text, printable, score_text
+from harness.report.terminal.layout import WIDTH, Fitting, columns, indented, plain
+from harness.report.terminal.rankings import grade_cell
 from harness.report.terminal.verdicts import quiet_lines, reason, verdict_list
+
+# One query's two rankings side by side on a terminal.
+
+
+TITLE_CELLS = 28
+LEAST_WIDTH = 80
+"""Columns that two rankings beside each other need."""
+
+STYLES = {"entered": "cyan", "left": "magenta", "tied": "dim"}
+
+
+def beside_renderables(query: QueryComparison, *, concerns: str = "") -> Iterator[RenderableType]:
+    """What changed, and the two rankings beside each other; *concerns* says why the query is looked at."""
+    yield _heading(query)
+    if concerns:
+        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
+    if not query.documents:
+        return
+    yield indented(Fitting(_beside(query), _below(query), LEAST_WIDTH))
+    ranks = max(max(document.reference or 0, document.candidate or 0) for document in query.documents)
+    if ranks > RANKS_SHOWN:
+        yield indented(Text(f"and {counted_text(ranks - RANKS_SHOWN, 'rank')} more", style="dim"))
+
+
+def _heading(query: QueryComparison) -> Text:
+    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
+    if query.text and query.text != query.id:
+        text.append(f"  {printable(query.text)}")
+    return text.append(f"  ({printable('; '.join(known_texts(query)))})", style="dim")
+
+
+def _beside(query: QueryComparison) -> Table:
+    """A line a rank: the reference's document, whether it left, how the candidate's came there, and that."""
+    table = columns()
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("reference", overflow="fold", ratio=1)
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=4)
+    table.add_column("", no_wrap=True, min_width=7)
+    table.add_column("candidate", overflow="fold", ratio=1)
+    table.add_column("grade", justify="right", no_wrap=True)
+    before = {one.reference: one for one in query.documents if one.reference is not None}
+    after = {one.candidate: one for one in query.documents if one.candidate is not None}
+    for rank in range(1, min(RANKS_SHOWN, max([*before, *after])) + 1):
+        table.add_row(str(rank), *_cells(before, after, rank))
+    return table
+
+
+def _cells(before: Mapping[int, MovedDocument], after: Mapping[int, MovedDocument], rank: int) -> list[Text]:
+    first, second = before.get(rank), after.get(rank)
+    return [
+        *([_named(first), grade_cell(first), _mark(left_mark(first))] if first else [Text()] * 3),
+        *([_mark(change_mark(second)), _named(second), grade_cell(second)] if second else [Text()] * 3),
+    ]
+
+
+def _below(query: QueryComparison) -> Table:
+    """The same for a narrow terminal: a line a document, with its rank before and now."""
+    table = columns()
+    table.add_column("was", justify="right", no_wrap=True)
+    table.add_column("now", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("document", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    for document in query.documents:
+        if min(document.reference or RANKS_SHOWN + 1, document.candidate or RANKS_SHOWN + 1) <= RANKS_SHOWN:
+            ranks = (Text("–" if rank is None else str(rank)) for rank in (document.reference, document.candidate))
+            mark = _mark(change_mark(document) or left_mark(document))
+            table.add_row(*ranks, mark, _named(document), grade_cell(document))
+    return table
+
+
+def _mark(mark: str) -> Text:
+    return Text(mark, style=STYLES.get(mark, ""))
+
+
+def _named(document: MovedDocument) -> Text:
+    text = Text(printable(document.id))
+    if document.title:
+        title = Text(printable(document.title), style="dim")
+        title.truncate(TITLE_CELLS, overflow="ellipsis")
+        text.append(" ").append_text(title)
+    return text
+
+
+# The measures of two runs on a terminal.
+
+
+MOVED_SHOWN = 3
+"""Queries of a measure that are named, those that changed most first."""
+
+HEADINGS = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
+
+
+def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
+    """Which runs, how they were tested, a line a measure, and what moved; *complete* as `--complete` was given."""
+    names = (printable(comparison.candidate), printable(comparison.reference))
+    yield Text.assemble((names[0], "bold"), " against ", (names[1], "bold"))
+    yield from measures_renderables(comparison)
+    if any(comparison.left_out.values()) and not complete:
+        yield Text("--complete counts a judged query that is not in a run as one without hits", style="yellow")
+
+
+def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
+    """How the differences were tested, a line a measure, and what moved."""
+    yield Text(f"{printable(method_text(comparison))}\n", style="dim")
+    yield Fitting(_table(comparison), _blocks(comparison))
+    yield Text()
+    for row in comparison.measures:
+        yield from _remarks(row, comparison)
+
+
+def _table(comparison: Comparison) -> RenderableType:
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in comparison.measures:
+        table.add_row(Text(printable(row.measure)), *_measure_cells(row), style=_style(row, comparison))
+    return table
+
+
+def _blocks(comparison: Comparison) -> RenderableType:
+    """The same where the table is too wide: the figures of a measure below one another."""
+    blocks: list[RenderableType] = []
+    for row in comparison.measures:
+        block = columns()
+        block.show_header = False
+        block.add_column(style="dim", no_wrap=True)
+        block.add_column(overflow="fold")
+        for heading, cell in zip(HEADINGS, _measure_cells(row), strict=True):
+            block.add_row(f"  {heading}", cell)
+        blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]
+    return Group(*blocks)
+
+
+def _style(row: MeasureComparison, comparison: Comparison) -> str:
+    if row.adjusted >= comparison.level:
+        return ""
+    return "green" if row.difference > 0 else "red"
+
+
+def _measure_cells(row: MeasureComparison) -> tuple[str, ...]:
+    return (
+        score_text(row.reference),
+        score_text(row.candidate),
+        difference_text(row.difference),
+        f"{difference_text(row.low)} to {difference_text(row.high)}",
+        p_text(row.p_value),
+        p_text(row.adjusted),
+        f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
+        f"{row.queries:,}",
+    )
+
+
+def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
+    for warning in measure_warnings(row, comparison):
+        yield Text(printable(warning), style="yellow")
+    detectable = detectable_text(row, comparison)
+    if detectable is not None:
+        yield Text(printable(detectable))
+    if row.moved:
+        shown = (f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN])
+        yield Text(printable(f"{row.measure}: moved most: {', '.join(shown)}"))
+
+
+# A comparison on a terminal, or as plain lines for a log.
+
 
 MOST = 5
 """Queries that are shown with their rankings, unless somebody asks for another number."""

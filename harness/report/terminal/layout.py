@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -10,6 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 __all__ = ["Fitting", "columns", "indented"]
+
+
+# How text is laid out on a terminal, wide or narrow, and as plain text.
 
 
 UNBOUNDED = 10_000
@@ -40,3 +45,19 @@ def columns() -> Table:
 def indented(renderable: RenderableType) -> Padding:
     """*renderable* two blanks to the right."""
     return Padding(renderable, (0, 0, 0, 2))
+
+
+# What rich lays out, as plain text.
+
+
+WIDTH = 120
+"""Columns of plain text."""
+
+
+def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
+    """*renderables* below one another, without colours, and without the blanks that rich fills lines with."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable, highlight=False)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
-from harness.report.figures import counted_text, plain_text
-from harness.report.printable import printable
-from harness.report.ranking_words import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
+from harness.report.run_sentences import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
+from harness.report.sentences import counted_text, plain_text, printable
 from harness.report.terminal.layout import columns, indented
 
 __all__ = ["grade_cell", "query_renderables"]

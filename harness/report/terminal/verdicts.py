@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Status, Verdict
-from harness.report.attention import LOOKED_AT
-from harness.report.figures import counted_text, observed_text, untold_waiver
-from harness.report.printable import printable
+from harness.report.run_sentences import LOOKED_AT
+from harness.report.sentences import counted_text, observed_text, printable, untold_waiver
 from harness.report.terminal.layout import columns, indented
 
 STYLES: Mapping[Status, str] = {

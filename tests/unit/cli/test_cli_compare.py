@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.comparing.forms import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
-from harness.report.comparison_json import loads_comparison
+from harness.report.json import loads_comparison
 from harness.search.testing import FakeSearch
 
 SUITE = """\

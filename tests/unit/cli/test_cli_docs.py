@@ -8,7 +8,7 @@ import click
 import pytest
 
 from harness.cli.root import COMMANDS, root
-from harness.report.html.page import Limits
+from harness.report.html import Limits
 
 DOCS = Path(__file__).parents[3] / "docs"
 CONTEXT = click.Context(root)

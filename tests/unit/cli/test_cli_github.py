@@ -8,7 +8,7 @@ from builders.reports import products, report_of
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.report import json
-from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.escape import MOST_BYTES
 from harness.scaffold import write_scaffold
 
 

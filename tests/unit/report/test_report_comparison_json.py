@@ -22,7 +22,7 @@ from harness.model import (
     Verdict,
 )
 from harness.report import json
-from harness.report.comparison_json import comparison_schema, dumps_comparison, loads_comparison
+from harness.report.json import comparison_schema, dumps_comparison, loads_comparison
 
 numbers = st.floats(allow_nan=False)  # NaN equals nothing, itself included: it has a test of its own
 st.register_type_strategy(float, numbers)

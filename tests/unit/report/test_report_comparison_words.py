@@ -18,7 +18,7 @@ from builders.comparisons import (
     verdicts,
 )
 from harness.model import MovedDocument, QueryComparison, Side, SideKind, Status
-from harness.report.comparison_words import (
+from harness.report.comparison_sentences import (
     Change,
     agreement_facts,
     change_mark,

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from builders.comparisons import comparison_report
-from harness.report import comparison_json, json
-from harness.report.comparison_words import Change
+from harness.report import json
+from harness.report import json as comparison_json
+from harness.report.comparison_sentences import Change
 from harness.report.markdown.comparison import MOST
-from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.escape import MOST_BYTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
 

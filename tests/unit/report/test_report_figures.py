@@ -3,8 +3,7 @@ import math
 import pytest
 
 from harness.model import Status, Verdict
-from harness.report.figures import counted_text, observed_text, plain_text, required_text, score_text
-from harness.report.printable import printable
+from harness.report.sentences import counted_text, observed_text, plain_text, printable, required_text, score_text
 
 
 def verdict(observed, required, measure="nDCG@10"):

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from harness.model import Report, Status
-from harness.report.headlines import headline
+from harness.report.run_sentences import headline
 
 
 def with_verdicts(report: Report, *statuses: Status, exit_status: int) -> Report:

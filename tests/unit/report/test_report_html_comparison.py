@@ -23,10 +23,8 @@ from builders.html import Page
 from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison, SideKind
-from harness.report.html.comparison import render
-from harness.report.html.comparison_page import comparison_view
-from harness.report.html.comparison_rows import delta
-from harness.report.html.page import Limits
+from harness.report.html import Limits
+from harness.report.html.comparison import comparison_view, delta, render
 
 
 def rows_of(page):

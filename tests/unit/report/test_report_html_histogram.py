@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.html.histogram import histogram, rounded_up
+from harness.report.html.charts import histogram, rounded_up
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))

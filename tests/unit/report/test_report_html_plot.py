@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from harness.report.html.histogram import histogram
-from harness.report.html.plot import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, plotted, whisker
+from harness.report.html.charts import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, histogram, plotted, whisker
 
 
 def test_the_tallest_bar_fills_the_drawing_and_empty_ones_are_not_drawn():

@@ -18,8 +18,7 @@ from harness.model import (
     Waiver,
 )
 from harness.report.markdown import render, render_refusal
-from harness.report.markdown.notes import NOTES_SHOWN
-from harness.report.markdown.pieces import MOST_BYTES
+from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 
 

@@ -19,7 +19,7 @@ from builders.markdown import Page
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison
 from harness.report.markdown.comparison import MOST, render
-from harness.report.markdown.notes import NOTES_SHOWN
+from harness.report.markdown.escape import NOTES_SHOWN
 
 OURS = {
     *("h2", "h3", "p", "ul", "li", "code", "strong", "span", "details", "summary"),

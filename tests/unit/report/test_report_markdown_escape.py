@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builders.markdown import Page
 from harness.report.markdown.escape import code, escape
-from harness.report.printable import printable
+from harness.report.sentences import printable
 
 HOSTILE = [
     "a|b", "`x` ``y``", "*bold* _it_ ~~gone~~", "<b>x</b><script>alert(1)</script>", "&lt;&#64;", "[l](http://x.y)",

@@ -15,7 +15,7 @@ from harness.model import Status
 from harness.report import markdown
 from harness.report.html import render
 from harness.report.overview import Figure, cell_names, compared_text, overview, suites_text
-from harness.report.terminal.report import report_renderables
+from harness.report.terminal.run import report_renderables
 
 
 def figures(*cells, measure=NDCG):

@@ -12,8 +12,8 @@ from harness.files.judgments import read_judgments
 from harness.judging.pool import Coverage, Pool, PooledDocument, QueryCoverage
 from harness.metrics import UnjudgedBounds
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
-from harness.report.terminal.plain import plain
-from harness.report.terminal.pools import pool_renderables
+from harness.report.terminal.layout import plain
+from harness.report.terminal.others import pool_renderables
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
 

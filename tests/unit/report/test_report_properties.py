@@ -18,7 +18,7 @@ from harness.model import (
     SuiteReport,
 )
 from harness.report.html import render
-from harness.report.terminal.report import failure_text
+from harness.report.terminal.run import failure_text
 
 numbers = st.none() | st.floats()
 grades = st.none() | st.floats(-5, 5)

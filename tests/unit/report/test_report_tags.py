@@ -8,9 +8,9 @@ from builders.reports import plain_report
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
 from harness.report import markdown
 from harness.report.json import dumps_report, loads_report
-from harness.report.tag_rows import TAGS, tag_table
-from harness.report.terminal.plain import plain
-from harness.report.terminal.tags import tag_renderables
+from harness.report.overview import TAGS, tag_table
+from harness.report.terminal.layout import plain
+from harness.report.terminal.run import tag_renderables
 
 
 def summary(measure, mean, counted, *, left_out=0, weighted=False):

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
-from harness.report.terminal.plain import plain
-from harness.report.terminal.report import failure_text, query_block, report_renderables
+from harness.report.terminal.layout import plain
+from harness.report.terminal.run import failure_text, query_block, report_renderables
 
 
 def row_of(text, word):

@@ -96,7 +96,7 @@ class GitHubStep:
 
     def _add(self, render: Callable[[int], str]) -> None:
         """What another command of the step wrote stays, and counts for the size that GitHub takes."""
-        from harness.report.markdown.pieces import MOST_BYTES
+        from harness.report.markdown.escape import MOST_BYTES
 
         try:
             with self.summary.open("a", encoding="utf-8", newline="\n") as file:

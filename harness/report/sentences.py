@@ -1,12 +1,16 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, and text of others made safe to print."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
 from harness.model import QueryReport, Status, Verdict
+
+# Numbers as people read them.
+
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -143,3 +147,40 @@ def counted_text(count: int, noun: str) -> str:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count:,} {plural}"
+
+
+# Text of others made safe to print.
+#
+# Ids, titles and messages come from indexes and servers. On a terminal, an escape sequence in a title could recolour
+# or rewrite what was printed before, and a bidirectional control could turn an id around; both are shown as what they
+# are.
+
+
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
+_UNSEEN = (
+    "Cc",
+    "Cf",
+    "Cs",
+    "Zl",
+    "Zp",
+)  # controls, formats such as bidirectional ones, half pairs, line and paragraph separators
+
+
+def printable(text: str) -> str:
+    r"""
+    *text* on one line, each character that is not for reading written as its escape.
+
+    >>> printable("red\x1b[31m\nshoes")
+    'red\\x1b[31m\\nshoes'
+    """
+    if text.isprintable():
+        return text
+    return "".join(character if _is_readable(character) else _escape(character) for character in text)
+
+
+def _is_readable(character: str) -> bool:
+    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

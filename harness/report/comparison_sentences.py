@@ -15,9 +15,8 @@ from harness.model import (
     QueryComparison,
     Side,
 )
-from harness.report.attention import LOOKED_AT, worst_first
-from harness.report.figures import counted_text, difference_text, p_text, score_text, tally_text
-from harness.report.headlines import thresholds_headline
+from harness.report.run_sentences import LOOKED_AT, thresholds_headline, worst_first
+from harness.report.sentences import counted_text, difference_text, p_text, score_text, tally_text
 
 __all__ = [
     "Change",

@@ -1,0 +1,226 @@
+"""What a report says in words, the same in every form: headlines, and what somebody has to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from harness.model import (
+    MissingDocument,
+    MovedDocument,
+    Outcome,
+    QueryComparison,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    Verdict,
+)
+from harness.report.overview import suites_text
+from harness.report.sentences import counted_text, matching_text, plain_text, printable, score_text, tally_text
+
+if TYPE_CHECKING:
+    from harness.metrics.evaluate import Evaluation
+
+__all__ = [
+    "BAD",
+    "LOOKED_AT",
+    "MISSING_SHOWN",
+    "QUERIES_OF_THRESHOLD",
+    "RANKS_SHOWN",
+    "Attention",
+    "attention_of",
+    "closing",
+    "concerned_text",
+    "grade_text",
+    "headline",
+    "is_told",
+    "known_text",
+    "missing_place",
+    "outcome_lines",
+    "thresholds_headline",
+    "unanswered_queries",
+    "worst_first",
+]
+
+
+# What of a suite somebody has to look at: thresholds that do not hold by themselves, and the queries they blame.
+
+
+BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
+"""What does not hold: the exit status is not 0."""
+
+LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
+"""
+What somebody has to look at: a warning is there to be read, and the `xfail` of an unexpected pass, which holds, would
+hide the next failure.
+"""
+
+QUERIES_OF_THRESHOLD = 3
+"""The worst queries that are shown for one threshold."""
+
+QUERIES_OF_SUITE = 10
+"""The queries that are shown for all thresholds of a suite together."""
+
+THRESHOLDS_NAMED = 5
+"""Thresholds that are named with a query which concerns them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """
+    *verdicts* to look at, in the order of the report, without those that only say again that queries had no answer;
+    *queries* that they blame, the worst of each before the second of any, and how many more are *left*.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    queries: tuple[QueryReport, ...]
+    left: int
+
+
+def attention_of(suite: SuiteReport) -> Attention:
+    """What of *suite* somebody has to look at."""
+    unanswered = unanswered_queries(suite)
+    verdicts = [one for one in suite.verdicts if one.status in LOOKED_AT and not is_told(one, unanswered)]
+    return _with_queries(verdicts, {query.id: query for query in suite.queries if query.id not in unanswered})
+
+
+def unanswered_queries(suite: SuiteReport) -> frozenset[str]:
+    """The ids of the queries that had no answer."""
+    return frozenset(query.id for query in suite.queries if query.outcome.is_unanswered)
+
+
+def is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
+    """Whether all there is to say of *verdict* is that queries had no answer, which is told once of all of them."""
+    return verdict.status is Status.ERROR and bool(verdict.blamed) and unanswered >= set(verdict.blamed)
+
+
+def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
+    """Which of *verdicts* blame *query*, by their thresholds."""
+    thresholds = [verdict.threshold for verdict in verdicts if query.id in verdict.blamed]
+    named = thresholds[:THRESHOLDS_NAMED]
+    if len(thresholds) > THRESHOLDS_NAMED:
+        named.append(f"and {counted_text(len(thresholds) - THRESHOLDS_NAMED, 'more threshold')}")
+    return "; ".join(named)
+
+
+def _with_queries(verdicts: Sequence[Verdict], queries: Mapping[str, QueryReport]) -> Attention:
+    blamed = [[name for name in verdict.blamed if name in queries] for verdict in verdicts]
+    shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
+    left = len({name for names in blamed for name in names}) - len(shown)
+    return Attention(tuple(verdicts), tuple(queries[name] for name in shown), left)
+
+
+def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
+    """The worst query of each threshold, then the second of each, and so on, each query once."""
+    return list(dict.fromkeys(name for names in zip_longest(*blamed) for name in names if name is not None))
+
+
+# What a report comes to, in one line.
+
+
+def headline(report: Report) -> str:
+    """Whether all thresholds hold; where none fails but the run does, why."""
+    verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
+    unanswered = sum(len(unanswered_queries(suite)) for suite in report.suites)
+    return thresholds_headline(verdicts, unanswered, report.exit_status)
+
+
+def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
+    """The same of *verdicts*, of the number of queries *unanswered*, and of the exit status that they came to."""
+    counts = Counter(verdict.status for verdict in verdicts)
+    bad = sum(counts[status] for status in BAD)
+    if bad:
+        return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
+    if unanswered and exit_status:
+        return f"{counted_text(unanswered, 'query')} had no answer"
+    if not counts:
+        return "No threshold was decided"
+    waived = counts[Status.XFAILED]
+    held = f"{counted_text(sum(counts.values()), 'threshold')}, all hold"
+    return f"{held} but {counted_text(waived, 'expected failure')}" if waived else held
+
+
+def closing(report: Report) -> str:
+    """How many suites and queries there were, and how the thresholds came out."""
+    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
+    queries = sum(len(suite.queries) for suite in report.suites)
+    return f"{suites_text(report)}, {counted_text(queries, 'query')}: {tally_text(statuses)}"
+
+
+# What became of queries that have no plain score, in words.
+
+
+NAMED = 3
+"""Queries that a line names."""
+
+
+def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
+    """A line for each outcome but a plain score: how many queries have it, why, and the first of them."""
+    ids: dict[tuple[Outcome, str], list[str]] = {}
+    for query in queries:
+        if query.outcome is not Outcome.SCORED:
+            ids.setdefault((query.outcome, query.reason), []).append(query.id)
+    for (outcome, reason), affected in ids.items():
+        shown = ", ".join(affected[:NAMED]) + (", …" if len(affected) > NAMED else "")
+        why = f": {reason}" if reason else ""
+        yield f"{counted_text(len(affected), 'query')} with outcome {outcome}{why} ({shown})"
+
+
+# One query's ranking in words and numbers, the same on a terminal, in a page and in Markdown; nothing is escaped.
+
+
+RANKS_SHOWN = 10
+MISSING_SHOWN = 10
+UNJUDGED = "unjudged"
+
+
+def missing_place(missing: MissingDocument) -> str:
+    """Where a deeper search found the document, in words."""
+    if missing.rank is not None:
+        return f"at rank {missing.rank:,}"
+    if missing.searched:
+        return f"not in the first {missing.searched:,}"
+    return "not returned"
+
+
+def known_text(query: QueryReport, measure: str | None = None) -> str:
+    """The score of *measure*, or of all measures, what became of the query, and how many documents match it."""
+    scores = query.scores if measure is None else {measure: query.scores.get(measure)}
+    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
+    known = [shown] if shown else []
+    known.append(str(query.outcome))
+    if query.total is not None:
+        known.append(f"{matching_text(query)} matching")
+    return "; ".join(known)
+
+
+def grade_text(document: RankedDocument | MovedDocument) -> str:
+    """The grade, or that there is none: unjudged is not grade 0."""
+    return UNJUDGED if document.grade is None else plain_text(document.grade)
+
+
+# What the scores of a run file do not count.
+
+
+def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
+    """What the means do not count, in words."""
+    if evaluation.missing:
+        yield f"{_named(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
+    if evaluation.unjudged:
+        yield f"{_named(evaluation.unjudged, 'query')} of the run without judgments"
+
+
+def _fate(queries: int, complete: bool) -> str:
+    if complete:
+        return "counts as a query without hits" if queries == 1 else "count as queries without hits"
+    return f"{'is' if queries == 1 else 'are'} in no mean; --complete counts {'it' if queries == 1 else 'them'}"
+
+
+def _named(queries: tuple[str, ...], noun: str) -> str:
+    shown = ", ".join(map(printable, queries[:3])) + (", …" if len(queries) > 3 else "")
+    return f"{counted_text(len(queries), noun)} ({shown})"

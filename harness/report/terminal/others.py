@@ -1,0 +1,285 @@
+"""Baselines, pools, findings and the scores of run files on a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harness.gate.grammar import TOLERANCE
+from harness.gate.pairs import Pairs
+from harness.gate.scope import listed, weight_aside
+from harness.judging.findings import JudgmentFinding
+from harness.judging.pool import Pool, QueryCoverage
+from harness.model import Baseline, Measure
+from harness.report.sentences import counted_text, difference_text, mean_heading, plain_text, printable, score_text
+from harness.report.terminal.layout import columns, indented
+from harness.statistics.means import are_weighted, mean
+
+if TYPE_CHECKING:
+    from harness.metrics.evaluate import Evaluation
+
+__all__ = [
+    "closing_line",
+    "difference_renderables",
+    "entry_renderables",
+    "finding_lines",
+    "findings_json",
+    "is_weighted",
+    "means_of",
+    "pool_renderables",
+]
+
+
+# Baselines on a terminal: what one holds, and how a run differs from it.
+
+
+MOVED_SHOWN = 5
+"""Queries of a measure that are named, those that changed most first."""
+
+
+def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
+    """By measure the mean of the scores that were kept, by the weights of then, and how many queries have one."""
+    kept: dict[str, list[tuple[float, float]]] = {}
+    for query in baseline.queries.values():
+        for measure, value in query.scores.items():
+            if value is not None:
+                kept.setdefault(measure, []).append((value, query.weight))
+    return {measure: (mean(*zip(*found, strict=True)), len(found)) for measure, found in kept.items()}
+
+
+def is_weighted(baseline: Baseline) -> bool:
+    """Whether the means of *baseline* are weighted."""
+    return are_weighted(query.weight for query in baseline.queries.values())
+
+
+def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableType]:
+    """What one request's baseline is, and a line a measure."""
+    yield Text.assemble("request ", (printable(request), "bold"))
+    index = baseline.index
+    queries, hits = counted_text(len(baseline.queries), "query"), counted_text(baseline.depth, "hit")
+    facts = [
+        f"saved    {baseline.created} by version {baseline.harness}",
+        f"engine   {baseline.engine}",
+        f"index    {'documents not known' if index.documents is None else counted_text(index.documents, 'document')}"
+        + (f"; not read: {', '.join(index.missing)}" if index.missing else ""),
+        f"gain     {baseline.gain}, profile {baseline.profile}",
+        f"queries  {queries}, at most {hits} of each",
+    ]
+    yield Text("".join(f"  {printable(line)}\n" for line in facts))
+    yield _means_table(baseline)
+
+
+def difference_renderables(pairs: tuple[Pairs, ...]) -> Iterator[RenderableType]:
+    """A line a measure, and the queries that moved most."""
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    for heading in ("baseline", "now", "difference", "better/same/worse", "only ties", "queries"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in pairs:
+        table.add_row(Text(each.measure.text), *_cells(each))
+    yield table
+    if any(each.weights for each in pairs):
+        yield Text("The means and their difference are weighted, by the weights of today.", style="dim")
+    for each in pairs:
+        moved = sorted(each.weighed_drops().items(), key=lambda item: (-abs(item[1]), item[0]))
+        names = [query for query, drop in moved if drop][:MOVED_SHOWN]
+        if names:
+            yield Text(f"{each.measure.text}: {_moved(each, names)}")
+
+
+def _moved(pairs: Pairs, queries: Sequence[str]) -> str:
+    """The *queries* that moved the mean most, with what they weigh where that is not the same for all."""
+    shown = (
+        f"{printable(query)} {pairs.before[query]:.4f} → {pairs.today[query]:.4f}{weight_aside(query, pairs.weights)}"
+        for query in queries
+    )
+    return f"moved {'the mean ' if pairs.weights else ''}most: {', '.join(shown)}"
+
+
+def _cells(pairs: Pairs) -> tuple[str, ...]:
+    """The means as they are, ties and all; a query that differs by ties alone counts as the same, and once more."""
+    before, after = pairs.as_they_came().means()
+    drops = pairs.drops().values()
+    better, worse = sum(drop < -TOLERANCE for drop in drops), sum(drop > TOLERANCE for drop in drops)
+    counts = f"{better:,}/{len(pairs.before) - better - worse:,}/{worse:,}"
+    scores = score_text(before), score_text(after), difference_text(after - before)
+    return *scores, counts, f"{len(pairs.ties):,}", f"{len(pairs.before):,}"
+
+
+def _means_table(baseline: Baseline) -> RenderableType:
+    means, banded = means_of(baseline), _banded(baseline)
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    table.add_column(mean_heading(weighted=is_weighted(baseline)), justify="right", no_wrap=True)
+    table.add_column("queries", justify="right", no_wrap=True)
+    table.add_column("moved by ties", overflow="fold")
+    for measure, (value, counted) in means.items():
+        table.add_row(
+            Text(measure), score_text(value), f"{counted:,}", Text(printable(listed(banded.get(measure, []))))
+        )
+    return table
+
+
+def _banded(baseline: Baseline) -> dict[str, list[str]]:
+    """By measure the queries whose score depends on the order of ties."""
+    found: dict[str, list[str]] = {}
+    for query, kept in baseline.queries.items():
+        for measure in kept.bands:
+            found.setdefault(measure, []).append(query)
+    return found
+
+
+# A pool on a terminal: how much of each run is judged, and at which queries judging tells most.
+
+
+QUERIES_SHOWN = 10
+UNANSWERED_SHOWN = 10
+
+
+def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
+    """What is unjudged in all, in each run, and in the queries whose score may change most."""
+    yield Text.assemble((printable(pool.suite), "bold"), f"  {_total(pool)}")
+    yield indented(_coverage_table(pool))
+    if pool.queries:
+        yield Text()
+        yield indented(_query_table(pool))
+    if len(pool.queries) > QUERIES_SHOWN:
+        yield indented(Text(f"and {counted_text(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
+    for note in pool.notes:
+        yield indented(Text(printable(note), style="dim"))
+    yield from _unanswered(pool)
+
+
+def _total(pool: Pool) -> str:
+    if not pool.documents:
+        answered = any(coverage.judged is not None for coverage in pool.coverage)
+        return f"no hit of the top {pool.depth} is unjudged" if answered else "no query was answered"
+    queries = counted_text(len({one.query for one in pool.documents}), "query")
+    found = counted_text(len(pool.documents), "document")
+    return f"{found} to judge in {queries}, of the top {pool.depth}"
+
+
+def _bounded_columns(table: Table, measure: str) -> None:
+    for heading in (printable(measure), "if worst", "if best"):
+        table.add_column(heading, justify="right", no_wrap=True)
+
+
+def _coverage_table(pool: Pool) -> Table:
+    table = columns()
+    table.add_column("request", overflow="fold")
+    table.add_column(f"Judged@{pool.depth}", justify="right", no_wrap=True)
+    table.add_column("unjudged hits", justify="right", no_wrap=True)
+    _bounded_columns(table, f"mean {pool.measure}")
+    for one in pool.coverage:
+        bounds = map(score_text, (one.as_judged, one.if_worst, one.if_best))
+        shown = f"{one.unjudged:,} of {one.hits:,}"
+        table.add_row(Text(printable(one.run)), score_text(one.judged), shown, *bounds)
+    return table
+
+
+def _query_table(pool: Pool) -> Table:
+    table = columns()
+    table.add_column("judge first", overflow="fold")
+    several = len(pool.coverage) > 1
+    if several:
+        table.add_column("request", overflow="fold")
+    table.add_column("unjudged", justify="right", no_wrap=True)
+    _bounded_columns(table, pool.measure)
+    for one in pool.queries[:QUERIES_SHOWN]:
+        run = [Text(printable(one.run))] if several else []
+        table.add_row(Text(printable(one.query)), *run, f"{one.unjudged:,}", *_bounds(one))
+    return table
+
+
+def _bounds(one: QueryCoverage) -> Iterator[str]:
+    yield from map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
+
+
+def _unanswered(pool: Pool) -> Iterator[RenderableType]:
+    several = len(pool.coverage) > 1
+    for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
+        where = f", request {run}" if several else ""
+        yield indented(Text(printable(f"query {query}{where} has no answer: {reason}"), style="bold red"))
+    if len(pool.unanswered) > UNANSWERED_SHOWN:
+        left = counted_text(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
+        yield indented(Text(f"and {left} more without an answer", style="bold red"))
+
+
+# What was found in judgments, as lines that editors and CI systems find their way by, and as JSON.
+
+
+def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
+    """A line each, which begins with its place."""
+    return (printable(str(finding)) for finding in findings)
+
+
+def findings_json(findings: Sequence[JudgmentFinding]) -> str:
+    """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
+    return json.dumps(
+        [
+            {
+                "path": finding.mark.path,
+                "line": finding.mark.line,
+                "column": finding.mark.column,
+                "kind": str(finding.kind),
+                "message": finding.message,
+            }
+            for finding in findings
+        ],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
+    """How much was looked at, and how much was found."""
+    looked_at = f"{counted_text(judgments, 'judgment')} of {counted_text(suites, 'suite')} looked at"
+    return f"{looked_at}: {counted_text(len(findings), 'finding') if findings else 'nothing found'}"
+
+
+# The scores of a run file on a terminal.
+
+
+def score_renderables(
+    evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
+) -> Iterator[RenderableType]:
+    """The profile, and a line a measure, by the text that it was asked for; with *per_query* a line a query before."""
+    yield Text(f"profile {evaluation.profile}")
+    if per_query:
+        yield _score_table(evaluation, measures)
+        yield Text()
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    summed = any(measure.text in evaluation.summed for measure in measures.values())
+    for name in ("mean", *(["sum"] if summed else []), "counted", "undefined"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("gain", overflow="fold")
+    for asked, measure in measures.items():
+        table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
+    yield table
+
+
+def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
+    """The mean, the sum where any measure has one, and how many queries were counted and were not."""
+    values = evaluation.values(measure.text)
+    yield score_text(evaluation.mean(measure.text))
+    if summed:
+        yield plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
+    yield f"{len(values):,}"
+    yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
+
+
+def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+    table = columns()
+    table.add_column("query", overflow="fold")
+    for asked in measures:
+        table.add_column(Text(asked), justify="right")
+    scores = [evaluation.scores[measure.text] for measure in measures.values()]
+    for query in scores[0]:
+        table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
+    return table

@@ -1,0 +1,347 @@
+"""A report on a terminal, or as plain text for a log and for pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import QueryReport, Report, Status, SuiteReport, Verdict
+from harness.report.overview import (
+    BEST,
+    Figure,
+    Overview,
+    Row,
+    TagRow,
+    TagTable,
+    cell_names,
+    compared_text,
+    figure_text,
+    overview,
+    remarks,
+    suites_text,
+    tag_table,
+)
+from harness.report.run_sentences import (
+    BAD,
+    QUERIES_OF_THRESHOLD,
+    Attention,
+    attention_of,
+    concerned_text,
+    outcome_lines,
+)
+from harness.report.sentences import counted_text, mean_heading, printable, score_text, tally_text
+from harness.report.terminal.layout import WIDTH, columns, indented, plain
+from harness.report.terminal.rankings import query_renderables
+from harness.report.terminal.verdicts import STYLES, quiet_lines, reason, verdict_list
+
+__all__ = ["overview_renderables", "tag_renderables"]
+
+
+# The cells of a report on a terminal: a line each, in as many tables as the width makes necessary.
+
+
+BESIDE_STYLES = {"+": "green", "-": "red"}
+"""By the sign of a difference."""
+
+GAP = 2
+"""Blanks between two columns."""
+
+NAME_CELLS = 40
+"""The widest that the name of a suite, a request or an index is, before it is folded."""
+
+
+def overview_renderables(overview: Overview) -> Iterator[RenderableType]:
+    """The table, and what its signs mean."""
+    yield _Tables(overview)
+    yield Text()
+    for remark in remarks(overview):
+        yield Text(printable(remark), style="dim")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A heading and a text a row; *most* is the widest that it is before it is folded."""
+
+    heading: str
+    texts: tuple[Text, ...]
+    justify: Literal["left", "right"] = "left"
+    most: int | None = None
+
+    @property
+    def width(self) -> int:
+        widest = max(cell_len(self.heading), *(text.cell_len for text in self.texts))
+        return widest if self.most is None else min(widest, self.most)
+
+
+class _Tables:
+    """Lays out what fits beside the names of the cells, the rest below with these again."""
+
+    def __init__(self, overview: Overview) -> None:
+        self._names = list(_names(overview))
+        self._groups = [[_measure(measure, overview.rows)] for measure in overview.measures]
+        self._groups.append(list(_counts(overview.rows)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, part in enumerate(self._parts(options.max_width)):
+            if number:
+                yield Text()
+            yield _table(self._names, part)
+
+    def _parts(self, width: int) -> Iterator[list[_Column]]:
+        """The columns of each table; a group of them is not torn apart."""
+        room = width - _width(self._names)
+        part: list[_Column] = []
+        for group in self._groups:
+            if part and _width([*part, *group]) - GAP > room:
+                yield part
+                part = []
+            part.extend(group)
+        yield part
+
+
+def _width(group: Sequence[_Column]) -> int:
+    return sum(column.width + GAP for column in group)
+
+
+def _table(names: Sequence[_Column], figures: Sequence[_Column]) -> Table:
+    """Without the cells that have none of *figures*."""
+    table = columns()
+    for column in (*names, *figures):
+        table.add_column(Text(column.heading), justify=column.justify, overflow="fold", max_width=column.most)
+    for name, cells in zip(_by_row(names), _by_row(figures), strict=True):
+        if any(text.plain for text in cells):
+            table.add_row(*name, *cells)
+    return table
+
+
+def _by_row(shown: Sequence[_Column]) -> Iterator[tuple[Text, ...]]:
+    return zip(*(column.texts for column in shown), strict=True)
+
+
+def _names(overview: Overview) -> Iterator[_Column]:
+    rows = overview.rows
+    yield _named("suite", [row.suite.name for row in rows])
+    if overview.requests:
+        yield _named("request", [row.suite.request for row in rows])
+    if overview.indexes:
+        yield _named("index", [row.suite.index or "–" for row in rows])
+    if len(overview.gains) > 1:
+        yield _named("gain", [row.suite.gain for row in rows])
+
+
+def _named(heading: str, names: Sequence[str]) -> _Column:
+    return _Column(heading, tuple(Text(printable(name)) for name in names), most=NAME_CELLS)
+
+
+def _measure(measure: str, rows: Sequence[Row]) -> _Column:
+    """Means below one another, and what stands beside them too: what a cell lacks of either is made up with blanks."""
+    figures = [row.figures.get(measure) for row in rows]
+    known = [figure for figure in figures if figure is not None]
+    mean = max((len(score_text(figure.mean)) for figure in known), default=0)
+    mark = len(BEST) if any(figure.best for figure in known) else 0
+    beside = max((len(compared_text(figure)) for figure in known), default=0)
+    texts = (_figure(figure, mean, mark, beside) if figure else Text() for figure in figures)
+    return _Column(printable(measure), tuple(texts))
+
+
+def _figure(figure: Figure, mean: int, mark: int, beside: int) -> Text:
+    text = Text(f"{score_text(figure.mean):>{mean}}{BEST if figure.best else '':{mark}}")
+    if figure.best:
+        text.stylize("bold green")
+    if beside:
+        shown = compared_text(figure)
+        text.append(f" {shown:>{beside}}", style=BESIDE_STYLES.get(shown[:1], "dim"))
+    return text
+
+
+def _counts(rows: Sequence[Row]) -> Iterator[_Column]:
+    yield _counted("queries", [len(row.suite.queries) for row in rows])
+    yield _counted("held", [row.held for row in rows])
+    yield _counted("failed", [row.failed for row in rows], "bold red")
+    yield _counted("errors", [row.errors for row in rows], "bold magenta")
+    if any(row.other for row in rows):
+        yield _counted("other", [row.other for row in rows])
+
+
+def _counted(heading: str, counts: Sequence[int], style: str = "") -> _Column:
+    return _Column(heading, tuple(Text(f"{count:,}", style=style if count else "") for count in counts), "right")
+
+
+# Why thresholds did not hold: each with its reason, then the queries to look at, each of them once.
+
+
+EXPLAINED = 50
+"""Thresholds of a suite that are explained; the others have their line."""
+
+
+def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
+    """Every threshold that somebody has to look at with its reason, and after them the queries that they blame."""
+    attention = attention_of(suite)
+    bad = attention.verdicts
+    for verdict in bad[:EXPLAINED]:
+        yield from reason(verdict)
+        yield Text()
+    if len(bad) > EXPLAINED:
+        left = counted_text(len(bad) - EXPLAINED, "more threshold")
+        verb = "is" if len(bad) - EXPLAINED == 1 else "are"
+        yield Text(f"{left} {verb} not explained here; an HTML report explains each.", style="dim")
+        yield Text()
+    yield from _blamed_queries(attention)
+
+
+def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    """One threshold by itself: its reason, and the worst of the queries that it blames."""
+    yield from reason(verdict)
+    by_id = {query.id: query for query in suite.queries}
+    blamed = [by_id[name] for name in verdict.blamed if name in by_id]
+    for query in blamed[:QUERIES_OF_THRESHOLD]:
+        yield Text()
+        yield from map(indented, query_renderables(query, verdict.measure))
+    if len(blamed) > QUERIES_OF_THRESHOLD:
+        left = counted_text(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
+        yield indented(Text(f"and {left}", style="dim"))
+
+
+def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:
+    for query in attention.queries:
+        yield from query_renderables(query, concerns=concerned_text(query, attention.verdicts))
+        yield Text()
+    if attention.left:
+        verb = "is" if attention.left == 1 else "are"
+        left = counted_text(attention.left, "more query")
+        yield Text(f"{left} {verb} blamed; an HTML report shows each.", style="dim")
+        yield Text()
+
+
+# The figures of each tag on a terminal.
+
+
+FIGURE = len("0.0000")
+"""Where a terminal is narrow, the names of measures are folded, and their figures are not."""
+
+
+def tag_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
+    """A line a tag and a column a measure, with what is left out; nothing where no query has a tag."""
+    found = tag_table(suite)
+    if found is None:
+        return
+    table = columns()
+    table.add_column(f"{mean_heading(weighted=found.weighted)} by tag", overflow="fold")
+    for heading in ("queries", *(["weight"] if found.weighted else []), *found.measures):
+        table.add_column(printable(heading), justify="right", overflow="fold", min_width=FIGURE)
+    if found.held:
+        table.add_column("thresholds", overflow="fold")
+    for row in found.rows:
+        table.add_row(*_cells(row, found))
+    yield indented(table)
+    for remark in found.remarks:
+        yield indented(Text(printable(remark), style="dim"))
+
+
+def _cells(row: TagRow, table: TagTable) -> list[Text]:
+    name = Text(printable(row.name), style="" if row.tag is not None else "dim")
+    share = [Text(f"{row.share:.1%}")] if table.weighted else []
+    figures = [Text(figure_text(row, summary)) for summary in row.figures]
+    held = [_statuses(row)] if table.held else []
+    return [name, Text(f"{row.queries:,}"), *share, *figures, *held]
+
+
+def _statuses(row: TagRow) -> Text:
+    """How the tag's thresholds came out; nothing where it has none."""
+    if not row.statuses:
+        return Text()
+    bad = any(status in BAD for status in row.statuses)
+    return Text(tally_text(row.statuses), style=STYLES[Status.FAILED] if bad else "")
+
+
+# A report on a terminal, or as plain text for a log and for pytest.
+#
+# Only says what the report says. Whoever prints it decides on colours and width.
+
+
+def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
+    """*report*; where *quiet* only the thresholds to look at, and the last line."""
+    for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
+        yield from quiet_lines(name, suite.verdicts) if quiet else _suite_renderables(suite, name)
+    table = overview(report)
+    if table is not None and not quiet:
+        yield from overview_renderables(table)
+        yield Text()
+    yield _closing(report)
+
+
+def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
+    """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
+    return plain(failure(suite, verdict), width)
+
+
+def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
+    """One query's ranking with grades, and its missing relevant documents, as text without colours."""
+    return plain(query_renderables(query, measure), width)
+
+
+# ------------------------------------------------------------------------------------------------ a suite
+
+
+def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType]:
+    yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
+    yield _facts(suite)
+    yield Text()
+    if suite.summaries:
+        yield indented(_measures(suite))
+        yield Text()
+    if suite.tags and suite.summaries:
+        yield from tag_renderables(suite)
+        yield Text()
+    remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
+    remarks += [Text(printable(note), style="dim") for note in suite.notes]
+    if remarks:
+        yield from map(indented, remarks)
+        yield Text()
+    yield from verdict_list(suite.verdicts)
+    yield Text()
+    yield from explanations(suite)
+
+
+def _facts(suite: SuiteReport) -> Table:
+    table = Table.grid(padding=(0, 2))
+    where = f"{suite.engine}{' (as stated, not asked)' if suite.engine.stated else ''} at {suite.cluster}"
+    facts = {
+        "engine": where if suite.index is None else f"{where}, index {suite.index}",
+        "request": f"{suite.request}, {counted_text(suite.depth, 'hit')} asked for",
+        "gain": f"{suite.gain}, profile {suite.profile}",
+        "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
+        + (f", {suite.deselected:,} more not selected" if suite.deselected else ""),
+    }
+    for name, fact in facts.items():
+        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+    return table
+
+
+def _measures(suite: SuiteReport) -> Table:
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
+    for name in (mean, "median", "least", "greatest", "counted", "left out"):
+        table.add_column(name, justify="right")
+    gains = {summary.gain for summary in suite.summaries} - {suite.gain, ""}
+    if gains:
+        table.add_column("gain")
+    for summary in suite.summaries:
+        figures = (summary.mean, summary.median, summary.least, summary.greatest)
+        row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
+        table.add_row(Text(printable(summary.measure)), *row, *([Text(printable(summary.gain))] if gains else []))
+    return table
+
+
+def _closing(report: Report) -> Text:
+    statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
+    total = f"{suites_text(report)}, {counted_text(len(statuses), 'threshold')}"
+    style = "bold green" if report.exit_status == 0 else "bold red"
+    return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)
