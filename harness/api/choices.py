@@ -53,7 +53,7 @@ class Options(TypedDict, total=False):
 
 
 class CompareChoices(Options, total=False):
-    """What one call of `Relevance.compare` may ask for beside; see `harness.comparing` and the options there."""
+    """What one call of `Relevance.compare` may ask for beside; see `harness.compare` and the options there."""
 
     qrels: str | os.PathLike[str] | None
     measures: Sequence[str]

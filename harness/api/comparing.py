@@ -15,10 +15,8 @@ from harness.model import Agreement, ComparisonReport, Measure, MeasureCompariso
 from harness.run.options import RunOptions
 
 if TYPE_CHECKING:
-    from harness.comparing.assembling import CompareOptions
-    from harness.comparing.live import SuiteRunner
-    from harness.comparing.preparing import Prepared
-    from harness.comparing.sides import ComparedSide
+    from harness.compare import CompareOptions, Prepared
+    from harness.compare.sides import ComparedSide, SuiteRunner
 
 __all__ = ["ComparedRuns", "Wanted", "compare_runs"]
 
@@ -94,7 +92,7 @@ class ComparedRuns:
                 queries' rankings side by side.
             UsageError: None is given, or one cannot be decided.
         """
-        from harness.comparing.held_to import read_thresholds
+        from harness.compare.thresholds import read_thresholds
 
         if not thresholds:
             raise UsageError("there are no thresholds to hold the difference to")
@@ -145,7 +143,7 @@ def compare_runs(
         run: Runs a suite.
         environ: Where a suite's variables are looked up.
     """
-    from harness.comparing.preparing import ComparisonRequest, prepare
+    from harness.compare import ComparisonRequest, prepare
     from harness.files.scored_runs import read_measures
 
     known = list(CompareChoices.__annotations__) + list(OF_RUN)
@@ -178,8 +176,8 @@ def _side(one: object, name: str) -> str | ComparedSide:
 
 def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
     """How the two are compared; without the packages for statistics only rankings can be."""
-    from harness.comparing.assembling import CompareOptions
-    from harness.comparing.measuring import absent_packages
+    from harness.compare import CompareOptions
+    from harness.compare.scores import absent_packages
 
     tested = {name: given[name] for name in OF_TEST if name in given}
     how = None

@@ -21,7 +21,7 @@ from harness.search.wire import Closing
 
 if TYPE_CHECKING:
     from harness.api.comparing import ComparedRuns, Wanted
-    from harness.comparing.sides import ComparedSide
+    from harness.compare.sides import ComparedSide
 
 __all__ = ["Relevance", "SuiteRun"]
 
@@ -40,7 +40,7 @@ class SuiteRun(Scores):
 
     def contender(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, called by its suite and its request."""
-        from harness.comparing.live import of_run
+        from harness.compare.sides import of_run
 
         return of_run(self.suite, self.report, f"{self.report.name}, request {self.report.request}", SideKind.PYTHON)
 

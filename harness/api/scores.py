@@ -16,7 +16,7 @@ from harness.model import Measure, Run, Score, Suite
 from harness.statistics.means import mean_of
 
 if TYPE_CHECKING:
-    from harness.comparing.sides import ComparedSide
+    from harness.compare.sides import ComparedSide
 
 __all__ = ["Scores"]
 
@@ -50,7 +50,7 @@ class Scores:
 
     def contender(self, name: str) -> ComparedSide:
         """The rankings as one of the two that are compared, called *name* where they have no name."""
-        from harness.comparing.sides import contender_of_rankings
+        from harness.compare.sides import contender_of_rankings
 
         return contender_of_rankings(self._suite, self._run, name)
 

@@ -18,8 +18,7 @@ from harness.cli.statistics_options import statistics_options, tested_as
 from harness.model import ComparisonReport, Profile
 
 if TYPE_CHECKING:
-    from harness.comparing.assembling import CompareOptions
-    from harness.comparing.preparing import ComparisonRequest
+    from harness.compare import CompareOptions, ComparisonRequest
 
 
 QUERIES_SHOWN = 5
@@ -130,9 +129,8 @@ def _asked(
     **others: Any,
 ) -> tuple[ComparisonRequest, CompareOptions]:
     """What is compared, and how."""
-    from harness.comparing.assembling import CompareOptions
-    from harness.comparing.measuring import absent_packages
-    from harness.comparing.preparing import ComparisonRequest
+    from harness.compare import CompareOptions, ComparisonRequest
+    from harness.compare.scores import absent_packages
     from harness.metrics import read_gain
 
     run = run_options(
@@ -164,8 +162,8 @@ def _refuse_unused(asked: ComparisonRequest) -> None:
 
 def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) -> ComparisonReport:
     from harness.cli.progress import run_progress
-    from harness.comparing.held_to import read_thresholds
-    from harness.comparing.preparing import prepare
+    from harness.compare import prepare
+    from harness.compare.thresholds import read_thresholds
     from harness.files.scored_runs import read_measures
     from harness.run.sharing import SharedConnections
 

@@ -9,7 +9,7 @@ import importlib
 for _name in (
     "harness.api",
     "harness.api.comparing",
-    "harness.comparing.preparing",
+    "harness.compare",
     "harness.statistics.compare",
     "harness.run",
     "harness.report.ci.annotations",

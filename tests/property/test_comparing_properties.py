@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
-from harness.comparing.basis import by_suite
-from harness.comparing.sides import contender_of_rankings
-from harness.comparing.stored import by_stored_scores
+from harness.compare import CompareOptions, ReportOrigin, assemble_comparison
+from harness.compare.scores import by_stored_scores, by_suite
+from harness.compare.sides import contender_of_rankings
 from harness.metrics import parse_measure
 from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
 from harness.statistics.compare import ComparisonOptions

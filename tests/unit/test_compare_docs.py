@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.comparing.forms import FormKind
-from harness.comparing.held_to import read_thresholds
+from harness.compare.forms import FormKind
+from harness.compare.thresholds import read_thresholds
 
 PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")

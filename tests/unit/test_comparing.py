@@ -5,15 +5,12 @@ from datetime import date
 
 import pytest
 
-from harness.comparing.assembling import CompareOptions, ReportOrigin, assemble_comparison
-from harness.comparing.basis import Judgments, by_judgments, by_suite
-from harness.comparing.forms import Form, FormKind
-from harness.comparing.held_to import read_thresholds
-from harness.comparing.live import options_of
-from harness.comparing.queries import most_moved_first
-from harness.comparing.reported import contender_of
-from harness.comparing.sides import contender_of_rankings, with_empty
-from harness.comparing.stored import by_stored_scores
+from harness.compare import CompareOptions, ReportOrigin, assemble_comparison
+from harness.compare.forms import Form, FormKind
+from harness.compare.rankings import most_moved_first
+from harness.compare.scores import Judgments, by_judgments, by_stored_scores, by_suite
+from harness.compare.sides import contender_of, contender_of_rankings, options_of, with_empty
+from harness.compare.thresholds import read_thresholds
 from harness.errors import UsageError
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.comparing.documents import DocumentNotes, ranking_changes
+from harness.compare.rankings import DocumentNotes, ranking_changes
 from harness.model import Gain, GainKind, Hit, MovedDocument, Ranking
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import harness.comparing.measuring
+import harness.compare.scores
 import harness.search
 from harness.cli import main
-from harness.comparing.forms import FormKind
+from harness.compare.forms import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
 from harness.report.json import loads_comparison
@@ -608,7 +608,7 @@ def test_measures_that_a_file_does_not_hold_are_named(shop, capsys):
 
 
 def test_what_has_to_be_installed_is_said_before_anything_is_asked(shop, capsys, monkeypatch):
-    monkeypatch.setattr(harness.comparing.measuring, "find_spec", lambda name: None)
+    monkeypatch.setattr(harness.compare.scores, "find_spec", lambda name: None)
     assert "pip install 'relevance-harness[statistics]' brings what is needed" in refused(capsys, *PAIR)
     assert shop.asked == []
     write_run("x.run", CURRENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from harness.comparing.sides import ComparedSide
+from harness.compare.sides import ComparedSide
 from harness.gate.scope import changed_question, count, listed
 from harness.masking import Masker, question_of
 from harness.model import Failure, FailureKind, Question, Suite

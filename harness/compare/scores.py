@@ -1,0 +1,448 @@
+"""The scores of two sides: by which judgments, down to which depth, and how they are tested. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Self
+
+from harness.compare.sides import ComparedSide, cut_at
+from harness.errors import MeasureError, UsageError
+from harness.gate.scope import count, listed
+from harness.metrics import parse_measure, profile_gain
+from harness.metrics.run_scores import common_measures, measure_named, score_run
+from harness.model import (
+    Comparison,
+    Gain,
+    Measure,
+    Outcome,
+    Profile,
+    Query,
+    Ranking,
+    Run,
+    Score,
+    Suite,
+    Target,
+    Threshold,
+)
+
+if TYPE_CHECKING:
+    from harness.statistics.compare import ComparisonOptions
+
+__all__ = [
+    "Depths",
+    "Judgments",
+    "ScoredSides",
+    "absent_packages",
+    "by_judgments",
+    "by_stored_scores",
+    "by_suite",
+    "compare_measures",
+    "deepest_ranking",
+    "plain_suite",
+    "require_packages",
+    "score_tables",
+]
+
+
+# How deep two sides can be compared, and what would look deeper. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """
+    How many hits of a query each side was asked for, by its name; None where its rankings are whole.
+
+    *suite* is the file of the suite that both are compared by, and *of_suite* how many hits its requests ask for; empty
+    and None without one.
+    """
+
+    sides: tuple[tuple[str, int | None], ...]
+    suite: str = ""
+    of_suite: int | None = None
+
+    @classmethod
+    def of(cls, pair: Iterable[ComparedSide], suite: Suite | None) -> Self:
+        """Those of two sides that are there."""
+        return cls.named(((one.side.name, one.depth) for one in pair), suite)
+
+    @classmethod
+    def named(cls, sides: Iterable[tuple[str, int | None]], suite: Suite | None) -> Self:
+        """Those of *sides* that may have to be asked yet."""
+        asks = suite is not None and bool(suite.requests)
+        return cls(tuple(sides), suite.path if suite else "", suite.depth if suite and asks else None)
+
+    @property
+    def common(self) -> int | None:
+        """How many hits both have of a query; None where the rankings are whole."""
+        known = [depth for _, depth in self.sides if depth is not None]
+        return min([*known, self.of_suite] if self.of_suite is not None else known, default=None)
+
+    def refuse_ranks(self, depth: int | None) -> None:
+        """
+        Raise UsageError where *depth* ranks are more than both have.
+
+        None asks for as many as there are.
+        """
+        if depth is not None and self.common is not None and depth > self.common:
+            raise UsageError(
+                f"depth {depth} is deeper than the {self.common} hits a query that {self._whose()} asked for"
+            )
+
+    def refuse_measures(self, measures: Iterable[Measure]) -> None:
+        """Raise UsageError where one of *measures* looks at more hits than both have; names all such."""
+        deeper = sorted({one.text for one in measures if self.common is not None and (one.cutoff or 0) > self.common})
+        if deeper:
+            names = ", ".join(deeper)
+            raise UsageError(
+                f"{names} looks at more hits than the {self.common} a query that {self._whose()} asked for"
+            )
+
+    def _whose(self) -> str:
+        return " and ".join(name for name, depth in self.sides if depth == self.common) or self.suite
+
+
+# By what two runs are compared: which queries, and which scores.
+#
+# With judgments both runs are scored anew, so that nothing but the rankings differs. Without, the scores that both
+# hold serve, if they were made alike. Else the rankings alone are compared. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSides:
+    """
+    *suite* holds the queries that are compared, the measures, gain and profile; *scores* those of both runs, empty
+    where nothing is judged. *depth* is how many hits both have of a query, None where the rankings are whole. *notes*
+    are sentences on how the scores came about.
+    """
+
+    suite: Suite
+    runs: tuple[Run, Run]
+    scores: tuple[tuple[Score, ...], tuple[Score, ...]]
+    depth: int | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are scores."""
+        return bool(self.scores[0] or self.scores[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """Judgments without a suite: *grades* by query and document; *gain* is the profile's own where it is None."""
+
+    name: str
+    grades: Mapping[str, Mapping[str, float]]
+    gain: Gain | None = None
+    profile: Profile = Profile.STANDARD
+
+
+def by_suite(
+    pair: tuple[ComparedSide, ComparedSide],
+    suite: Suite,
+    queries: Sequence[Query],
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+) -> ScoredSides:
+    """
+    Score both runs with the judgments of *suite*, whose own thresholds are left aside.
+
+    Args:
+        pair: What is compared.
+        suite: Gives judgments, gain and profile.
+        queries: Those of its queries that are compared.
+        measures: What is computed; the suite's own where it is empty.
+        thresholds: What the comparison is held to.
+
+    Raises:
+        UsageError: A measure looks at more hits than a side has.
+        MeasureError: A measure has no number for a ranking.
+    """
+    bare = replace(
+        suite,
+        queries=tuple(replace(query, thresholds=(), xfail=None, skip=None) for query in queries),
+        measures=tuple(measures) or common_measures(suite),
+        thresholds=tuple(thresholds),
+    )
+    judged_by = f"the suite {suite.name}" if suite.path else "the evaluation"
+    notes = [f"both are scored with the judgments of {judged_by}", *_strangers(pair, suite)]
+    return _scored(pair, bare, notes)
+
+
+def by_judgments(
+    pair: tuple[ComparedSide, ComparedSide],
+    judgments: Judgments,
+    measures: Sequence[Measure],
+    thresholds: Sequence[Threshold],
+) -> ScoredSides:
+    """Score both runs with *judgments*; queries that nobody judged have no score, and count in the agreement."""
+    suite = plain_suite(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
+    suite = replace(
+        suite,
+        queries=tuple(replace(query, judgments=judgments.grades.get(query.id, {})) for query in suite.queries),
+        measures=tuple(measures),
+        thresholds=tuple(thresholds),
+    )
+    notes = [f"both are scored with the judgments of {judgments.name}"]
+    known = {query.id for query in suite.queries}
+    absent = [query for query in judgments.grades if query not in known]
+    if absent:
+        notes.append(f"judged and in neither run: {count(len(absent), 'query')} ({listed(absent)})")
+    return _scored(pair, suite, notes)
+
+
+def _scored(pair: tuple[ComparedSide, ComparedSide], suite: Suite, notes: Iterable[str]) -> ScoredSides:
+    depths = Depths.of(pair, suite)
+    depths.refuse_measures({*suite.measures, *filter(None, map(measure_named, suite.thresholds))})
+    depth = depths.common
+    first, second = (cut_at(one.run, depth) for one in pair)
+    deep = replace(suite, depth=depth or deepest_ranking(first, second))
+    scores = score_run(deep, first), score_run(deep, second)
+    for one, run, found in zip(pair, (first, second), scores, strict=True):
+        _refuse_unscored(one.side.name, run, found)
+    return ScoredSides(deep, (first, second), scores, depth, tuple(notes))
+
+
+def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
+    """A measure that has no number for a ranking would be compared over other queries than the rest."""
+    for score in scores:
+        if score.outcome is Outcome.ERROR and isinstance(run.responses.get(score.query), Ranking):
+            raise MeasureError(f"{name}: {score.measure} cannot score query {score.query!r}: {score.reason}")
+
+
+def deepest_ranking(*runs: Run) -> int:
+    """How many hits the longest ranking has, and at least 1."""
+    rankings = (response for run in runs for response in run.responses.values())
+    return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
+
+
+def plain_suite(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gain: Gain) -> Suite:
+    """
+    All queries that the two know, as a suite without a name, a file, requests or measures.
+
+    Who compares without a suite has not said `undefined: fail`: queries without a score are left out, and counted.
+    What queries weigh is the second's to say, unless it has no scores.
+    """
+    known: dict[str, Query] = {}
+    for query in (query for one in pair for query in one.queries):
+        known[query.id] = _joined(known.get(query.id), query)
+    weights = {query.id: query.weight for one in pair if one.scores for query in one.queries}
+    queries = tuple(replace(query, weight=weights.get(query.id, query.weight)) for query in known.values())
+    return Suite("", "", Target(), {}, (), queries, gain=gain, profile=profile, skip_undefined=True)
+
+
+def _joined(first: Query | None, second: Query) -> Query:
+    """What two sides know of one query: a run file has no text, and a baseline no grades."""
+    if first is None:
+        return second
+    text = first.text if first.text != first.id else second.text
+    return replace(first, text=text, tags=first.tags or second.tags, judgments={**second.judgments, **first.judgments})
+
+
+def _strangers(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
+    known = {query.id for query in suite.queries}
+    for one in pair:
+        others = [query.id for query in one.queries if query.id not in known]
+        if others:
+            yield f"{one.side.name} has {count(len(others), 'query')} that are not compared: {listed(others)}"
+
+
+# Scores that both sides hold, where no judgments are given. Pure.
+
+
+def by_stored_scores(
+    pair: tuple[ComparedSide, ComparedSide], measures: Sequence[Measure], thresholds: Sequence[Threshold]
+) -> ScoredSides:
+    """
+    Take the scores that both sides hold; where one has none, only the rankings are compared.
+
+    Args:
+        pair: What is compared.
+        measures: What is looked at; all that both hold where it is empty.
+        thresholds: What the comparison is held to.
+
+    Raises:
+        UsageError: They were made with another gain or profile, or there are none of a measure that was asked for.
+    """
+    reference, candidate = pair
+    profile, gain = reference.profile or candidate.profile, reference.gain or candidate.gain
+    suite = plain_suite(pair, profile or Profile.STANDARD, gain or Gain())
+    depth = Depths.of(pair, None).common
+    runs = (cut_at(reference.run, depth), cut_at(candidate.run, depth))
+    suite = replace(suite, thresholds=tuple(thresholds), depth=depth or deepest_ranking(*runs))
+    if not reference.scores or not candidate.scores:
+        _refuse_without_scores(pair, measures)
+        return ScoredSides(suite, runs, ((), ()), depth, (f"{_unscored(pair)}, so only the rankings are compared",))
+    _refuse_unlike(pair)
+    shared = _shared_measures(pair, [*measures, *filter(None, map(measure_named, thresholds))])
+    suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
+    notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
+    scores = (_judged_by_both(reference, candidate), _judged_by_both(candidate, reference))
+    return ScoredSides(suite, runs, scores, depth, tuple(notes))
+
+
+def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:
+    """
+    The scores of *one*, an error for what is undefined there and scored in *other*.
+
+    Whether a score is defined, the judgments alone say. So those of *one* have gone missing, and such a query must not
+    be left out as one that nobody ever judged.
+    """
+    there = {(score.query, score.measure) for score in other.scores if score.value is not None}
+    gone = f"undefined, where {other.side.name} has a score: its judgments are gone"
+    return tuple(
+        replace(score, outcome=Outcome.ERROR, reason=gone)
+        if score.outcome is Outcome.UNDEFINED and (score.query, score.measure) in there
+        else score
+        for score in one.scores
+    )
+
+
+def _unscored(pair: Iterable[ComparedSide]) -> str:
+    without = [one.side.name for one in pair if not one.scores]
+    return f"{' and '.join(without)} {'have' if len(without) > 1 else 'has'} no scores"
+
+
+def _refuse_without_scores(pair: Iterable[ComparedSide], measures: Sequence[Measure]) -> None:
+    if measures:
+        names = ", ".join(measure.text for measure in measures)
+        raise UsageError(f"{names} cannot be compared, as {_unscored(pair)}; give --suite or --qrels")
+
+
+def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
+    first, second = pair
+    unlike = [
+        f"{what} {ours} and {theirs}"
+        for what, ours, theirs in (
+            ("gain", str(first.gain), str(second.gain)),
+            ("profile", str(first.profile), str(second.profile)),
+        )
+        if ours != theirs
+    ]
+    if unlike:
+        raise UsageError(
+            f"the scores of {first.side.name} and {second.side.name} were made with other rules: "
+            f"{', '.join(unlike)}; give --suite or --qrels to score both alike"
+        )
+
+
+def _shared_measures(pair: tuple[ComparedSide, ComparedSide], wanted: Iterable[Measure]) -> list[str]:
+    first, second = ({score.measure: None for score in one.scores} for one in pair)
+    shared = [measure for measure in first if measure in second]
+    lacking = [measure.text for measure in wanted if measure.text not in shared]
+    if lacking or not shared:
+        held = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
+        others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
+        raise UsageError(f"{held}{others}; give --suite or --qrels to compute what is wanted")
+    return shared
+
+
+def _judged_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
+    """Scores that were made with other judgments differ for that reason too."""
+    first, second = pair
+    if first.fingerprints and second.fingerprints:
+        both = first.fingerprints.keys() & second.fingerprints.keys()
+        changed = sorted(query for query in both if first.fingerprints[query] != second.fingerprints[query])
+    elif first.fingerprints or second.fingerprints:
+        yield "whether both were judged alike cannot be told; --suite scores both anew"
+        return
+    else:
+        grades = {query.id: query.judgments for query in second.queries}
+        changed = [query.id for query in first.queries if _differ(query.judgments, grades.get(query.id, {}))]
+    if changed:
+        yield (
+            f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
+            "--suite scores both anew"
+        )
+
+
+def _weighed_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
+    before = {query.id: query.weight for query in pair[0].queries}
+    changed = [query.id for query in pair[1].queries if before.get(query.id, query.weight) != query.weight]
+    if changed:
+        yield f"the weights of {pair[1].side.name} hold: {count(len(changed), 'query')} had another ({listed(changed)})"
+
+
+def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    return any(first[document] != second[document] for document in first.keys() & second.keys())
+
+
+# The measures of two runs, tested; and why some were not. Pure.
+
+
+NEEDED = ("numpy", "scipy")
+FEWEST = 2
+"""Queries that an interval needs."""
+
+Table = dict[str, float | None]
+
+
+def compare_measures(
+    names: tuple[str, str], basis: ScoredSides, how: ComparisonOptions | None
+) -> tuple[Comparison | None, tuple[str, ...]]:
+    """
+    Test each measure of *basis* over the queries that have a score on both sides.
+
+    Args:
+        names: What the two are called.
+        basis: Holds the scores.
+        how: How differences are tested; as usual where None.
+
+    Returns:
+        The comparison, None where no measure has two such queries, and a sentence for each measure that is left out.
+
+    Raises:
+        UsageError: The packages for statistics are not installed.
+        StatisticError: The t test was asked for and no query differs.
+    """
+    reference, candidate = (score_tables(basis, scores) for scores in basis.scores)
+    both = {measure: _in_both(reference[measure], candidate[measure]) for measure in reference}
+    tested = [measure for measure in reference if both[measure] >= FEWEST]
+    notes = tuple(
+        f"{measure} is not tested: {count(scored, 'query')} {'has' if scored == 1 else 'have'} a score on both sides"
+        for measure, scored in both.items()
+        if scored < FEWEST
+    )
+    if not tested or not basis.is_judged:
+        return None, notes if basis.is_judged else ()
+    require_packages()
+    from harness.statistics.compare import compare
+
+    sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
+    weights = {query.id: query.weight for query in basis.suite.queries}
+    return compare(*sides, names=names, options=how, weights=weights), notes
+
+
+def score_tables(basis: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
+    """By measure, then by query of *basis*, the values of *scores*; None where there is no finite one."""
+    values = {
+        (score.query, score.measure): score.value
+        for score in scores
+        if score.value is not None and math.isfinite(score.value)
+    }
+    return {
+        measure.text: {query.id: values.get((query.id, measure.text)) for query in basis.suite.queries}
+        for measure in common_measures(basis.suite)
+    }
+
+
+def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> int:
+    return sum(value is not None and second.get(query) is not None for query, value in first.items())
+
+
+def absent_packages() -> list[str]:
+    """Those of the packages for statistics that are not installed."""
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
+def require_packages() -> None:
+    """Raise UsageError where the packages for statistics are not installed."""
+    absent = absent_packages()
+    if absent:
+        raise UsageError(
+            f"measures are compared with {' and '.join(absent)}, not installed: "
+            "pip install 'relevance-harness[statistics]' brings what is needed"
+        )
