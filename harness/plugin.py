@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.collecting.arguments import add_options
-from harness.collecting.items import SuiteFile, SuiteItem, check_choices, deselect_by_tag, looks_like_suite
-from harness.collecting.options import only_shows, read_options
-from harness.collecting.session import RelevanceSession
-from harness.collecting.summary import header_line, print_summary
-from harness.collecting.unseen import MisnamedFile, unseen_in
 from harness.errors import Problem
+from harness.pytest_plugin.items import SuiteFile, SuiteItem, check_choices, deselect_by_tag, looks_like_suite
+from harness.pytest_plugin.options import add_options, only_shows, read_options
+from harness.pytest_plugin.session import RelevanceSession
+from harness.pytest_plugin.summary import header_line, print_summary
+from harness.pytest_plugin.unseen import MisnamedFile, unseen_in
 from harness.suites.discovery import is_misnamed, is_suite_name
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def relevance(pytestconfig: pytest.Config) -> Iterator[Relevance]:
     ``relevance.run("suites/products.relevance.yaml").mean("nDCG@10")``; the path is relative to the rootdir, as
     node ids are.
     """
-    from harness.collecting.fixture import SessionRelevance
+    from harness.pytest_plugin.fixture import SessionRelevance
 
     session = SessionRelevance(pytestconfig.stash[SESSION], pytestconfig.rootpath)
     with session:

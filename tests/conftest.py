@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from harness.baseline.saving import CI_VARIABLES
-from harness.collecting.engine import NodeHost
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder
+from harness.pytest_plugin.node import NodeHost
 
 pytest_plugins = ["pytester"]
 
@@ -78,7 +78,7 @@ def _own_engines(config: pytest.Config) -> None:
     Have one embedded node for all tests, apart from those that a developer has up.
 
     The process that owns it is the only one, or the controller of pytest-xdist: workers end at different times, and a
-    node ends with its owner, however that ends. The first test that asks starts it; see `harness.collecting.engine`.
+    node ends with its owner, however that ends. The first test that asks starts it; see `harness.pytest_plugin.node`.
     """
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)

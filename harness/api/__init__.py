@@ -12,9 +12,8 @@ Nothing here gives a number where something is missing: see `Scores`.
 """
 
 from harness.api.choices import Options
-from harness.api.evaluating import Evaluation, evaluate
+from harness.api.evaluation import Evaluation, Scores, evaluate
 from harness.api.running import Relevance, SuiteRun
-from harness.api.scores import Scores
 from harness.model import Gain, GainKind, Profile
 from harness.run.options import RunOptions
 

@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from harness.api.choices import CompareChoices, Options, check_options, merged, read_argument, refuse
-from harness.api.evaluating import evaluate
-from harness.api.scores import Scores
-from harness.errors import UsageError
+from harness.api.choices import (
+    OF_RUN,
+    OF_TEST,
+    CompareChoices,
+    Options,
+    check_options,
+    merged,
+    read_argument,
+    refuse,
+    refuse_unknown,
+)
+from harness.api.evaluation import Scores, evaluate
+from harness.errors import UsageError, did_you_mean
 from harness.gate import exit_status
-from harness.model import QueryReport, SideKind, Status, SuiteReport, Verdict
+from harness.metrics import parse_measure
+from harness.model import (
+    Agreement,
+    ComparisonReport,
+    Measure,
+    MeasureComparison,
+    QueryComparison,
+    QueryReport,
+    SideKind,
+    Status,
+    Suite,
+    SuiteReport,
+    Verdict,
+)
 from harness.run.execution import FinishedSuite, Progress
 from harness.run.options import RunOptions
 from harness.run.sharing import SharedConnections
 from harness.search.wire import Closing
 
 if TYPE_CHECKING:
-    from harness.api.comparing import ComparedRuns, Wanted
-    from harness.compare.sides import ComparedSide
+    from harness.compare import CompareOptions, Prepared
+    from harness.compare.sides import ComparedSide, SuiteRunner
 
-__all__ = ["Relevance", "SuiteRun"]
+__all__ = ["ComparedRuns", "Relevance", "SuiteRun", "Wanted", "compare_runs"]
+
+
+# Suites from Python: run one, or compare two runs side by side.
 
 
 class SuiteRun(Scores):
@@ -155,8 +180,6 @@ class Relevance(Closing):
             BaselineError: a baseline cannot be read.
             EngineStartError: the embedded node could not be started.
         """
-        from harness.api.comparing import compare_runs
-
         path = None if suite is None else self._root / read_argument("suite", suite)
         return compare_runs((reference, candidate), path, options, self._options, self._finish, self._environ)
 
@@ -175,3 +198,174 @@ def _environ_of(given: object) -> Mapping[str, str]:
     if given is not None and not isinstance(given, Mapping):
         refuse("environ", given, "a mapping from variable to value, or None")
     return os.environ if given is None else given
+
+
+# Two runs side by side, from Python.
+
+
+Wanted: TypeAlias = "str | os.PathLike[str] | Scores"
+"""A side: its text, the path of a file, or what was scored in Python."""
+
+
+class ComparedRuns:
+    """Two runs that were compared."""
+
+    def __init__(self, prepared: Prepared, options: CompareOptions, measures: Sequence[Measure]) -> None:
+        """
+        Args:
+            prepared: The two runs.
+            options: How they are compared.
+            measures: What is computed; the suite's own where it is empty.
+
+        Raises:
+            UsageError: A measure looks at more hits than a side has, or there are no judgments or scores for it.
+        """
+        self._prepared = prepared
+        self._options = options
+        self._measures = tuple(measures)
+        self.report: ComparisonReport = prepared.report(options, measures=self._measures)
+
+    @property
+    def agreement(self) -> Agreement:
+        """
+        How far the rankings agree.
+
+        Raises:
+            UsageError: No query has a ranking on both sides.
+        """
+        if self.report.agreement is None:
+            raise UsageError("no query has a ranking on both sides")
+        return self.report.agreement
+
+    def difference(self, measure: str) -> MeasureComparison:
+        """
+        The difference of the means of *measure*, such as ``nDCG@10``, with its interval and p.
+
+        Raises:
+            MeasureError: The measure is not known.
+            UsageError: It was not compared.
+        """
+        text = parse_measure(read_argument("measure", measure)).text
+        compared = {row.measure: row for row in self.report.measures.measures} if self.report.measures else {}
+        if text not in compared:
+            known = ", ".join(compared) or "none"
+            raise UsageError(f"{text} was not compared, only {known}; name it in measures=[{text!r}]")
+        return compared[text]
+
+    def query(self, query: str) -> QueryComparison:
+        """
+        One query in both runs, by its id.
+
+        Raises:
+            UsageError: There is no such query.
+        """
+        query = read_argument("query", query)
+        known = {one.id: one for one in self.report.queries}
+        if query not in known:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, known)}")
+        return known[query]
+
+    def assert_thresholds(self, *thresholds: str) -> None:
+        """
+        Hold the difference to *thresholds*, such as ``drop nDCG@10 <= 0.02`` or ``mean RBO >= 0.9``.
+
+        Raises:
+            AssertionError: One failed or could not be judged, or a query has no answer; the message shows the worst
+                queries' rankings side by side.
+            UsageError: None is given, or one cannot be decided.
+        """
+        from harness.compare.thresholds import read_thresholds
+
+        if not thresholds:
+            raise UsageError("there are no thresholds to hold the difference to")
+        read = read_thresholds([read_argument("threshold", text) for text in thresholds])
+        held = self._prepared.report(self._options, measures=self._measures, thresholds=read)
+        if held.exit_status != 0:
+            from harness.report.terminal.comparison import failure_text
+
+            raise AssertionError(failure_text(held))
+
+
+def _suite_of(given: Sequence[Wanted]) -> Suite | None:
+    """
+    The suite of the first of *given* that was scored in Python, for both to be scored by; None where none was.
+
+    Raises:
+        UsageError: Another one was scored with other judgments, so that it cannot be told which are meant.
+    """
+    suites = [one.suite for one in given if isinstance(one, Scores)]
+    if not suites:
+        return None
+    first, *others = suites
+    judgments = {query.id: query.judgments for query in first.queries}
+    for other in others:
+        unlike = [query.id for query in other.queries if judgments.get(query.id, query.judgments) != query.judgments]
+        if unlike or (other.gain, other.profile) != (first.gain, first.profile):
+            what = f"queries {', '.join(unlike)} are judged otherwise" if unlike else "gain or profile are not the same"
+            raise UsageError(f"the two were not scored alike: {what}; say by what both are to be scored: suite=…")
+    return first
+
+
+def compare_runs(
+    pair: tuple[Wanted, Wanted],
+    suite: Path | None,
+    options: CompareChoices,
+    defaults: RunOptions,
+    run: SuiteRunner,
+    environ: Mapping[str, str],
+) -> ComparedRuns:
+    """
+    Read or run both sides, and compare them; raises as `harness.api.Relevance.compare`.
+
+    Args:
+        pair: The reference and the candidate.
+        suite: Gives queries, judgments and requests.
+        options: What was asked for.
+        defaults: What holds where the options say nothing.
+        run: Runs a suite.
+        environ: Where a suite's variables are looked up.
+    """
+    from harness.compare import ComparisonRequest, prepare
+    from harness.files.scored_runs import read_measures
+
+    known = list(CompareChoices.__annotations__) + list(OF_RUN)
+    refuse_unknown(options, known)
+    given = {name: read_argument(name, value) for name, value in options.items()}
+    asked = ComparisonRequest(
+        _side(pair[0], "reference"),
+        _side(pair[1], "candidate"),
+        suite=suite or _suite_of(pair),
+        qrels=given.get("qrels"),
+        request=given.get("request"),
+        measures=given.get("measures", ()),
+        profile=given.get("profile"),
+        gain=given.get("gain"),
+        complete=given.get("complete", False),
+        depth=given.get("depth"),
+        run=merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"}),
+    )
+    how = _how(given, asked.run)
+    return ComparedRuns(prepare(asked, run, environ), how, tuple(read_measures(asked.measures).values()))
+
+
+def _side(one: object, name: str) -> str | ComparedSide:
+    if isinstance(one, Scores):
+        return one.contender(f"the {name} rankings")
+    if not isinstance(one, str | os.PathLike):
+        refuse(name, one, "a text such as baseline, the path of a file, or what run or evaluate returned")
+    return os.fspath(one)
+
+
+def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
+    """How the two are compared; without the packages for statistics only rankings can be."""
+    from harness.compare import CompareOptions
+    from harness.compare.scores import absent_packages
+
+    tested = {name: given[name] for name in OF_TEST if name in given}
+    how = None
+    if not absent_packages():
+        from harness.statistics.compare import ComparisonOptions
+
+        how = ComparisonOptions(**tested)
+    placed = {name: given[name] for name in ("depth", "p") if name in given}
+    return CompareOptions(run.day(), how=how, **placed)

@@ -5,6 +5,99 @@ The help imports click and nothing else, so that it answers in an instant: the l
 here.
 """
 
-from harness.cli.root import main
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from harness import __version__
+from harness.cli.exits import READER_LEFT, guarded, silence_stdout
+from harness.errors import did_you_mean
 
 __all__ = ["main"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where a command is and what it does; *module* holds it under the name ``command``."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "run": _Entry("harness.cli.run", "Run suites against an engine and report how they came out."),
+    "validate": _Entry("harness.cli.validate", "Check suites without an engine; all problems at once."),
+    "baseline": _Entry("harness.cli.baseline", "Keep what suites returned, to hold later runs against it."),
+    "judgments": _Entry("harness.cli.judgments", "Find what is still to be judged, and what is judged wrongly."),
+    "init": _Entry("harness.cli.init", "Write a small suite with documents that runs at once."),
+    "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
+    "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),
+    "compare": _Entry("harness.cli.compare", "Compare two runs: what changed, and whether chance would do the same."),
+    "significance": _Entry("harness.cli.significance", "Tell whether run files differ by more than chance."),
+    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites, or of what is written as JSON."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Their names, as the help lists them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of that name, or None."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = importlib.import_module(entry.module).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, and an unknown name is answered with the nearest known one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but a reader that left is not answered with the status of a threshold that failed."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            silence_stdout()
+            return READER_LEFT
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The list of commands, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="relevance-harness", message="%(prog)s %(version)s")
+def root() -> None:
+    """
+    Test how well a search engine ranks.
+
+    Exit status: 0 all thresholds hold, 1 one does not, 2 a suite or the command line is wrong, 3 the engine could not
+    answer, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run the command line and return its exit status.
+
+    Args:
+        arguments: What follows the word ``harness``; None takes the process's own.
+    """
+    words = None if arguments is None else list(arguments)
+    return guarded(lambda: root.main(words, prog_name="harness", standalone_mode=False))

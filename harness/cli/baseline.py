@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import cell_options, engine_options, run_choices
-from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
+from harness.cli.options import cell_options, engine_options, found_suites, run_choices, say_left_out, suites_argument
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.report.sentences import counted_text, printable, score_text
@@ -81,7 +80,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     from harness.baseline.contradictions import refuse_contradictions
     from harness.baseline.files import baseline_path, read_baselines, remedy_for
-    from harness.cli.console import show as print_all
+    from harness.cli.terminal import show as print_all
     from harness.report.terminal.others import entry_renderables
 
     asked = found_suites(suites)
@@ -126,7 +125,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    from harness.cli.console import show as print_all
+    from harness.cli.terminal import show as print_all
 
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     found = found_suites(suites)
@@ -161,7 +160,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
 
 
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
-    from harness.cli.progress import run_progress
+    from harness.cli.terminal import run_progress
     from harness.run import connections_for, run_with
 
     with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.file_options import existing_file, file_options, read_options
+from harness.cli.options import existing_file, file_options, read_options
 from harness.report.run_sentences import left_out_lines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def command(
 
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
-    from harness.cli.console import show
+    from harness.cli.terminal import show
     from harness.files.scored_runs import gains_in_force
     from harness.report.terminal.others import score_renderables
 

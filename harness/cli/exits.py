@@ -6,15 +6,54 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb, format_exc
 
 import click
 
-from harness.cli.conftest_hint import conftest_hint
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, Problem
+
+__all__ = ["conftest_hint"]
+
+
+# A measure that only pytest knows: what is said where a suite names it to a command.
+
+
+UNKNOWN = "unknown measure "
+REGISTERS = b"register_measure"
+
+
+def conftest_hint(problems: Iterable[Problem]) -> str | None:
+    """
+    What to do where one of *problems* is a measure that nobody knows, and a conftest.py that pytest would read for its
+    suite registers measures; None elsewhere.
+    """
+    folders = {Path(problem.path).absolute().parent for problem in problems if problem.message.startswith(UNKNOWN)}
+    found = next((path for folder in sorted(folders) for path in _conftests(folder) if _registers(path)), None)
+    if found is None:
+        return None
+    return (
+        f"{found} registers measures, which pytest alone reads; a package that offers them under the entry point group "
+        "relevance_harness.measures serves this command and pytest"
+    )
+
+
+def _conftests(folder: Path) -> Iterator[Path]:
+    """Those beside and above a suite, the nearest first."""
+    return (parent / "conftest.py" for parent in (folder, *folder.parents))
+
+
+def _registers(path: Path) -> bool:
+    try:
+        return REGISTERS in path.read_bytes()
+    except OSError:
+        return False
+
+
+# The one place where an error becomes text on standard error and an exit status.
+
 
 WRONG_USE = 2
 NO_ANSWER = 3

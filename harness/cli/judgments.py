@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import cell_options, engine_options, run_choices, run_options, server_options
 from harness.cli.exits import NO_ANSWER
-from harness.cli.outputs import Output, OutputType, write_output
-from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
+from harness.cli.options import (
+    Output,
+    OutputType,
+    cell_options,
+    engine_options,
+    found_suites,
+    run_choices,
+    run_options,
+    say_left_out,
+    server_options,
+    suites_argument,
+    write_output,
+)
 from harness.errors import SuiteError, UsageError
 from harness.report.sentences import counted_text, printable
 
@@ -70,7 +80,7 @@ def pool(
     when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
     no answer; what the others returned is written all the same.
     """
-    from harness.cli.console import show
+    from harness.cli.terminal import show
     from harness.judging import PoolOptions
     from harness.report.terminal.others import pool_renderables
 
@@ -108,7 +118,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
-    from harness.cli.progress import run_progress
+    from harness.cli.terminal import run_progress
     from harness.judging import pool_suites
 
     with run_progress(quiet=quiet) as progress:

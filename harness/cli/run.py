@@ -10,12 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.engine_options import cell_options, engine_options, run_choices
 from harness.cli.exits import reader_may_leave
-from harness.cli.github import asked_step, github_option, refusals_told
-from harness.cli.outputs import KINDS, Output, OutputType, outdated_removed, write_outputs
-from harness.cli.seconds import Seconds
-from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
+from harness.cli.options import (
+    KINDS,
+    Output,
+    OutputType,
+    Seconds,
+    asked_step,
+    cell_options,
+    engine_options,
+    found_suites,
+    github_option,
+    outdated_removed,
+    refusals_told,
+    run_choices,
+    say_left_out,
+    suites_argument,
+    write_outputs,
+)
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -96,7 +108,7 @@ def _undecided(report: Report, options: RunOptions) -> int:
 
 
 def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
-    from harness.cli.progress import run_progress
+    from harness.cli.terminal import run_progress
     from harness.run import run_suites
 
     with run_progress(quiet=quiet) as progress:
@@ -116,7 +128,7 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
 
 
 def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
-    from harness.cli.console import show
+    from harness.cli.terminal import show
     from harness.report.github_step import unheeded
     from harness.report.terminal.run import report_renderables
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.file_options import existing_file, file_options, read_options
-from harness.cli.statistics_options import statistics_options, tested_as
+from harness.cli.options import existing_file, file_options, read_options, statistics_options, tested_as
 from harness.errors import UsageError
 
 NEEDED = ("numpy", "scipy")
@@ -52,7 +51,7 @@ def command(
 
         click.echo(comparisons_json(profile, comparisons))
         return
-    from harness.cli.console import show
+    from harness.cli.terminal import show
     from harness.report.terminal.comparison import comparison_renderables
 
     for comparison in comparisons:

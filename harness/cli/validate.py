@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.github import asked_step, github_option, refusals_told
-from harness.cli.suite_paths import found_suites, say_left_out, suites_argument
+from harness.cli.options import asked_step, found_suites, github_option, refusals_told, say_left_out, suites_argument
 from harness.model import Suite
 from harness.report.sentences import counted_text, plain_text, printable
 

@@ -8,7 +8,7 @@ import importlib
 
 for _name in (
     "harness.api",
-    "harness.api.comparing",
+    "harness.api.running",
     "harness.compare",
     "harness.statistics.compare",
     "harness.run",

@@ -18,10 +18,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from harness.collecting.engine import RemoteNode
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 from harness.model import Cluster
+from harness.pytest_plugin.node import RemoteNode
 from harness.search import open_search
 from harness.search.msearch import EngineSearch
 

@@ -268,7 +268,7 @@ def test_in_pytest(
     arranged(row)
     budget = ["--relevance-budget", row.budget] if row.budget else []
 
-    result = run("--junit-xml=junit.xml", "-W", "default::harness.collecting.items.RelevanceWarning", *budget)
+    result = run("--junit-xml=junit.xml", "-W", "default::harness.pytest_plugin.items.RelevanceWarning", *budget)
 
     assert result.ret == row.ended
     result.assert_outcomes(**row.counts)

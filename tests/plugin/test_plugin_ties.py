@@ -123,7 +123,7 @@ def test_in_pytest_and_in_junit(
 ) -> None:
     saved(row, threshold)
 
-    result = run("--junit-xml=junit.xml", "-W", "default::harness.collecting.items.RelevanceWarning")
+    result = run("--junit-xml=junit.xml", "-W", "default::harness.pytest_plugin.items.RelevanceWarning")
 
     result.assert_outcomes(**row.counts)
     [entry] = ET.parse(pytester.path / "junit.xml").iter("testcase")

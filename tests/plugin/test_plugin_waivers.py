@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.collecting.items import SuiteItem
+from harness.pytest_plugin.items import SuiteItem
 
 TODAY = date.today()
 PAST = TODAY - timedelta(days=2)

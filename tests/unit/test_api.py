@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.api.evaluating
+import harness.api.evaluation
 import harness.search
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import KINDS, CompareChoices
@@ -229,7 +229,7 @@ def test_the_page_s_examples_give_what_they_show(name):
 
 
 def test_the_docstring_s_example():
-    outcome = doctest.testmod(harness.api.evaluating)
+    outcome = doctest.testmod(harness.api.evaluation)
     assert (outcome.failed, outcome.attempted) == (0, 1)
 
 

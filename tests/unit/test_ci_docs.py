@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cli.outputs import WRITERS
-from harness.cli.root import COMMANDS
-from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
+from harness.cli import COMMANDS
+from harness.cli.options import WRITERS
+from harness.pytest_plugin.options import CODE_QUALITY, REPORT_SUFFIXES
 from harness.report.ci.codequality import SEVERITIES
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 from harness.report.markdown.verdicts import THRESHOLDS_SHOWN

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cli.root import COMMANDS
+from harness.cli import COMMANDS
 from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]

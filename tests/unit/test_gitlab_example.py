@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.collecting.reports import CODE_QUALITY, REPORT_SUFFIXES
+from harness.pytest_plugin.options import CODE_QUALITY, REPORT_SUFFIXES
 
 ROOT = Path(__file__).parents[2]
 JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]

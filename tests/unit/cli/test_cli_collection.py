@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from harness.cli.collection import collection_paused
+from harness.cli.compare import collection_paused
 
 
 def test_the_collector_is_off_within_and_as_before_after_an_error():

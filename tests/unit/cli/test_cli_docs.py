@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from harness.cli.root import COMMANDS, root
+from harness.cli import COMMANDS, root
 from harness.report.html import Limits
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from harness.cli.outputs import Output, OutputType, write_outputs
+from harness.cli.options import Output, OutputType, write_outputs
 from harness.errors import UsageError
 from harness.model import Report
 from harness.report import json

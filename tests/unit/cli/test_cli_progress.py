@@ -1,6 +1,6 @@
 import io
 
-from harness.cli.progress import LineProgress, run_progress
+from harness.cli.terminal import LineProgress, run_progress
 from harness.model import (
     Engine,
     Outcome,

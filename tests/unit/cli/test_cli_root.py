@@ -7,9 +7,8 @@ import click
 import pytest
 
 from harness import __version__
-from harness.cli import main
+from harness.cli import COMMANDS, main
 from harness.cli.exits import guarded
-from harness.cli.root import COMMANDS
 from harness.errors import BaselineError, EngineUnreachable, SuiteError, UsageError
 
 

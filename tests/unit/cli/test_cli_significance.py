@@ -3,7 +3,7 @@ import json
 import pytest
 
 from harness.cli import main
-from harness.cli.statistics_options import CORRECTIONS, SAMPLES, SEED, TESTS
+from harness.cli.options import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.statistics import compare as scores
 
 

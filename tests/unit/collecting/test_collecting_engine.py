@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import harness.embedded
-from harness.collecting.engine import LocalNode, NodeHost, RemoteNode
 from harness.errors import EngineStartError
+from harness.pytest_plugin.node import LocalNode, NodeHost, RemoteNode
 
 
 @dataclass

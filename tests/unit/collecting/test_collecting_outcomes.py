@@ -8,9 +8,6 @@ from datetime import date
 import pytest
 
 from harness import __version__
-from harness.collecting.alone import LoneQueries
-from harness.collecting.outcomes import IndexedReport, Settlement, settle
-from harness.collecting.plan import PlannedItem
 from harness.model import (
     BaselineSummary,
     Engine,
@@ -24,6 +21,8 @@ from harness.model import (
     Verdict,
     Waiver,
 )
+from harness.pytest_plugin.outcomes import IndexedReport, LoneQueries, Settlement, settle
+from harness.pytest_plugin.plan import PlannedItem
 
 WAIVER = Waiver("waits for synonyms", date(2027, 1, 1))
 

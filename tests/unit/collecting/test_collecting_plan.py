@@ -7,7 +7,6 @@ from datetime import date
 
 import pytest
 
-from harness.collecting.plan import PlannedItem, for_cells, plan_items
 from harness.metrics import parse_measure
 from harness.model import (
     InTop,
@@ -23,6 +22,7 @@ from harness.model import (
     Unresolved,
     Waiver,
 )
+from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 
 TODAY = date(2026, 6, 15)
 NDCG = parse_measure("nDCG@10")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.errors import Problem, SuiteError
 from harness.model import (
     Engine,
@@ -27,6 +26,7 @@ from harness.model import (
     SuiteReport,
     Target,
 )
+from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.run.execution import FinishedSuite
 from harness.run.options import RunOptions
 
@@ -194,7 +194,7 @@ def test_of_processes_that_share_a_folder_one_asks_again(tmp_path: Path) -> None
 PROCESS = """
 import os, signal, sys
 from pathlib import Path
-from harness.collecting.runs import SuiteRuns
+from harness.pytest_plugin.runs import SuiteRuns
 from harness.run.execution import FinishedSuite
 from harness.run.options import RunOptions
 from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)

@@ -2,11 +2,10 @@
 
 import pytest
 
-from harness.cli.engine_options import _ENGINE_OPTIONS
-from harness.collecting.runs import Failed, SuiteRuns
-from harness.collecting.wording import OPTIONS, in_pytest, reworded
+from harness.cli.options import _ENGINE_OPTIONS
 from harness.errors import UsageError
 from harness.model import Engine, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.pytest_plugin.runs import OPTIONS, Failed, SuiteRuns, in_pytest, reworded
 from harness.run.options import RunOptions
 
 

@@ -11,7 +11,7 @@ from harness.run.execution import FinishedSuite
 from harness.run.options import RunOptions
 
 if TYPE_CHECKING:
-    from harness.collecting.session import RelevanceSession
+    from harness.pytest_plugin.session import RelevanceSession
 
 __all__ = ["SessionRelevance"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.collecting.options import only_shows
 from harness.errors import HarnessError
+from harness.pytest_plugin.options import only_shows
 
 if TYPE_CHECKING:
-    from harness.collecting.outcomes import IndexedReport, Settlement
-    from harness.collecting.plan import PlannedItem
-    from harness.collecting.session import RelevanceSession
     from harness.model import Suite, Waiver
+    from harness.pytest_plugin.outcomes import IndexedReport, Settlement
+    from harness.pytest_plugin.plan import PlannedItem
+    from harness.pytest_plugin.session import RelevanceSession
 
 __all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "check_choices", "deselect_by_tag", "looks_like_suite"]
 
@@ -62,7 +62,7 @@ class SuiteFile(pytest.File):
         cell = (request, index)
         known = self._indexed.get(cell)
         if known is None or self.relevance.runs_again:
-            from harness.collecting.outcomes import IndexedReport
+            from harness.pytest_plugin.outcomes import IndexedReport
 
             report = self.relevance.report_on(self.path, *cell)
             if known is None or known.suite is not report:
@@ -170,7 +170,7 @@ class SuiteItem(pytest.Item):
         return self.path, line - 1 if line else None, self.planned.headline
 
     def _settled(self) -> Settlement:
-        from harness.collecting.outcomes import settle
+        from harness.pytest_plugin.outcomes import settle
 
         assert isinstance(self.parent, SuiteFile)
         try:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.collecting.items import RelevanceWarning, SuiteFile
+from harness.pytest_plugin.items import RelevanceWarning, SuiteFile
 from harness.suites.discovery import is_suite_name, misnamed_text, suites_that_are_no_files
 
 if TYPE_CHECKING:
-    from harness.collecting.session import RelevanceSession
+    from harness.pytest_plugin.session import RelevanceSession
 
 __all__ = ["MisnamedFile", "unseen_in"]
 

@@ -11,15 +11,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.collecting.engine import LocalNode, Node, NodeHost, RemoteNode
-from harness.collecting.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.errors import HarnessError, Problem, SuiteError
+from harness.pytest_plugin.node import LocalNode, Node, NodeHost, RemoteNode
+from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 
 if TYPE_CHECKING:
-    from harness.collecting.alone import LoneQueries
-    from harness.collecting.options import PluginOptions
-    from harness.collecting.plan import PlannedItem
     from harness.model import Report, Suite, SuiteReport
+    from harness.pytest_plugin.options import PluginOptions
+    from harness.pytest_plugin.outcomes import LoneQueries
+    from harness.pytest_plugin.plan import PlannedItem
     from harness.run.execution import FinishedSuite
     from harness.run.options import RunOptions
 
@@ -65,7 +65,7 @@ class RelevanceSession:
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, one of each for each of several cells."""
-        from harness.collecting.plan import for_cells, plan_items
+        from harness.pytest_plugin.plan import for_cells, plan_items
 
         self.suites_collected.append(suite)
         options = self.options
@@ -117,7 +117,7 @@ class RelevanceSession:
 
     def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
-        from harness.collecting.alone import LoneQueries
+        from harness.pytest_plugin.outcomes import LoneQueries
 
         return LoneQueries(lambda: self.finished(path, self.run_options(request, index), os.environ), self._today)
 
@@ -190,7 +190,7 @@ class RelevanceSession:
 
     def _update_baselines(self) -> None:
         """Keep what ran for items; what a fixture ran under options of its own is not what suites are held to."""
-        from harness.collecting.baselines import save_baselines
+        from harness.pytest_plugin.options import save_baselines
 
         try:
             finished = [done for request in self.options.requests or (None,) for done in self._finished_with(request)]
@@ -207,7 +207,7 @@ class RelevanceSession:
             yield self.finished(path, asked, os.environ)
 
     def _write_reports(self) -> None:
-        from harness.collecting.reports import remove_outdated, summarise, write_reports
+        from harness.pytest_plugin.options import remove_outdated, summarise, write_reports
 
         report, paths = self.report(), self.options.reports
         if report is not None:

@@ -1,20 +1,56 @@
-"""How a run shows itself on standard error: bars on a terminal, lines elsewhere, nothing where quiet is asked for."""
+"""Where a command prints what people read, and how a run shows how far it is. Imports rich."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+import click
+from rich.console import Console, RenderableType
 
 from harness.model import Outcome, Suite, SuiteReport
 from harness.report.sentences import counted_text, printable, tally_text
+from harness.report.terminal.layout import WIDTH, plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
     from harness.run.execution import Progress
+
+
+# Where a command prints what people read. Imports rich, so it is imported only where something is printed.
+
+
+def show(renderables: Iterable[RenderableType]) -> None:
+    """
+    Print on standard output: with colours on a terminal, unless NO_COLOR is set, and plain elsewhere.
+
+    A log has the same width wherever it is written, unless COLUMNS says otherwise.
+    """
+    console = _Terminal()
+    if console.is_terminal:
+        for renderable in renderables:
+            console.print(renderable)
+    else:
+        click.echo(plain(renderables, console.width if "COLUMNS" in os.environ else WIDTH))
+
+
+class _Terminal(Console):
+    """Takes text as it is: nothing in an id or a title is markup, a number to colour, or the name of an emoji."""
+
+    def __init__(self) -> None:
+        super().__init__(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to the command: rich itself would end the process with 1, the status of a threshold that failed."""
+        raise BrokenPipeError
+
+
+# How a run shows itself on standard error: bars on a terminal, lines elsewhere, nothing where quiet is asked for.
 
 
 @contextmanager

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from harness.collecting.reports import annotation_lines
+from harness.pytest_plugin.options import annotation_lines
 
 if TYPE_CHECKING:
     import pytest
 
-    from harness.collecting.options import PluginOptions
-    from harness.collecting.runs import Failed
-    from harness.collecting.session import RelevanceSession
     from harness.model import QueryReport, Report, SuiteReport
+    from harness.pytest_plugin.options import PluginOptions
+    from harness.pytest_plugin.runs import Failed
+    from harness.pytest_plugin.session import RelevanceSession
 
 __all__ = ["caveat_lines", "header_line", "print_summary", "suite_line"]
 

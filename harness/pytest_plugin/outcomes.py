@@ -1,20 +1,138 @@
-"""
-What an item came to: the verdicts that concern it, read together, and the text that says why.
-
-The gate has decided each of them; here is only which of several is the item's.
-"""
+"""What an item came to: the verdicts that concern it, why, and what JUnit XML tells of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, TypeAlias
 
-from harness.collecting.alone import LoneQueries
-from harness.collecting.plan import PlannedItem
-from harness.collecting.properties import Property, properties_of
+from harness import __version__
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
+from harness.pytest_plugin.plan import PlannedItem
 
-__all__ = ["IndexedReport", "Settlement", "settle"]
+if TYPE_CHECKING:
+    from harness.run.execution import FinishedSuite
+
+__all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "settle"]
+
+
+# What JUnit XML tells of an item beside its outcome: figures for whoever charts them, and what they were made with.
+
+
+Property: TypeAlias = tuple[str, str | int | float]
+"""A name that begins with `relevance.`, and a value that every worker can send to its controller."""
+
+
+def properties_of(
+    status: Status, verdicts: Sequence[Verdict], query: QueryReport | None, report: SuiteReport
+) -> tuple[Property, ...]:
+    """
+    The properties of an item that ran.
+
+    Args:
+        status: What it came to. A warning is told here only, for to JUnit XML it is a test that passed.
+        verdicts: Those that concern it.
+        query: The one that it is about, if it is about one.
+        report: On its suite.
+    """
+    return (
+        ("relevance.verdict", str(status)),
+        *_measured(verdicts),
+        *_scored(query),
+        *_made_with(report),
+    )
+
+
+def _measured(verdicts: Sequence[Verdict]) -> Iterator[Property]:
+    """
+    Observed and required numbers, and what makes a pass tell less: an item of one verdict has one of each, a query's
+    item one of each a threshold.
+    """
+    for verdict in verdicts:
+        place = "" if len(verdicts) == 1 else f".{verdict.id}"
+        if verdict.observed is not None:
+            yield f"relevance.observed{place}", verdict.observed
+        if verdict.required is not None:
+            yield f"relevance.required{place}", verdict.required
+        if verdict.caveat and verdict.status is Status.PASSED:
+            yield f"relevance.caveat{place}", verdict.caveat
+
+
+def _scored(query: QueryReport | None) -> Iterator[Property]:
+    if query is None:
+        return
+    yield "relevance.outcome", str(query.outcome)
+    for measure, value in query.scores.items():
+        if value is not None:
+            yield f"relevance.{measure}", value
+
+
+def _made_with(report: SuiteReport) -> Iterator[Property]:
+    facts = {
+        "request": report.request,
+        "index": report.index,
+        "cluster": report.cluster,
+        "engine": str(report.engine),
+        "gain": report.gain,
+        "profile": str(report.profile),
+        "baseline": report.baseline.created if report.baseline else None,
+        "baseline-changes": "; ".join(report.baseline.changes) if report.baseline else None,
+        "harness": __version__,
+    }
+    for name, fact in facts.items():
+        if fact:
+            yield f"relevance.{name}", fact
+
+
+# What a threshold on every query asks of one query, where its verdict on all of them does not tell.
+
+
+class LoneQueries:
+    """
+    Judges queries one by one, as the gate would if each were the only one.
+
+    The suite that ran is fetched when the first query is judged: most reports tell all.
+    """
+
+    def __init__(self, fetch: Callable[[], FinishedSuite], today: date) -> None:
+        """
+        Args:
+            fetch: Gives the suite as it ran, its variables filled.
+            today: Decides which skips of queries hold.
+        """
+        self._fetch = fetch
+        self._today = today
+        self._finished: FinishedSuite | None = None
+
+    def shortfall(self, threshold: str, query: str) -> Verdict | None:
+        """
+        The verdict with the id *threshold* on *query* alone; None where it holds, or is not about that query.
+
+        Raises:
+            HarnessError: the suite is wrong now, or is not there any more.
+        """
+        from harness.gate import decide
+
+        if self._finished is None:
+            self._finished = self._fetch()
+        done = self._finished
+        alone = replace(
+            done.suite,
+            queries=tuple(one for one in done.suite.queries if one.id == query),
+            thresholds=tuple(replace(one, xfail=None, skip=None) for one in done.suite.thresholds),
+        )
+        scores = [score for score in done.scores if score.query == query]
+        verdicts = decide(alone, done.run, scores, today=self._today)
+        found = next((verdict for verdict in verdicts if verdict.id == threshold), None)
+        if found is None or found.status is Status.PASSED:
+            return None
+        return found if found.blamed and not found.left_out else None
+
+
+# What an item came to: the verdicts that concern it, read together, and the text that says why.
+#
+# The gate has decided each of them; here is only which of several is the item's.
 
 
 WORST_FIRST = (

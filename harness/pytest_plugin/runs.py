@@ -1,34 +1,70 @@
-"""
-Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
-
-In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
-workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
-file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the
-suite.
-
-Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees with
-the items that were decided before.
-"""
+"""Each suite runs once in a session, whichever of its items, fixtures or processes asks first."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.collecting.wording import in_pytest, reworded
 from harness.errors import HarnessError, InputError, Problem
+from harness.model import QueryReport, SuiteReport, Verdict
 
 if TYPE_CHECKING:
-    from harness.model import Query, Run, Suite, SuiteReport
+    from harness.model import Query, Run, Suite
     from harness.run.execution import FinishedSuite
     from harness.run.options import RunOptions
 
-__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
+__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "in_pytest", "read_folder", "reworded"]
+
+
+# The words of messages in pytest: an option of `harness run` has another name there.
+
+
+OPTIONS = ("url", "embedded", "engine-version", "request", "index", "tag", "allow-write", "baseline", "budget")
+"""Those that the plugin has too, as ``--relevance-…``."""
+
+_HERE_TOO = re.compile(rf" \(--relevance-(?:{'|'.join(OPTIONS)}) in pytest\)")
+_OPTION = re.compile(rf"`harness [^`]*`|(?<![\w-])--({'|'.join(OPTIONS)})(?![\w-])")
+
+
+def in_pytest(sentence: str) -> str:
+    """
+    *sentence* with the plugin's names of options; a command ``harness …`` in it stays what it is.
+
+    >>> in_pytest("give --url or --embedded")
+    'give --relevance-url or --relevance-embedded'
+    """
+    return _OPTION.sub(lambda found: f"--relevance-{found[1]}" if found[1] else found[0], _HERE_TOO.sub("", sentence))
+
+
+def reworded(report: SuiteReport) -> SuiteReport:
+    """*report* with what it says of missing answers in the plugin's words; what a suite says itself is left alone."""
+    return replace(report, verdicts=tuple(map(_verdict, report.verdicts)), queries=tuple(map(_query, report.queries)))
+
+
+def _verdict(verdict: Verdict) -> Verdict:
+    return replace(verdict, reason=in_pytest(verdict.reason)) if verdict.status.is_undecided else verdict
+
+
+def _query(query: QueryReport) -> QueryReport:
+    unanswered = query.outcome.is_unanswered
+    return replace(query, reason=in_pytest(query.reason)) if unanswered else query
+
+
+# Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
+#
+# In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
+# workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
+# file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the
+# suite.
+#
+# Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees
+# with the items that were decided before.
 
 
 class RunFailed(HarnessError):

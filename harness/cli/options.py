@@ -1,0 +1,486 @@
+"""The options that several commands share, and what each of them stands for."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from harness.errors import HarnessError, UsageError, did_you_mean
+from harness.model import Profile, Report
+from harness.report.github_step import GitHubStep, github_step
+from harness.report.sentences import printable
+
+if TYPE_CHECKING:
+    from harness.files.scored_runs import FileOptions
+    from harness.run.options import Matrix, RunOptions
+    from harness.statistics.compare import ComparisonOptions
+    from harness.suites.discovery import FoundSuites
+
+__all__ = [
+    "CORRECTIONS",
+    "SAMPLES",
+    "SEED",
+    "TESTS",
+    "asked_step",
+    "cell_options",
+    "engine_options",
+    "github_option",
+    "refusals_told",
+    "run_choices",
+    "run_options",
+    "server_options",
+    "statistics_options",
+    "tested_as",
+]
+
+
+# The options that say where suites run and what of them, the same for every command that runs some.
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SERVER_OPTIONS = (
+    click.option("--url", metavar="URL", help="Run on this server instead of the suites' own clusters."),
+    click.option("--embedded", is_flag=True, help="Run on an OpenSearch node that is started for this run."),
+    click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19."),
+)
+
+_ENGINE_OPTIONS = (
+    *_SERVER_OPTIONS,
+    click.option(
+        "--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated."
+    ),
+    click.option("--allow-write", is_flag=True, help="Let suites build the index that their fixture describes."),
+)
+
+_CELL_OPTIONS = (
+    click.option(
+        "--request",
+        "requests",
+        metavar="NAME",
+        multiple=True,
+        help="Send this one of the suites' named requests; may be repeated.",
+    ),
+    click.option("--all-requests", is_flag=True, help="Send every request that a suite has."),
+    click.option(
+        "--index",
+        "indexes",
+        metavar="NAME",
+        multiple=True,
+        help="Search this index instead of the suites' own; may be repeated.",
+    ),
+)
+
+
+def server_options(command: Command) -> Command:
+    """Give *command* the options that say where its engine is."""
+    for option in reversed(_SERVER_OPTIONS):
+        command = option(command)
+    return command
+
+
+def engine_options(command: Command) -> Command:
+    """Give *command* the options that say where suites run, and with which queries."""
+    for option in reversed(_ENGINE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def cell_options(command: Command) -> Command:
+    """Give *command* the options of a run with several requests or indexes."""
+    for option in reversed(_CELL_OPTIONS):
+        command = option(command)
+    return command
+
+
+def run_choices(
+    *, requests: tuple[str, ...], indexes: tuple[str, ...], all_requests: bool, **others: Any
+) -> tuple[RunOptions, Matrix]:
+    """
+    What was asked for of all cells, and which cells there are; raises as `run_options`.
+
+    Raises:
+        click.UsageError: The options contradict each other.
+    """
+    if all_requests and requests:
+        raise click.UsageError("--all-requests sends every request, and --request names some; give one of them")
+    from harness.run.options import Matrix
+
+    return run_options(**others), Matrix(requests, indexes, all_requests)
+
+
+def run_options(*, url: str | None, embedded: bool, engine_version: str | None, **others: Any) -> RunOptions:
+    """
+    What was asked for, as the pipeline takes it.
+
+    Raises:
+        click.UsageError: The options contradict each other.
+    """
+    if url and embedded:
+        raise click.UsageError("--url and --embedded name two engines; give one of them")
+    if engine_version and not embedded:
+        raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
+    from harness.run.options import RunOptions
+
+    return RunOptions(url=url, embedded=embedded, engine_version=engine_version, **others)
+
+
+# The options that say how a difference between runs is tested.
+
+
+# As `harness.statistics.compare` and `harness.statistics` have them, which need numpy: the help has to come without it.
+TESTS = ("sign-flip", "t", "wilcoxon", "sign")
+CORRECTIONS = ("holm", "benjamini-hochberg", "none")
+SAMPLES = 10_000
+SEED = 20_020_101
+
+_STATISTICS_OPTIONS = (
+    click.option(
+        "--test",
+        type=click.Choice(TESTS),
+        default=TESTS[0],
+        show_default=True,
+        help="How p is found, of paired scores.",
+    ),
+    click.option(
+        "--alternative",
+        type=click.Choice(["two-sided", "less", "greater"]),
+        default="two-sided",
+        show_default=True,
+        help="less asks whether the candidate is worse.",
+    ),
+    click.option("--level", type=float, default=0.05, show_default=True, help="What p is compared with."),
+    click.option(
+        "--correction",
+        type=click.Choice(CORRECTIONS),
+        default=CORRECTIONS[0],
+        show_default=True,
+        help="Of p, for all measures and candidates.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=1),
+        default=SAMPLES,
+        show_default=True,
+        help="Bootstrap samples, and sampled sign flips.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=SEED,
+        show_default=True,
+        help="Of what is drawn; the same seed gives the same figures.",
+    ),
+)
+
+
+def statistics_options(command: Command) -> Command:
+    """Give *command* the options."""
+    for option in reversed(_STATISTICS_OPTIONS):
+        command = option(command)
+    return command
+
+
+def tested_as(
+    *,
+    test: str,
+    alternative: Literal["two-sided", "less", "greater"],
+    level: float,
+    correction: str,
+    samples: int,
+    seed: int,
+) -> ComparisonOptions:
+    """
+    What was asked for; needs numpy.
+
+    Raises:
+        UsageError: The level is none.
+    """
+    from harness.statistics.compare import ComparisonOptions
+
+    return ComparisonOptions(
+        test=test, alternative=alternative, level=level, correction=correction, samples=samples, seed=seed
+    )
+
+
+# The options of the commands that score files.
+
+
+existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def file_options(function: Command) -> Command:
+    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain`` and ``--complete``."""
+    options = (
+        click.option("--qrels", required=True, metavar="FILE", type=existing_file, help="The judgments."),
+        click.option(
+            "--measure",
+            "measures",
+            required=True,
+            multiple=True,
+            metavar="MEASURE",
+            help="Such as nDCG@10; may be repeated.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice([str(profile) for profile in Profile]),
+            default=str(Profile.STANDARD),
+            show_default=True,
+            help="Whose numbers to reproduce.",
+        ),
+        click.option(
+            "--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}."
+        ),
+        click.option(
+            "--complete", is_flag=True, help="Count a judged query that is not in the run as one without hits."
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
+    """
+    What the options ask for.
+
+    Raises:
+        UsageError: a measure or the gain is none.
+    """
+    from harness.files.scored_runs import FileOptions, read_measures
+    from harness.metrics import read_gain
+
+    return FileOptions(
+        read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
+    )
+
+
+# The argument SUITE, the same for every command that takes suites, and what is said of what it does not stand for.
+
+
+suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+"""Files, and folders with suites under them, as given; `found_suites` finds the files."""
+
+
+def found_suites(given: Sequence[Path]) -> FoundSuites:
+    """The files that are meant, with a warning of each that is only called otherwise; raises as `find_suites`."""
+    from harness.suites.discovery import find_suites, misnamed_text
+
+    found = find_suites(given)
+    for path in found.misnamed:
+        click.echo(printable(f"harness: warning: {misnamed_text(path)}"), err=True)
+    return found
+
+
+def say_left_out(found: FoundSuites) -> None:
+    """At the end, which folders were not looked into and hold suites."""
+    from harness.suites.discovery import left_out_text
+
+    if found.left_out:
+        text = left_out_text(found.left_out)
+        click.echo(printable(f"harness: left out: {text}; name a folder to have its suites read"), err=True)
+
+
+# The type of an option that is a span of time.
+
+
+class Seconds(click.ParamType[float]):
+    """A finite number of seconds above 0; ``nan`` and ``inf`` are numbers to Python, and no limit."""
+
+    name = "SECONDS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that *value* writes."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not (math.isfinite(seconds) and seconds > 0):
+            self.fail(f"found {value!r}, expected a number of seconds above 0, such as 60", param, ctx)
+        return seconds
+
+
+# The option ``--github``, and what is said to GitHub's runner where it is given.
+
+
+NAME = "--github"
+
+github_option = click.option(
+    NAME,
+    "github",
+    is_flag=True,
+    help="In a step of GitHub Actions: annotate the lines of suites, and add to the job's summary.",
+)
+
+
+def asked_step(github: bool) -> GitHubStep | None:
+    """
+    The step to tell; None where the option was not given.
+
+    Raises:
+        UsageError: this is no step of GitHub Actions.
+    """
+    return github_step(os.environ, option=NAME) if github else None
+
+
+@contextmanager
+def refusals_told(step: GitHubStep | None) -> Iterator[None]:
+    """Tell *step* of an error that ends what is done meanwhile; the error goes on as it would."""
+    try:
+        yield
+    except HarnessError as error:
+        if step is not None:
+            for line in step.refusal(error):
+                click.echo(line, err=True)
+            step.summarise_refusal(str(error))
+        raise
+
+
+# The option ``--output KIND=FILE``, and the writing of reports to files.
+
+
+def _html(report: Report) -> str:
+    from harness.report import html
+
+    return html.render(report)
+
+
+def _json(report: Report) -> str:
+    from harness.report import json
+
+    return json.dumps_report(report)
+
+
+def _markdown(report: Report) -> str:
+    from harness.report import markdown
+
+    return markdown.render(report)
+
+
+def _codequality(report: Report) -> str:
+    from harness.report.ci import codequality
+    from harness.report.ci.annotations import gitlab_repository
+
+    return codequality.render(report, gitlab_repository(os.environ))
+
+
+WRITERS: dict[str, Callable[[Report], str]] = {
+    "html": _html,
+    "json": _json,
+    "markdown": _markdown,
+    "codequality": _codequality,
+}
+
+
+KINDS = f"{', '.join(list(WRITERS)[:-1])} or {list(WRITERS)[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file to write: *kind* says what, a key of `WRITERS` where it is a report."""
+
+    kind: str
+    path: Path
+
+
+class OutputType(click.ParamType[Output]):
+    """Reads ``html=report.html``; the folder has to be there before a run is started for nothing."""
+
+    name = "KIND=FILE"
+
+    def __init__(self, kinds: Collection[str] = tuple(WRITERS), example: str = "html=report.html") -> None:
+        """
+        Args:
+            kinds: Those that there are.
+            example: What is shown to whom it was not given.
+        """
+        self._kinds = kinds
+        self._example = example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output:
+        """The output that *value* names."""
+        kind, equals, file = str(value).partition("=")
+        *others, last = self._kinds
+        kinds = f"{', '.join(others)} or {last}"
+        if not equals or not file:
+            self.fail(
+                f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in {self._example}",
+                param,
+                ctx,
+            )
+        if kind not in self._kinds:
+            self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, self._kinds)}", param, ctx)
+        path = Path(file)
+        if path.is_dir():
+            self.fail(f"{file} is a folder, a file is expected", param, ctx)
+        if not path.absolute().parent.is_dir():
+            self.fail(f"the folder {path.parent} is not there; create it first", param, ctx)
+        return Output(kind, path)
+
+
+@contextmanager
+def outdated_removed(outputs: Iterable[Output]) -> Iterator[None]:
+    """Where an error ends what is done meanwhile, remove what an earlier run left in *outputs*; the error goes on."""
+    try:
+        yield
+    except BaseException:
+        for path in (output.path for output in outputs if output.path.is_file()):
+            with suppress(OSError):
+                path.unlink()
+                click.echo(f"removed {path}, which was of an earlier run", err=True)
+        raise
+
+
+def write_outputs(report: Report, outputs: Iterable[Output]) -> None:
+    """
+    Write *report* to each of *outputs*, each file whole or not at all.
+
+    Raises:
+        UsageError: a file could not be written.
+    """
+    for output in outputs:
+        write_output(output, WRITERS[output.kind](report), f"the {output.kind} report")
+
+
+def write_output(output: Output, text: str, called: str) -> None:
+    """
+    Write *text*, which errors call *called*, whole or not at all.
+
+    Raises:
+        UsageError: the file could not be written.
+    """
+    try:
+        _write_whole(output.path, text)
+    except OSError as error:
+        raise UsageError(f"{output.path}: {called} could not be written: {error.strerror}") from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """A reader never sees half a file, and a full disk leaves the one that was there."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="\n")  # /dev/stdout, a pipe: nothing to replace
+        return
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's own, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
