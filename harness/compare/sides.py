@@ -298,7 +298,8 @@ def _which(report: SuiteReport) -> str:
 
 def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
-    A run file: documents by their score, the highest first, equal ones as `harness.files.scored_runs.evaluate_files` orders them.
+    A run file: documents by their score, the highest first, equal ones as `harness.files.scored_runs.evaluate_files`
+    orders them.
 
     Raises:
         FormatError: The file is wrong; holds all its problems.

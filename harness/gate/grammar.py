@@ -231,7 +231,7 @@ def read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
 #
 # ::
 #
-#     threshold = [ statistic ] measure op number [ "for" tag ]        a statistic always, but on a query's own threshold
+#     threshold = [ statistic ] measure op number [ "for" tag ]       a statistic always, but on a query's own threshold
 #               | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
 #               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
 #               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only

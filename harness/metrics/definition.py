@@ -454,8 +454,8 @@ class Definition:
     *diverse* formula instead, over judgments by subtopic. *parameters* maps each name that may stand in parentheses to
     its kind, in the order of the canonical text. *reach* gives the range of its values. *check* says what is wrong
     with parameters that do not go together. *summed* marks counts, for which a sum over the queries says more than a
-    mean. *batched*: `harness.metrics.bulk.measures` has a formula for many queries at once. *at* names the parameter that
-    stands behind ``@`` in place of a cutoff, and must be given.
+    mean. *batched*: `harness.metrics.bulk.measures` has a formula for many queries at once. *at* names the parameter
+    that stands behind ``@`` in place of a cutoff, and must be given.
     """
 
     name: str

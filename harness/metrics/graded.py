@@ -154,7 +154,12 @@ def discount(kind: Discount, base: float) -> Callable[[int], float]:
 
 @lru_cache(maxsize=64)
 def divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
-    """The divisors of ranks 1 to *depth*, computed once for all queries."""
+    """
+    The divisors of ranks 1 to *depth*, computed once for all queries.
+
+    >>> divisors("log", 2, 1)
+    (1.0,)
+    """
     return tuple(map(discount(kind, base), range(1, depth + 1)))
 
 

@@ -8,58 +8,13 @@ query only is that query's `Failure`; `SearchError` is raised where no query cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import Any
 
-from harness.model import Cluster, Engine, IndexFacts, Response, SearchRequest
+from harness.model import Cluster
+from harness.search.protocol import Search
 
 __all__ = ["Search", "open_search"]
-
-
-class Search(Protocol):
-    """What answers search requests; a context manager that closes its connections."""
-
-    engine: Engine
-    """What answers, as it said itself or as the suite states it."""
-
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[int], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
-        """
-        Send *requests* and wait for all answers.
-
-        Args:
-            requests: One for each query.
-            on_done: Called with the number of requests that are newly done, from the calling thread.
-            budget: Seconds after which nothing more is sent; what had no answer by then did not run.
-
-        Returns:
-            A response for each request, in the order of *requests*.
-
-        Raises:
-            LoginRefused: The engine refused the login for every request.
-            EngineUnreachable: No request got through.
-        """
-        ...
-
-    def index_facts(self, index: str | None) -> IndexFacts:
-        """What *index* is; what the login may not read, or an HTTP service does not tell, is named as missing."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 def open_search(

@@ -7,10 +7,10 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.model import Cluster
-from harness.search import Search
 from harness.search.connections import read_login
 from harness.search.identity import ask_who, stated_engine
 from harness.search.msearch import EngineSearch
+from harness.search.protocol import Search
 from harness.search.retries import Retries
 from harness.search.wire import Connection
 

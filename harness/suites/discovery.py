@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
+from harness.gate.scope import count
 
 __all__ = [
     "LEFT_OUT",
@@ -207,9 +208,7 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
-    from harness.report.sentences import counted_text
-
-    return ", ".join(f"{folder.as_posix()} ({counted_text(number, 'suite')})" for folder, number in left_out.items())
+    return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
 
 
 def misnamed_text(path: Path) -> str:

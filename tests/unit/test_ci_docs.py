@@ -102,7 +102,7 @@ def test_the_limits_of_markdown_are_told(number):
 def test_every_property_of_junit_xml_is_told():
     named = set(re.findall(r"`relevance\.([a-z-]+)`", PAGE))
     source = "".join(
-        (ROOT / "harness" / "collecting" / name).read_text(encoding="utf-8") for name in ("plan.py", "properties.py")
+        (ROOT / "harness" / "pytest_plugin" / name).read_text(encoding="utf-8") for name in ("plan.py", "outcomes.py")
     )
     written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "caveat"}
     facts = source.split("facts = {")[1].split("}")[0]

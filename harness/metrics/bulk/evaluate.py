@@ -160,7 +160,7 @@ def evaluate_columns(
     complete: bool = False,
 ) -> Evaluation:
     """
-    Score every query of a run, each ranked by score: what `harness.metrics.evaluate.evaluate` gives for the same as dicts.
+    Score every query of a run, each ranked by score: what `harness.metrics.evaluate.evaluate` gives for dicts.
 
     Args:
         judged: All judgments.
