@@ -44,7 +44,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
 
 def _groups(suite: Suite) -> Iterator[str]:
     """How many queries have each tag, and from what to what they weigh where they do not all weigh the same."""
-    from harness.statistics.means import are_weighted
+    from harness.means import are_weighted
 
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:

@@ -19,8 +19,8 @@ from harness.gate.scope import (
     number_beside,
     weight_aside,
 )
+from harness.means import mean, mean_of
 from harness.model import Query, Ranking, Response, ScoreCondition, StatisticKind, Status
-from harness.statistics.means import mean, mean_of
 
 __all__ = [
     "JUDGED",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from harness.gate.pairs import Pairs
 from harness.gate.scope import Finding, count, holds, listed, mean_word, number, number_beside, weight_aside
+from harness.means import mean
 from harness.model import BaselineCondition, DropCondition, Operator, SignificanceCondition, Status, WorseCondition
-from harness.statistics.means import mean
 
 if TYPE_CHECKING:
     from harness.statistics import Detectable

@@ -13,9 +13,9 @@ from datetime import date
 from itertools import takewhile
 
 from harness.gate.grammar import TOLERANCE
+from harness.means import are_weighted
 from harness.model import Json, Operator, Outcome, Query, Question, Score, Status
 from harness.model.suite import in_force
-from harness.statistics.means import are_weighted
 
 __all__ = [
     "Finding",

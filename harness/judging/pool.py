@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from harness.means import are_weighted, mean_of
 from harness.metrics import (
     Needs,
     UnjudgedBounds,
@@ -19,7 +20,6 @@ from harness.metrics import (
 )
 from harness.metrics.run_scores import common_measures, failure_text, measures_of, score_of
 from harness.model import Failure, GainKind, Hit, Measure, Query, Ranking, Run, Suite
-from harness.statistics.means import are_weighted, mean_of
 
 __all__ = [
     "Coverage",

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import MeasureError, UndefinedScore
+from harness.means import mean_of
 from harness.metrics.definition import take_apart
 from harness.metrics.graded import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure, Parameter
-from harness.statistics.means import mean_of
 
 __all__ = [
     "OVERLAP",

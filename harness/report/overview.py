@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from harness.gate.grammar import TOLERANCE
+from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
 from harness.report.sentences import counted_text, score_text
-from harness.statistics.means import are_weighted
 
 __all__ = [
     "BEST",

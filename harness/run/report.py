@@ -12,6 +12,7 @@ from harness.gate.aggregates import median
 from harness.gate.scope import listed, weights_of
 from harness.gate.ties import leaves_ties
 from harness.masking import question_fingerprint
+from harness.means import mean_of, weighed
 from harness.metrics.ranking import gain_of
 from harness.metrics.run_scores import common_measures, gain_text, outcome_of
 from harness.model import (
@@ -35,7 +36,6 @@ from harness.model import (
     Threshold,
     Verdict,
 )
-from harness.statistics.means import mean_of, weighed
 
 __all__ = ["assemble", "measure_summaries", "tag_summaries"]
 

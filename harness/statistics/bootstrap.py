@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
-from harness.statistics.means import mean, weighed
+from harness.means import mean, weighed
 from harness.statistics.tests import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
 
 _NORMAL = NormalDist()

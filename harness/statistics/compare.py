@@ -9,9 +9,9 @@ from typing import TypeAlias, get_args
 import numpy as np
 
 from harness.errors import StatisticError, UsageError, did_you_mean
+from harness.means import are_weighted, mean, weighed
 from harness.model import Comparison, MeasureComparison
 from harness.statistics.bootstrap import Interval, bootstrap_intervals
-from harness.statistics.means import are_weighted, mean, weighed
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
     DEFAULT_SAMPLES,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
-from harness.statistics.means import weighed
+from harness.means import weighed
 from harness.statistics.tests import DEFAULT_SEED, EQUAL, Alternative, Floats, vector
 
 _SPREADS = 1 << 14

@@ -13,7 +13,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
-from harness.gate.scope import count
 
 __all__ = [
     "LEFT_OUT",
@@ -208,6 +207,8 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
+    from harness.gate.scope import count
+
     return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
 
 

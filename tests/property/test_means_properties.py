@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate import decide
+from harness.means import are_weighted, mean, mean_of, weighed
 from harness.metrics import parse_measure
 from harness.model import (
     Engine,
@@ -23,7 +24,6 @@ from harness.model import (
     Target,
     Threshold,
 )
-from harness.statistics.means import are_weighted, mean, mean_of, weighed
 
 MEASURE = parse_measure("DCG@10")
 

@@ -14,7 +14,8 @@ ROOT = Path(harness.__file__).parent
 
 LAYERS = (
     ("errors", "model"),
-    ("masking", "statistics"),
+    ("masking", "means"),
+    ("statistics",),
     ("metrics",),
     ("files", "gate"),
     ("baseline", "config", "embedded", "scaffold"),
@@ -32,7 +33,7 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "statistics", "metrics", "gate")
+PURE = ("errors", "model", "means", "statistics", "metrics", "gate")
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import _ClusterShape, read_config
+from harness.config import read_config
+from harness.config.shape import _ClusterShape
 from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.shape import QueryShape, SuiteShape

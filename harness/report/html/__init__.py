@@ -9,6 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
+from harness.means import are_weighted
 from harness.model import (
     MeasureSummary,
     MissingDocument,
@@ -27,7 +28,6 @@ from harness.report.html.templating import VerdictViews, verdict_views, verdicts
 from harness.report.overview import TagTable, cell_names, compared_text, figure_text, overview, remarks, tag_table
 from harness.report.run_sentences import BAD, closing, headline, missing_place, outcome_lines
 from harness.report.sentences import counted_text, matching_text
-from harness.statistics.means import are_weighted
 
 # What the HTML page shows of a report: chosen, ordered and bounded here, laid out by the template.
 #

@@ -15,10 +15,10 @@ from harness.gate.pairs import Pairs
 from harness.gate.scope import listed, weight_aside
 from harness.judging.findings import JudgmentFinding
 from harness.judging.pool import Pool, QueryCoverage
+from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import counted_text, difference_text, mean_heading, plain_text, printable, score_text
 from harness.report.terminal.layout import columns, indented
-from harness.statistics.means import are_weighted, mean
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation

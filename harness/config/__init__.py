@@ -1,0 +1,252 @@
+"""
+harness.toml: the clusters that suites may name, and how to log in to them.
+
+It is looked for in the suite's folder and upwards. It holds no secret: logins are the names of environment variables,
+a URL with a password in it is refused, and no error prints a value that could be one.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness.config.addresses import engine_problem, lacks_scheme, url_problem
+from harness.errors import ConfigError, InputError, Problem, UsageError, did_you_mean
+from harness.files.opening import Source, read_source
+from harness.model import Cluster, Mark, Target
+
+__all__ = [
+    "CONFIG_NAME",
+    "Config",
+    "config_path",
+    "engine_problem",
+    "find_config",
+    "lacks_scheme",
+    "read_config",
+    "resolve_cluster",
+    "url_problem",
+]
+
+
+# Where the keys of a TOML file stand, which the standard library's parser does not tell.
+
+
+Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Places:
+    """Line and column of each key, by its path of names from the top."""
+
+    of: dict[Key, tuple[int, int]] = field(default_factory=dict)
+
+    def mark(self, key: Key, path: str) -> Mark:
+        """The place of *key*, or of the nearest key above it that has one."""
+        while key and key not in self.of:
+            key = key[:-1]
+        line, column = self.of.get(key, (1, 1))
+        return Mark(path, line, column)
+
+
+def find_places(text: str) -> Places:
+    """
+    The places of all keys in *text*, which is known to be valid TOML.
+
+    Each statement, a table's header or a key with its value, is read alone by the parser, so that quotes, dots and
+    several lines mean here what they mean to it.
+    """
+    places = Places()
+    table: Key = ()
+    for line, statement in _statements(text):
+        content = tomllib.loads(statement)
+        column = len(statement) - len(statement.lstrip()) + 1
+        if statement.lstrip().startswith("["):
+            table = _header(content)
+            keys: list[Key] = [table[: end + 1] for end in range(len(table))]
+        else:
+            keys = [table + key for key in _keys(content)]
+        for key in keys:
+            places.of.setdefault(key, (line, column))
+    return places
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each statement with its first line: as many lines as it takes until the parser has a whole one."""
+    pending, first = "", 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not pending and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        first = first if pending else number
+        pending += line + "\n"
+        try:
+            tomllib.loads(pending)
+        except tomllib.TOMLDecodeError:
+            continue
+        yield first, pending
+        pending = ""
+
+
+def _header(content: Mapping[str, Any]) -> Key:
+    """The path of a table's header, as [a.b] gives {"a": {"b": {}}} and [[a]] gives {"a": [{}]}."""
+    names: list[str] = []
+    inner: Any = content
+    while isinstance(inner, Mapping) and inner:
+        name = next(iter(inner))
+        names.append(name)
+        inner = inner[name]
+    return tuple(names)
+
+
+def _keys(content: Mapping[str, Any]) -> Iterator[Key]:
+    """Every path in what one statement sets: dotted keys, and those of inline tables."""
+    for name, value in content.items():
+        yield (name,)
+        if isinstance(value, Mapping):
+            yield from ((name, *rest) for rest in _keys(value))
+
+
+CONFIG_NAME = "harness.toml"
+_MOST_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One harness.toml: its *path*, and the clusters by name."""
+
+    path: Path
+    clusters: Mapping[str, Cluster] = field(default_factory=dict)
+
+
+def config_path(start: Path) -> Path | None:
+    """
+    The harness.toml in the folder *start* or the nearest folder above it, None where there is none.
+
+    One that is a link to nowhere is an error to whoever reads it: another one above would name other servers.
+    """
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        path = candidate / CONFIG_NAME
+        if path.is_file() or path.is_symlink():
+            return path
+    return None
+
+
+def find_config(start: Path) -> Config | None:
+    """
+    The configuration that holds for the folder *start*, None where there is none.
+
+    Raises:
+        ConfigError: With everything that is wrong in it.
+    """
+    path = config_path(start)
+    return None if path is None else read_config(path)
+
+
+def read_config(path: Path) -> Config:
+    """
+    Read one harness.toml.
+
+    Raises:
+        ConfigError: With everything that is wrong in it.
+    """
+    from harness.config.shape import check_clusters
+
+    source = _read(path)
+    try:
+        content = tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([_syntax_problem(source, str(error))]) from None
+    except RecursionError:
+        raise ConfigError.at(source.path, 0, 0, "the nesting is too deep") from None
+    places = find_places(source.text)
+    problems: list[Problem] = []
+    clusters = check_clusters(content, lambda key, message: problems.append(_problem(source, places, key, message)))
+    if problems:
+        raise ConfigError(problems)
+    marked = {
+        name: replace(cluster, mark=places.mark(("clusters", name), source.path)) for name, cluster in clusters.items()
+    }
+    return Config(path, marked)
+
+
+def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -> Cluster:
+    """
+    The cluster that a suite runs on.
+
+    Args:
+        target: The suite's.
+        config: The harness.toml above it.
+        url: What the command line gave instead. A URL that harness.toml has brings the login that it has there; a login
+            is never sent to another one.
+
+    Raises:
+        UsageError: No cluster has the name, the URL cannot be used, or a certificate's file is missing.
+    """
+    clusters = {} if config is None else dict(config.clusters)
+    asked = target.cluster if url is None else url
+    if "://" not in asked and url is None:
+        cluster = clusters.get(asked)
+        if cluster is None:
+            raise UsageError(_unknown_cluster(asked, config))
+    else:
+        cluster = _cluster_at(asked, clusters, target.service)
+    return _with_certificate(cluster, config)
+
+
+def _cluster_at(url: str, clusters: Mapping[str, Cluster], service: str) -> Cluster:
+    sentence = url_problem(url)
+    if sentence:
+        raise UsageError(sentence)
+    for cluster in clusters.values():
+        if cluster.url is not None and cluster.url.rstrip("/") == url.rstrip("/"):
+            return cluster
+    return Cluster(name=url, url=url, service=service)
+
+
+def _unknown_cluster(name: str, config: Config | None) -> str:
+    table = f'[clusters.{name}] with url = "http://localhost:9200"'
+    remedy = f"give --url or --embedded, or define it in {CONFIG_NAME}: {table}"
+    if config is None:
+        where = f"as there is no {CONFIG_NAME} in the suite's folder or above"
+        return f"the cluster {name!r} is not defined, {where}; {remedy}"
+    known = f", which has {', '.join(config.clusters)}" if config.clusters else ""
+    guess = did_you_mean(name, config.clusters)
+    return f"the cluster {name!r} is not defined in {config.path}{known}{guess or ';'} {remedy}"
+
+
+def _with_certificate(cluster: Cluster, config: Config | None) -> Cluster:
+    """The cluster with the path of its certificate from here, and not from harness.toml."""
+    if cluster.ca_certs is None or config is None:
+        return cluster
+    path = config.path.parent / cluster.ca_certs
+    if not path.is_file():
+        raise UsageError(f"{cluster.mark}: ca_certs of the cluster {cluster.name!r}: there is no file {path}")
+    return replace(cluster, ca_certs=str(path))
+
+
+def _read(path: Path) -> Source:
+    try:
+        return read_source(path, str(path), limit=_MOST_BYTES)
+    except InputError as error:
+        raise ConfigError([replace(problem, excerpt="") for problem in error.problems]) from None
+
+
+def _syntax_problem(source: Source, sentence: str) -> Problem:
+    """The parser's own sentence, which ends in its place; the line is left out, as it may hold a secret."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", sentence, re.DOTALL)
+    if match is None:
+        return Problem(source.path, 0, 0, f"this is not TOML: {sentence}")
+    line, column = (int(match[2]), int(match[3])) if match[2] else source.place(len(source.text))
+    return Problem(source.path, line, column, f"this is not TOML: {match[1][:1].lower()}{match[1][1:]}")
+
+
+def _problem(source: Source, places: Places, key: tuple[str, ...], message: str) -> Problem:
+    """A problem at a key. The excerpt ends at the =, as what follows may be a secret that does not belong there."""
+    mark = places.mark(key, source.path)
+    shown = source.line(mark.line).split("=")[0]
+    excerpt = Source(source.path, "\n" * (mark.line - 1) + shown).excerpt(mark.line, mark.column)
+    return Problem(source.path, mark.line, mark.column, message, excerpt)

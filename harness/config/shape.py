@@ -1,0 +1,163 @@
+"""The shape of harness.toml, as pydantic models, and what takes several keys of a cluster to tell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from harness.config.addresses import engine_problem, url_problem
+from harness.errors import did_you_mean
+from harness.model import Cluster
+
+__all__ = ["check_clusters"]
+
+Tell = Callable[[tuple[str, ...], str], None]
+"""Takes the path of a key and a sentence about it."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
+_TYPES = {
+    "string_type": "text in quotes",
+    "float_type": "a number",
+    "dict_type": "a table",
+    "tuple_type": "a list",
+    "model_type": "a table",
+    "missing": "a value",
+}
+
+
+def _check(sentence_of: Callable[[Any], str | None]) -> AfterValidator:
+    def check(value: Any) -> Any:
+        sentence = sentence_of(value)
+        if sentence:
+            raise PydanticCustomError("harness", "{sentence}", {"sentence": sentence})
+        return value
+
+    return AfterValidator(check)
+
+
+def _variable_problem(name: str) -> str | None:
+    """A value that is no name may be the secret itself, so it is not repeated."""
+    if _VARIABLE.fullmatch(name):
+        return None
+    return "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself"
+
+
+def _service_problem(text: str) -> str | None:
+    known = ("engine", "http")
+    return None if text in known else f"found {text!r}, expected engine or http{did_you_mean(text, known)}"
+
+
+def _fingerprint_problem(text: str) -> str | None:
+    plain = text.replace(":", "")
+    return None if _FINGERPRINT.fullmatch(plain) else "expected the certificate's SHA-256: 64 hexadecimal digits"
+
+
+def _timeout_problem(seconds: float) -> str | None:
+    return None if 0 < seconds < math.inf else f"found {seconds:g}, expected seconds, more than 0"
+
+
+def _blank_problem(text: str) -> str | None:
+    return None if text.strip() else "found blank text, expected text"
+
+
+_Text = Annotated[str, _check(_blank_problem)]
+_Variable = Annotated[str, _check(_variable_problem)]
+
+
+class _ClusterShape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    url: Annotated[str, _check(url_problem)] | None = None
+    nodes: tuple[Annotated[str, _check(url_problem)], ...] = Field(default=(), strict=False)
+    cloud_id: _Text | None = None
+    engine: Annotated[str, _check(engine_problem)] | None = None
+    service: Annotated[str, _check(_service_problem)] = "engine"
+    api_key_env: _Variable | None = None
+    username_env: _Variable | None = None
+    password_env: _Variable | None = None
+    ca_certs: _Text | None = None
+    fingerprint: Annotated[str, _check(_fingerprint_problem)] | None = None
+    timeout: Annotated[float, _check(_timeout_problem)] = 30.0
+    headers_env: dict[str, _Variable] = Field(default_factory=dict)
+
+
+def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]:
+    """The clusters of a harness.toml that was parsed; what is wrong goes to *tell*."""
+    for key in content:
+        if key != "clusters":
+            tell((key,), f"unknown key {key!r}, expected clusters{did_you_mean(key, ['clusters'])}")
+    tables = content.get("clusters", {})
+    if not isinstance(tables, Mapping):
+        tell(("clusters",), f"found {_type_name(tables)}, expected tables such as [clusters.default]")
+        return {}
+    clusters = {}
+    for name, table in tables.items():
+        cluster = _cluster(name, table, tell)
+        if cluster is not None:
+            clusters[name] = cluster
+    return clusters
+
+
+def _cluster(name: str, table: Any, tell: Tell) -> Cluster | None:
+    place = ("clusters", name)
+    if "://" in name or not name.strip():
+        tell(place, "expected the name of a cluster, such as default; its address is its url")
+    try:
+        shape = _ClusterShape.model_validate(table)
+    except ValidationError as error:
+        for failure in error.errors(include_url=False):
+            tell((*place, *map(str, failure["loc"])), _sentence(failure))
+        return None
+    _check_together(shape, place, tell)
+    return Cluster(name=name, **shape.model_dump())
+
+
+def _sentence(failure: Any) -> str:
+    kind = failure["type"]
+    if kind == "harness":
+        return str(failure["msg"])
+    if kind == "extra_forbidden":
+        return _unknown_key(str(failure["loc"][-1]))
+    return f"found {_type_name(failure['input'])}, expected {_TYPES.get(kind, failure['msg'])}"
+
+
+def _unknown_key(key: str) -> str:
+    if key in ("api_key", "username", "password"):
+        return f"{key!r} is not kept here; expected {key}_env, the name of the environment variable that holds it"
+    known = list(_ClusterShape.model_fields)
+    return f"unknown key {key!r}, expected {', '.join(known)}{did_you_mean(key, known)}"
+
+
+def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None:
+    if (shape.url is None) == (shape.cloud_id is None):
+        tell(place, f"found {'neither' if shape.url is None else 'both'} url and cloud_id, expected one of them")
+    if (shape.username_env is None) != (shape.password_env is None):
+        tell(place, "expected username_env and password_env together")
+    if shape.api_key_env is not None and shape.username_env is not None:
+        tell(place, "found two logins, expected api_key_env, or username_env and password_env")
+    if shape.nodes and (shape.url is None or shape.service == "http"):
+        tell((*place, "nodes"), "nodes are the addresses of an engine's other nodes, beside its url")
+    if shape.service == "http" and shape.cloud_id is not None:
+        tell(place, "an HTTP service has a url, not a cloud_id")
+    secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")
+    if not secure and (shape.ca_certs is not None or shape.fingerprint is not None):
+        tell(place, "ca_certs and fingerprint are for https only, and the url begins with http://")
+
+
+def _type_name(value: Any) -> str:
+    """What was found, without its content, which may be a secret."""
+    names = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        list: "a list",
+        dict: "a table",
+    }
+    return names.get(type(value), "a date or a time")
