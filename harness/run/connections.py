@@ -95,11 +95,14 @@ class Connections(Closing):
         """
         A door for each of *suites*, before any of them runs, so that a mistake in the last does not cost the others.
 
+        What could not be opened for the suites of an earlier call is tried again.
+
         Raises:
             ConfigError: harness.toml is wrong; holds the problems of all that were read.
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
+        self._doors = [(engine, door) for engine, door in self._doors if door.search is not None]
         doors: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}

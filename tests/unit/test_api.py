@@ -12,7 +12,7 @@ import harness.search
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import KINDS, CompareChoices
 from harness.cli import main
-from harness.errors import MeasureError, SearchError, UndefinedScore, UsageError
+from harness.errors import EngineUnreachable, MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
@@ -560,6 +560,22 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
         assert [given is client for _, given, _ in opened] == [False, False, True, False]
         assert not any(search.closed for _, _, search in opened)
     assert all(search.closed for _, _, search in opened)
+
+
+def test_a_server_that_was_away_is_asked_again_by_the_next_call(tmp_path, monkeypatch):
+    away = [EngineUnreachable("http://one:9200 does not answer")]
+
+    def open_search(cluster, environ, *, engine=None, client=None):
+        if away:
+            raise away.pop()
+        return FakeSearch({"q": ["a"]})
+
+    monkeypatch.setattr(harness.search, "open_search", open_search)
+    (tmp_path / "small.relevance.yaml").write_text(SUITE)
+    with Relevance(tmp_path, environ={}) as relevance:
+        with pytest.raises(AssertionError, match="does not answer"):
+            relevance.run("small.relevance.yaml").assert_thresholds()
+        relevance.run("small.relevance.yaml").assert_thresholds()
 
 
 @pytest.mark.parametrize("tags", ["head", ""])

@@ -207,3 +207,14 @@ def test_logins_and_variables_are_hidden(folder):
     environ = {"KEY": "k3y", "PASSWORD": "pw", "TOKEN": "t0ken", "OTHER": "visible"}
     masker = OpenCluster(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ)
     assert masker.mask("k3y pw t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
+
+
+def test_what_could_not_be_opened_is_tried_again_for_the_next_run(openings, folder):
+    openings.errors = {"http://one:9200": EngineUnreachable("away")}
+    with Connections({}) as connections:
+        failed, other = connections.open_all([suite_at(folder), suite_at(folder, "other")])
+        assert (failed.search, other.search) == (None, openings.searches[0])
+        openings.errors = {}
+        opened, same = connections.open_all([suite_at(folder), suite_at(folder, "other")])
+        assert (opened.search, same.search) == (openings.searches[1], openings.searches[0])
+    assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200", "http://one:9200"]
