@@ -39,7 +39,7 @@ from harness.model import (
 from harness.run.execution import FinishedSuite, Progress
 from harness.run.options import RunOptions
 from harness.run.sharing import SharedConnections
-from harness.search.wire import Closing
+from harness.search.connection import Closing
 
 if TYPE_CHECKING:
     from harness.compare import CompareOptions, Prepared

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Fixture, Suite, Target
-from harness.search.wire import Closing
+from harness.search.connection import Closing
 
 if TYPE_CHECKING:
     from harness.masking import Masker

@@ -9,7 +9,7 @@ from harness.run import connections_for, run_with
 from harness.run.connections import Connections
 from harness.run.execution import FinishedSuite, Progress
 from harness.run.options import RunOptions
-from harness.search.wire import Closing
+from harness.search.connection import Closing
 
 __all__ = ["SharedConnections"]
 

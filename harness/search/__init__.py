@@ -8,13 +8,59 @@ query only is that query's `Failure`; `SearchError` is raised where no query cou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
 
-from harness.model import Cluster
-from harness.search.protocol import Search
+from harness.errors import UsageError
+from harness.model import Cluster, Engine, IndexFacts, Response, SearchRequest
 
 __all__ = ["Search", "open_search"]
+
+
+class Search(Protocol):
+    """What answers search requests; a context manager that closes its connections."""
+
+    engine: Engine
+    """What answers, as it said itself or as the suite states it."""
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """
+        Send *requests* and wait for all answers.
+
+        Args:
+            requests: One for each query.
+            on_done: Called with the number of requests that are newly done, from the calling thread.
+            budget: Seconds after which nothing more is sent; what had no answer by then did not run.
+
+        Returns:
+            A response for each request, in the order of *requests*.
+
+        Raises:
+            LoginRefused: The engine refused the login for every request.
+            EngineUnreachable: No request got through.
+        """
+        ...
+
+    def index_facts(self, index: str | None) -> IndexFacts:
+        """What *index* is; what the login may not read, or an HTTP service does not tell, is named as missing."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 def open_search(
@@ -38,6 +84,29 @@ def open_search(
         LoginRefused: The server answered 401 or 403.
         EngineUnreachable: No connection, an unknown host, a TLS failure, or no answer in time.
     """
-    from harness.search.opening import open_door
+    from harness.search.connection import Connection, read_login
+    from harness.search.engine import EngineSearch, ask_who, stated_engine
+    from harness.search.retries import Retries
 
-    return open_door(cluster, environ, engine=engine, client=client)
+    if cluster.service == "http":
+        if client is not None:
+            raise UsageError(f'cluster "{cluster.name}" is an HTTP service; a client object is one of an engine')
+        from harness.search.http import open_service
+
+        return open_service(cluster, read_login(cluster, environ))
+    stated = stated_engine(text) if (text := engine or cluster.engine) else None
+    if client is None:
+        from harness.search.transport import connect
+
+        connection: Connection = connect(cluster, read_login(cluster, environ))
+    else:
+        from harness.search.client import adapt
+
+        connection = adapt(client)
+    retries = Retries()
+    try:
+        answering = stated or ask_who(connection, retries)
+        return EngineSearch(connection, answering, timeout=cluster.timeout, retries=retries)
+    except BaseException:
+        connection.close()
+        raise

@@ -16,8 +16,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from harness.errors import EngineUnreachable, HarnessError, UsageError
-from harness.search.connections import was_closed, why_unreachable
-from harness.search.wire import PLAIN_JSON, Answer, ConnectionClosed, NoAnswerInTime, within
+from harness.search.connection import (
+    PLAIN_JSON,
+    Answer,
+    ConnectionClosed,
+    NoAnswerInTime,
+    was_closed,
+    why_unreachable,
+    within,
+)
 
 __all__ = ["adapt"]
 

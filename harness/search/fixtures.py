@@ -17,8 +17,8 @@ from harness.errors import FixtureError, SearchError
 from harness.model import Fixture, Json, Mark
 from harness.search import Search
 from harness.search.documents import Document, read_documents
+from harness.search.engine import EngineSearch
 from harness.search.indexes import Indexes, Marker
-from harness.search.msearch import EngineSearch
 from harness.search.retries import Clock
 
 __all__ = ["Recipe", "Times", "ensure_index", "read_recipe", "slug"]

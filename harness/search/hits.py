@@ -1,4 +1,4 @@
-"""The hits of an answer, as JSON, to a ranking, each with a short cut of its text."""
+"""The hits of an answer, as JSON -> a ranking, each with a short cut of its text."""
 
 from __future__ import annotations
 
@@ -10,207 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
-from harness.search.wire import Entry
-
-__all__ = [
-    "LENGTH",
-    "MalformedAnswer",
-    "count_of",
-    "excerpt",
-    "is_text",
-    "kind_of",
-    "lookup",
-    "printable",
-    "read_ranking",
-    "read_score",
-    "read_total",
-    "reason_of",
-    "shown",
-    "snippet_of",
-    "unique_hits",
-    "walk_causes",
-]
-
-
-# A short cut of a document's text, so that a person can tell what it is without looking it up.
-
-
-LENGTH = 200
-"""Characters of a snippet."""
-
-_SEPARATOR = " · "
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_JOINERS = "\u200c\u200d"
-
-
-def snippet_of(source: Json, field: str, title_field: str | None = None) -> str | None:
-    """
-    The begin of the text in *field*, or of the longest text that is not the title where *field* is `ANY_TEXT`.
-
-    A text of several words goes before one without a blank, which is an address or an image in letters. The snippet is
-    one line of readable characters, cut at a word; None where there is nothing to read.
-    """
-    if field == ANY_TEXT:
-        texts = [text for path, text in _texts(source) if path != title_field and isinstance(text, str)]
-        found = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
-    else:
-        found = _SEPARATOR.join(str(text) for _, text in _texts(lookup(source, field)))
-    return _cut(_readable(found)) or None
-
-
-def lookup(document: Json, path: str) -> Json:
-    """The value at *path*, whose dots may be objects or part of a name, as engines take both for the same field."""
-    if not isinstance(document, dict):
-        return None
-    if path in document:
-        return document[path]
-    for name, value in document.items():
-        if path.startswith(f"{name}."):
-            found = lookup(value, path[len(name) + 1 :])
-            if found is not None:
-                return found
-    return None
-
-
-def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
-    """Each text and number below *value* with its path, in the order of the document."""
-    pending: list[tuple[str, Json]] = [("", value)]
-    while pending:
-        path, one = pending.pop()
-        if isinstance(one, dict):
-            pending += [(f"{path}.{name}" if path else name, held) for name, held in reversed(one.items())]
-        elif isinstance(one, list):
-            pending += [(path, held) for held in reversed(one)]
-        elif isinstance(one, (str, int, float)) and not isinstance(one, bool):
-            yield path, one
-
-
-def _readable(text: str) -> str:
-    """The begin of *text* on one line, more of it than is shown; characters that nobody sees are taken for blanks."""
-    begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * LENGTH])
-    return " ".join(begin.split())
-
-
-def _is_seen(character: str) -> bool:
-    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
-
-
-def _cut(text: str) -> str:
-    """*text* cut behind a word, or in a word that is longer than a snippet; the ellipsis counts."""
-    if len(text) <= LENGTH:
-        return text
-    begin, blank, _ = text[:LENGTH].rpartition(" ")
-    return f"{begin if blank else text[: LENGTH - 1]}…"
-
-
-# An engine's error, as it stands in its JSON, as one sentence for people.
-
-
-LONGEST = 600
-DEEPEST = 12
-"""Causes that are followed down; an engine's own chains have three or four."""
-
-HINTS: Mapping[str, str] = {
-    "index_not_found_exception": "the target's `index:` names none that is there",
-    "circuit_breaking_exception": "the node is out of memory for it",
-    "es_rejected_execution_exception": "its search queue is full",
-    "rejected_execution_exception": "its search queue is full",
-}
-
-
-def reason_of(error: Json) -> str:
-    """
-    What went wrong: type and reason of the root cause, where in the body, and the cause below it where it tells more.
-
-    *error* is the ``error`` member of an answer: an object, or a plain text.
-
-    >>> reason_of({"type": "parsing_exception", "reason": "unknown query [mtch]", "line": 1, "col": 18})
-    'parsing_exception: unknown query [mtch], at line 1, column 18 of the request'
-    """
-    if not isinstance(error, Mapping):
-        return excerpt(str(error)) if error else "the engine gives no reason"
-    root = _root(error)
-    parts = [_sentence(root)]
-    line, column = root.get("line"), root.get("col")
-    deeper = _deepest_reason(error)
-    if isinstance(line, int) and isinstance(column, int) and line > 0:
-        parts.append(f"at line {line}, column {column} of the request")
-    elif deeper and deeper not in parts[0]:
-        parts.append(f"because of {deeper}")
-    hint = HINTS.get(str(root.get("type")))
-    if hint:
-        parts.append(hint)
-    return excerpt(", ".join(parts))
-
-
-def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """*error* and every error inside it: root causes, failed shards' reasons, what they were caused by."""
-    if not isinstance(error, Mapping) or depth > DEEPEST:
-        return
-    yield error
-    for name in ("root_cause", "failed_shards", "failures"):
-        inner = error.get(name)
-        for one in inner if isinstance(inner, list) else ():
-            yield from walk_causes(one, depth + 1)
-    for name in ("caused_by", "reason"):
-        yield from walk_causes(error.get(name), depth + 1)
-
-
-def excerpt(text: str, longest: int = LONGEST) -> str:
-    """*text* on one line, cut where it is longer than *longest*."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
-
-
-def is_text(value: Json) -> TypeGuard[str]:
-    """Whether *value* is a text that is not empty and can be written: JSON may hold the half of a character."""
-    return isinstance(value, str) and bool(value) and printable(value) is value
-
-
-def printable(text: str) -> str:
-    """*text* itself where UTF-8 can hold it, else with a question mark for each half of a character."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text
-
-
-def _root(error: Mapping[str, Any]) -> Mapping[str, Any]:
-    causes = error.get("root_cause")
-    if isinstance(causes, list) and causes and isinstance(causes[0], Mapping):
-        return causes[0]
-    return error
-
-
-def _sentence(error: Mapping[str, Any]) -> str:
-    kind, reason = error.get("type"), error.get("reason")
-    if kind and isinstance(reason, str) and reason:
-        return f"{kind}: {reason}"
-    return str(kind or reason or "the engine gives no reason")
-
-
-def _deepest_reason(error: Mapping[str, Any]) -> str | None:
-    """The last link of the longest chain of causes: often what a person needs, such as a script's exception."""
-    link: Json = _first_shard_reason(error) or error
-    depth = 0
-    while isinstance(link, Mapping) and isinstance(link.get("caused_by"), Mapping) and depth < DEEPEST:
-        link, depth = link["caused_by"], depth + 1
-    reason = link.get("reason") if isinstance(link, Mapping) else None
-    return reason if depth and isinstance(reason, str) else None
-
-
-def _first_shard_reason(error: Mapping[str, Any]) -> Json:
-    shards = error.get("failed_shards")
-    if isinstance(shards, list) and shards and isinstance(shards[0], Mapping):
-        return shards[0].get("reason")
-    return None
-
-
-# The hits of an answer, as JSON, to a ranking, each with a short cut of its text.
-
+from harness.search.msearch import Entry
 
 MOST_COUNTED = 2**63 - 1
 """Engines count in 64 bits."""
@@ -392,6 +192,77 @@ def count_of(numbers: Mapping[str, Any], name: str, default: int | None = None) 
     return value
 
 
+LENGTH = 200
+"""Characters of a snippet."""
+
+_SEPARATOR = " · "
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = "\u200c\u200d"
+
+
+def snippet_of(source: Json, field: str, title_field: str | None = None) -> str | None:
+    """
+    The begin of the text in *field*, or of the longest text that is not the title where *field* is `ANY_TEXT`.
+
+    A text of several words goes before one without a blank, which is an address or an image in letters. The snippet is
+    one line of readable characters, cut at a word; None where there is nothing to read.
+    """
+    if field == ANY_TEXT:
+        texts = [text for path, text in _texts(source) if path != title_field and isinstance(text, str)]
+        found = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
+    else:
+        found = _SEPARATOR.join(str(text) for _, text in _texts(lookup(source, field)))
+    return _cut(_readable(found)) or None
+
+
+def lookup(document: Json, path: str) -> Json:
+    """The value at *path*, whose dots may be objects or part of a name, as engines take both for the same field."""
+    if not isinstance(document, dict):
+        return None
+    if path in document:
+        return document[path]
+    for name, value in document.items():
+        if path.startswith(f"{name}."):
+            found = lookup(value, path[len(name) + 1 :])
+            if found is not None:
+                return found
+    return None
+
+
+def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
+    """Each text and number below *value* with its path, in the order of the document."""
+    pending: list[tuple[str, Json]] = [("", value)]
+    while pending:
+        path, one = pending.pop()
+        if isinstance(one, dict):
+            pending += [(f"{path}.{name}" if path else name, held) for name, held in reversed(one.items())]
+        elif isinstance(one, list):
+            pending += [(path, held) for held in reversed(one)]
+        elif isinstance(one, (str, int, float)) and not isinstance(one, bool):
+            yield path, one
+
+
+def _readable(text: str) -> str:
+    """The begin of *text* on one line, more of it than is shown; characters that nobody sees are taken for blanks."""
+    begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * LENGTH])
+    return " ".join(begin.split())
+
+
+def _is_seen(character: str) -> bool:
+    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
+
+
+def _cut(text: str) -> str:
+    """*text* cut behind a word, or in a word that is longer than a snippet; the ellipsis counts."""
+    if len(text) <= LENGTH:
+        return text
+    begin, blank, _ = text[:LENGTH].rpartition(" ")
+    return f"{begin if blank else text[: LENGTH - 1]}…"
+
+
+LONGEST = 600
+
+
 def kind_of(value: Json) -> str:
     """What *value* is, in words."""
     if value is None:
@@ -406,3 +277,25 @@ def shown(value: Json) -> str:
         return kind_of(value)
     written = json.dumps(value, ensure_ascii=False)
     return excerpt(written if printable(written) is written else json.dumps(value), 40)
+
+
+def excerpt(text: str, longest: int = LONGEST) -> str:
+    """*text* on one line, cut where it is longer than *longest*."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def is_text(value: Json) -> TypeGuard[str]:
+    """Whether *value* is a text that is not empty and can be written: JSON may hold the half of a character."""
+    return isinstance(value, str) and bool(value) and printable(value) is value
+
+
+def printable(text: str) -> str:
+    """*text* itself where UTF-8 can hold it, else with a question mark for each half of a character."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text

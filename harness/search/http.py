@@ -29,12 +29,22 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
-from harness.search.connections import Login, ca_file_of, checked_url, fingerprint_of, was_closed, why_unreachable
+from harness.search.connection import (
+    Answer,
+    ConnectionClosed,
+    Login,
+    NoAnswerInTime,
+    ca_file_of,
+    checked_url,
+    fingerprint_of,
+    was_closed,
+    why_unreachable,
+    within,
+)
+from harness.search.engine import NOTHING_KNOWN
 from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
-from harness.search.identity import NOTHING_KNOWN
 from harness.search.retries import retry_after
 from harness.search.session import ConnectedSearch, ServerHealth
-from harness.search.wire import Answer, ConnectionClosed, NoAnswerInTime, within
 
 __all__ = [
     "HttpSearch",

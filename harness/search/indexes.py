@@ -14,13 +14,12 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BUSY, WHOLE, json_of, refusal_text
-from harness.search.asking import ask_one
+from harness.search.answers import BUSY, WHOLE, json_of, reason_of, refusal_text
+from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.documents import Document
-from harness.search.hits import reason_of
-from harness.search.identity import count_in
+from harness.search.engine import count_in
 from harness.search.retries import Retries
-from harness.search.wire import NDJSON, Answer, Connection
+from harness.search.session import ask_one
 
 __all__ = ["KEY", "Indexes", "Marker", "read_marker"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
@@ -9,16 +10,10 @@ from typing import Generic, Protocol, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, Ranking, Response
-from harness.search.answers import TIME_SPENT, refusal_of_all
+from harness.search.answers import BUSY, TIME_SPENT, refusal_of_all
+from harness.search.connection import PLAIN_JSON, Answer, Closing, Connection, ConnectionClosed, NoAnswerInTime
 from harness.search.hits import printable
-from harness.search.retries import Retries
-from harness.search.wire import Closing, ConnectionClosed
-
-__all__ = ["MOST_SILENCES", "ConnectedSearch", "ServerHealth"]
-
-
-# How asking goes: is anybody there, may it be asked again, and is there time left.
-
+from harness.search.retries import Retries, retry_after
 
 MOST_SILENCES = 12
 """
@@ -112,7 +107,48 @@ class ServerHealth:
         return True
 
 
-# What the search doors have in common: a connection, and what is said of it.
+def ask_one(
+    connection: Connection,
+    retries: Retries,
+    method: str,
+    path: str,
+    *,
+    body: bytes | None = None,
+    mime: str = PLAIN_JSON,
+) -> Answer:
+    """
+    The answer to a request that is no search, asked again like a search while the server is busy or hangs up.
+
+    Args:
+        connection: Where to; each of its nodes is tried before nobody is there.
+        retries: How often, and how long.
+        method: One that may be sent twice.
+        path: See `Connection.perform`.
+        body: The same.
+        mime: The same.
+
+    Raises:
+        EngineUnreachable: There is no answer, the last time either.
+    """
+    course = ServerHealth(retries, timeout=math.inf)
+    begun, attempt = course.now(), 0
+    while True:
+        attempt += 1
+        try:
+            answer = connection.perform(method, path, body=body, mime=mime)
+        except NoAnswerInTime:
+            if attempt >= connection.nodes:
+                raise
+            continue
+        except EngineUnreachable as error:
+            course.lost(error)
+            if not course.wait(attempt, begun=begun, wished=0.0, nodes=connection.nodes):
+                raise
+            continue
+        course.heard()
+        wished = retry_after(answer.headers) or 0.0
+        if answer.status not in BUSY or not course.wait(attempt, begun=begun, wished=wished):
+            return answer
 
 
 class MaskingConnection(Protocol):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
-from harness.search.wire import Closing
+from harness.search.connection import Closing
 
 __all__ = ["Answer", "FakeSearch"]
 

@@ -20,7 +20,7 @@ for _name in (
     "harness.report.terminal.run",
     "harness.run.searching",
     "harness.search.fixtures",
-    "harness.search.opening",
+    "harness.search.engine",
     "harness.suites.loading",
     "harness.suites.requests",
     "scipy.optimize",

@@ -23,7 +23,7 @@ from harness.errors import EngineStartError
 from harness.model import Cluster
 from harness.pytest_plugin.node import RemoteNode
 from harness.search import open_search
-from harness.search.msearch import EngineSearch
+from harness.search.engine import EngineSearch
 
 EMBEDDED = "opensearch"
 SERVERS = {"engine_url", "opensearch_url", "elasticsearch_urls", "secure_server"}

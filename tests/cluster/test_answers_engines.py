@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from harness.model import Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.search.engine import EngineSearch
 from harness.search.lookup import find_documents
-from harness.search.msearch import EngineSearch
 
 SHOES = {str(n): {"title": f"red shoes {'worn ' * n}", "price": n, "color": ["red", "blue"][n % 2]} for n in range(12)}
 MAPPINGS = {

@@ -14,7 +14,7 @@ import pytest
 from harness.errors import SearchError
 from harness.model import Cluster, Failure, FailureKind, Ranking, Response, SearchRequest
 from harness.search import open_search
-from harness.search.msearch import EngineSearch
+from harness.search.engine import EngineSearch
 from harness.search.retries import Retries
 from harness.suites import load_suite
 from harness.suites.requests import build_requests

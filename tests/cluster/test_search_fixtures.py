@@ -16,9 +16,9 @@ import pytest
 from harness.errors import FixtureError, HarnessError, SuiteError
 from harness.model import Cluster, Fixture, Ranking, SearchRequest
 from harness.search import open_search
+from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe
 from harness.search.indexes import KEY, Marker, read_marker
-from harness.search.msearch import EngineSearch
 from harness.search.testing import FakeSearch
 
 MAPPINGS = {"properties": {"title": {"type": "text", "analyzer": "english"}, "price": {"type": "long"}}}

@@ -22,8 +22,8 @@ import pytest
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused
 from harness.model import Cluster, Failure, Fixture, Ranking, SearchRequest
 from harness.search import open_search
+from harness.search.engine import EngineSearch
 from harness.search.fixtures import ensure_index
-from harness.search.msearch import EngineSearch
 
 pytestmark = pytest.mark.cluster
 

@@ -15,7 +15,7 @@ from harness.cli import main
 from harness.gate.ties import tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
 from harness.report.json import loads_report
-from harness.search.msearch import EngineSearch
+from harness.search.engine import EngineSearch
 from harness.suites.templates import deeper, deepest_size
 
 DEPTH = 10

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Failure, HttpRequest, Ranking
-from harness.search.answers import read_answer
-from harness.search.hits import MalformedAnswer, reason_of
+from harness.search.answers import read_answer, read_item, reason_of
+from harness.search.connection import Answer
+from harness.search.hits import MalformedAnswer
 from harness.search.http import read_service_answer
-from harness.search.items import read_item
-from harness.search.wire import Answer, Entry
+from harness.search.msearch import Entry
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JSON = st.recursive(

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.search.wire import Closing
+from harness.search.connection import Closing
 
 
 class Held(Closing):

@@ -20,7 +20,7 @@ from builders.engine import Fault, ScriptedEngine
 from harness.errors import EngineUnreachable
 from harness.model import Cluster, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
 from harness.search import Search, open_search
-from harness.search.wire import within
+from harness.search.connection import within
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
 SERVICE = HttpRequest("POST", "/search", "$.ids", json={"q": "red shoes"})

@@ -11,9 +11,9 @@ import pytest
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
-from harness.search.msearch import EngineSearch
+from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.engine import EngineSearch
 from harness.search.retries import Clock, Retries
-from harness.search.wire import Answer, NoAnswerInTime
 
 Script = Callable[[list[dict[str, Any]]], Answer]
 """From the bodies of a request to its answer, or an error that it raises."""

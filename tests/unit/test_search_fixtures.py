@@ -15,11 +15,11 @@ import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused, SuiteError
 from harness.model import Engine, Fixture, Mark
+from harness.search.connection import Answer, ConnectionClosed
+from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe
 from harness.search.indexes import KEY, Marker, read_marker
-from harness.search.msearch import EngineSearch
 from harness.search.retries import Clock, Retries
-from harness.search.wire import Answer, ConnectionClosed
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

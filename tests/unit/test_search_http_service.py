@@ -20,7 +20,7 @@ from harness.metrics.run_scores import failure_text
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
-from harness.search.connections import Login
+from harness.search.connection import Login
 from harness.search.http import HttpSearch, WebConnection
 from harness.search.retries import Clock, Retries
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
-from harness.search.items import read_item, retriable
-from harness.search.wire import Entry, entry_of
+from harness.search.answers import read_item, retriable
+from harness.search.msearch import Entry, entry_of
 
 
 def answer(*hits: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class TestLogin:
         assert "${P}" in str(caught.value)
 
     def test_a_login_is_not_in_the_text_of_anything(self) -> None:
-        from harness.search.connections import read_login
+        from harness.search.connection import read_login
 
         login = read_login(Cluster("c", username_env="U", password_env="P"), {"U": "u", "P": "hunter2"})
 
@@ -209,7 +209,8 @@ class TestAddress:
         assert "changeme" not in str(caught.value)
 
     def test_a_cloud_id_leads_to_its_host(self) -> None:
-        from harness.search.connections import Login, connect
+        from harness.search.connection import Login
+        from harness.search.transport import connect
 
         place = base64.b64encode(b"127.0.0.1.example.invalid:1$deployment$kibana").decode()
         connection = connect(Cluster("c", cloud_id=f"name:{place}"), Login())

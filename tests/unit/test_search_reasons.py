@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.search.hits import excerpt, reason_of, walk_causes
+from harness.search.answers import reason_of, walk_causes
+from harness.search.hits import excerpt
 
 
 @pytest.mark.parametrize(

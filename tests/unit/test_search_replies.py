@@ -6,7 +6,8 @@ import pytest
 
 from harness.model import Failure, FailureKind
 from harness.search.answers import read_answer
-from harness.search.wire import Answer, Entry
+from harness.search.connection import Answer
+from harness.search.msearch import Entry
 
 DISABLED = "unable to fetch fields from _source field: _source is disabled in the mappings for index [products]"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.model import ANY_TEXT, SearchRequest
 from harness.search.hits import LENGTH, read_ranking, snippet_of
-from harness.search.wire import Entry, entry_of
+from harness.search.msearch import Entry, entry_of
 
 DOCUMENT = {
     "title": "A very long title that has many more words in it than any other text here",

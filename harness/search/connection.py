@@ -1,39 +1,131 @@
-"""The connection to an engine, by elastic_transport: its pool, logins, trust, and what to do where it fails."""
+"""The connection to a server: a request out, an answer back; logins, trust in certificates, and why it fails."""
 
 from __future__ import annotations
 
 import base64
 import re
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from http.client import IncompleteRead
 from pathlib import Path
-from typing import Any
-
-from elastic_transport import ConnectionTimeout, NodeConfig, Serializer, Transport, TransportError
-from elastic_transport.client_utils import parse_cloud_id, url_to_node_config
+from threading import Thread
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
 
 from harness.config import url_problem
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
-from harness.search.wire import PLAIN_JSON, Answer, ConnectionClosed, NoAnswerInTime, within
 
-__all__ = [
-    "REFUSED",
-    "Login",
-    "TransportConnection",
-    "ca_file_of",
-    "checked_url",
-    "connect",
-    "fingerprint_of",
-    "read_login",
-    "was_closed",
-    "why_unreachable",
-]
+T = TypeVar("T")
+PLAIN_JSON = "application/json"
+NDJSON = "application/x-ndjson"
 
 
-# The login of a cluster, from the variables that hold it to the headers that carry it.
+class NoAnswerInTime(EngineUnreachable):
+    """The connection stands, the answer did not come in time; a smaller request may still be answered."""
+
+
+class ConnectionClosed(EngineUnreachable):
+    """Somebody was there and went away without an answer, or with a part of one; the next request may be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of any status; the names of *headers* are in lower case."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Connection(Protocol):
+    """Sends one request at a time. It never retries, and takes no status for an error."""
+
+    @property
+    def nodes(self) -> int:
+        """How many servers there are to ask in turn before nobody can be reached."""
+        ...
+
+    def perform(
+        self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
+    ) -> Answer:
+        """
+        Send a request and wait for its answer.
+
+        Args:
+            method: GET, POST, PUT, DELETE or HEAD.
+            path: From the slash on, encoded, with its parameters.
+            body: As it goes out.
+            mime: What *body* is.
+            timeout: Seconds; the cluster's own where None.
+
+        Raises:
+            NoAnswerInTime: The whole answer was not there within *timeout*.
+            ConnectionClosed: The connection ended before the answer did.
+            EngineUnreachable: No connection, an unknown host or a TLS failure.
+        """
+        ...
+
+    def is_alive(self, timeout: float) -> bool:
+        """Whether the server answers anything at all."""
+        ...
+
+    def mask(self, text: str) -> str:
+        """*text* with each secret of this connection replaced by the name of its variable."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+def within(seconds: float | None, call: Callable[[], T]) -> T:
+    """
+    What *call* gives, or raises, if it does so in time.
+
+    The timeouts of HTTP libraries are for one read of a socket: a server that sends a byte now and then is never late.
+    So the call is made in a thread of its own, which is left to itself where it takes longer.
+
+    Args:
+        seconds: How long to wait; as long as it takes where None.
+        call: Made once, with the caller's context variables.
+
+    Raises:
+        TimeoutError: It took longer.
+    """
+    if seconds is None:
+        return call()
+    outcome: Future[T] = Future()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            outcome.set_result(context.run(call))
+        except BaseException as error:  # it is the caller's, whatever it is
+            outcome.set_exception(error)
+
+    Thread(target=work, name="relevance-request", daemon=True).start()
+    return outcome.result(seconds)
+
+
+class Closing(ABC):
+    """A context manager that is its own value, and closes itself whether or not its block ends with an error."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what is held; a second call does nothing more."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +191,6 @@ def _basic(username: str, password: str) -> str:
     return base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-# What of a cluster's address can be checked before anything is sent.
-
-
 def checked_url(url: str) -> str:
     """
     *url*, if it is one and holds no login.
@@ -147,9 +236,6 @@ def ca_file_of(cluster: Cluster, url: str) -> str | None:
 def _needs_tls(cluster: Cluster, url: str) -> None:
     if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
         raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
-
-
-# Why a server cannot be reached, and what to do about it.
 
 
 REFUSED = "the connection is refused; is it running?"
@@ -216,119 +302,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _types(chain: list[BaseException]) -> str:
     return " ".join(type(link).__name__ for link in chain)
-
-
-# The connection to an engine: elastic_transport's pool, TLS and threads, with none of its retries.
-#
-# It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all take. When to ask again is
-# decided in `asking`, as elastic_transport neither hears Retry-After nor tells a busy engine from a dead one.
-
-
-class TransportConnection:
-    """A pool of connections to the nodes of one cluster."""
-
-    def __init__(self, nodes: list[NodeConfig], login: Login, timeout: float) -> None:
-        raw = _Raw()
-        self.nodes = len(nodes)
-        self._urls = ", ".join(_url_of(node) for node in nodes)
-        self._headers = {"accept": PLAIN_JSON, **login.headers}
-        self._timeout = timeout
-        self.mask = login.masker()
-        self._transport = Transport(
-            nodes,
-            max_retries=0,
-            retry_on_status=(),
-            randomize_nodes_in_pool=False,
-            meta_header=False,
-            serializers={PLAIN_JSON: raw, "application/*": raw, "text/*": raw},
-        )
-
-    def perform(
-        self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
-    ) -> Answer:
-        """See `Connection.perform`."""
-        headers = self._headers if body is None else {**self._headers, "content-type": mime}
-        seconds = timeout or self._timeout
-        try:
-            meta, content = within(
-                seconds,
-                lambda: self._transport.perform_request(
-                    method, path, body=body, headers=headers, request_timeout=seconds
-                ),
-            )
-        except (ConnectionTimeout, TimeoutError) as error:
-            raise NoAnswerInTime(f"no answer from {self._urls} within {seconds:g} s") from error
-        except TransportError as error:
-            why = why_unreachable(error)
-            start = " `docker compose up --wait` starts one, `--embedded` needs none" if why == REFUSED else ""
-            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
-            raise kind(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
-        return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
-
-    def is_alive(self, timeout: float) -> bool:
-        """See `Connection.is_alive`; an answer that refuses is one too."""
-        try:
-            self.perform("GET", "/", timeout=timeout)
-        except EngineUnreachable:
-            return False
-        return True
-
-    def close(self) -> None:
-        """See `Connection.close`."""
-        self._transport.close()
-
-
-class _Raw(Serializer):
-    """Leaves bodies as they are: an answer that is no JSON keeps its status, and is read where its query is known."""
-
-    mimetype = PLAIN_JSON
-
-    def loads(self, data: bytes) -> bytes:
-        return data
-
-    def dumps(self, data: Any) -> Any:
-        return data
-
-
-def connect(cluster: Cluster, login: Login) -> TransportConnection:
-    """
-    A connection to *cluster*, which opens with the first request.
-
-    Raises:
-        UsageError: A URL, the cloud id, the CA file or the fingerprint is not one.
-    """
-    try:
-        return TransportConnection([_node(url, cluster) for url in _urls(cluster)], login, cluster.timeout)
-    except (ValueError, OSError) as error:
-        raise UsageError(f'cluster "{cluster.name}" cannot be connected to: {error}') from error
-
-
-def _urls(cluster: Cluster) -> list[str]:
-    urls = [_cloud_url(cluster.cloud_id)] if cluster.cloud_id else [url for url in (cluster.url, *cluster.nodes) if url]
-    if not urls:
-        raise ValueError("it has neither a `url` nor a `cloud_id`")
-    return urls
-
-
-def _cloud_url(cloud_id: str) -> str:
-    try:
-        address = parse_cloud_id(cloud_id).es_address
-    except ValueError:
-        address = None
-    if address is None:
-        raise ValueError("its `cloud_id` is not one; copy it from the deployment's page, name and colon included")
-    return f"https://{address[0]}:{address[1]}"
-
-
-def _node(url: str, cluster: Cluster) -> NodeConfig:
-    node = url_to_node_config(checked_url(url), use_default_ports_for_scheme=True)
-    trust: dict[str, Any] = {}
-    if fingerprint := fingerprint_of(cluster, url):
-        trust["ssl_assert_fingerprint"] = fingerprint
-    elif ca_certs := ca_file_of(cluster, url):
-        trust["ca_certs"] = ca_certs
-    return node.replace(request_timeout=cluster.timeout, **trust)
-
-
-def _url_of(node: NodeConfig) -> str:
-    return f"{node.scheme}://{node.host}:{node.port}{node.path_prefix}"

@@ -1,27 +1,146 @@
-"""What a server is, and what an index is, as far as the login may read it."""
+"""Elasticsearch and OpenSearch: what the server is, what its index is, and searches by `_msearch`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from harness.config import engine_problem
-from harness.errors import LoginRefused, SearchError, UsageError
+from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
-from harness.model import Engine, Failure, IndexFacts, Json
-from harness.search.answers import json_of, refusal_text
-from harness.search.asking import ask_one
+from harness.model import Engine, Failure, FailureKind, IndexFacts, Json, Response, SearchRequest
+from harness.search.answers import Reply, json_of, lacking_shards, may_be_one_at_fault, read_answer, refusal_text
+from harness.search.connection import NDJSON, Answer, Connection, NoAnswerInTime
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
-from harness.search.items import lacking_shards
+from harness.search.msearch import Batches, Entry, body_of, entry_of, path_of
 from harness.search.retries import Retries
-from harness.search.wire import Answer, Connection
+from harness.search.session import ConnectedSearch, ServerHealth, ask_one
 
-__all__ = ["NOTHING_KNOWN", "ask_who", "count_in", "login_refused", "read_facts", "stated_engine"]
+NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an HTTP service, and its cluster is an engine")
+REMEDIES = {401: "is it set, and right?", 403: "it needs the privilege `read` on the index"}
 
 
-# What a server is, and what an index is, as far as the login may read it.
+class EngineSearch(ConnectedSearch[Connection]):
+    """Searches Elasticsearch or OpenSearch by `_msearch`, over any connection."""
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """See `Search.search`."""
+        responses: dict[int, Response] = {}
+        entries: list[Entry] = []
+        for place, request in enumerate(requests):
+            entry = entry_of(place, request) if request.http is None else NO_REQUEST
+            if isinstance(entry, Failure):
+                responses[place] = entry
+            else:
+                entries.append(entry)
+        self._tell(on_done, len(responses))
+        responses |= self._ask_all(entries, on_done, budget)
+        return [self._masked(responses[place]) for place in range(len(requests))]
+
+    def _ask_all(
+        self, entries: Sequence[Entry], on_done: Callable[[int], None] | None, budget: float | None
+    ) -> dict[int, Response]:
+        course = self._course(budget)
+        asker = Asker(self.connection, course)
+        batches = Batches(entries)
+        responses: dict[int, Response] = {}
+        for batch in batches:
+            answered = asker.ask(batch)
+            responses |= {entry.place: response for entry, response in zip(batch, answered, strict=True)}
+            if asker.comfortable:
+                batches.no_larger_than(asker.comfortable)
+            self._raise_if_nobody_answers(course)
+            self._tell(on_done, len(batch))
+        self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
+        return responses
+
+    @staticmethod
+    def _tell(on_done: Callable[[int], None] | None, count: int) -> None:
+        if on_done is not None and count:
+            on_done(count)
+
+    def index_facts(self, index: str | None) -> IndexFacts:
+        """See `Search.index_facts`."""
+        return read_facts(self.connection, index, self.retries)
+
+
+class Asker:
+    """Asks batches over one connection; *comfortable* is the size of batch that was last found answered in time."""
+
+    def __init__(self, connection: Connection, course: ServerHealth) -> None:
+        """
+        Args:
+            connection: Where to.
+            course: How it goes, and how long it may.
+        """
+        self.comfortable: int | None = None
+        self._connection = connection
+        self._course = course
+
+    def ask(self, batch: Sequence[Entry]) -> list[Response]:
+        """
+        A response for each of *batch*, in its order.
+
+        What the engine was too busy for is asked again, alone, until the attempts or the time are spent.
+        """
+        begun = self._course.now()
+        responses: dict[int, Response] = {}
+        pending = list(batch)
+        attempt = 0
+        while pending:
+            attempt += 1
+            replies = dict(zip((entry.place for entry in pending), self._send(pending), strict=True))
+            responses |= {place: reply.noted(attempt) for place, reply in replies.items()}
+            again = [entry for entry in pending if replies[entry.place].again]
+            wished = max((replies[entry.place].after or 0.0 for entry in again), default=0.0)
+            nodes = self._connection.nodes
+            pending = again if again and self._course.wait(attempt, begun=begun, wished=wished, nodes=nodes) else []
+        if self._course.loss is not None:
+            self._course.given_up = Failure(FailureKind.ERROR, str(self._course.loss))
+        return [responses[entry.place] for entry in batch]
+
+    def _send(self, entries: Sequence[Entry]) -> list[Reply]:
+        """A reply for each of *entries*, after one attempt at each."""
+        seconds = self._course.seconds()
+        if isinstance(seconds, Failure):
+            return [Reply(seconds)] * len(entries)
+        try:
+            answer = self._connection.perform(
+                "POST", path_of(entries), body=body_of(entries), mime=NDJSON, timeout=seconds
+            )
+        except NoAnswerInTime as error:
+            return self._after_silence(entries, error)
+        except EngineUnreachable as error:
+            return [Reply(self._course.lost(error), again=True)] * len(entries)
+        self._course.heard()
+        if len(entries) > 1 and may_be_one_at_fault(answer):
+            return self._divided(entries)
+        return read_answer(answer, entries)
+
+    def _divided(self, entries: Sequence[Entry]) -> list[Reply]:
+        half = len(entries) // 2
+        return [*self._send(entries[:half]), *self._send(entries[half:])]
+
+    def _after_silence(self, entries: Sequence[Entry], error: NoAnswerInTime) -> list[Reply]:
+        """Smaller batches where somebody is still there; where not, or where nothing comes of it, no more."""
+        spent = self._course.seconds()
+        if isinstance(spent, Failure):
+            return [Reply(spent)] * len(entries)
+        failure = self._course.silent(error)
+        if self._course.given_up is None and not self._connection.is_alive(self._course.timeout):
+            self._course.given_up = failure
+        if self._course.given_up is not None or len(entries) == 1:
+            return [Reply(failure)] * len(entries)
+        self.comfortable = len(entries) // 2
+        return self._divided(entries)
 
 
 STATE_IT = 'say what it is in the target, for example `engine: "elasticsearch 9.4.3"`'
@@ -88,9 +207,6 @@ def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     else:
         remedy = f"the login is known but may not do this; if it may only read the index, {STATE_IT}"
     return LoginRefused(connection.mask(f"the engine refuses the login ({reason}): {remedy}"))
-
-
-# What an index is, as far as the login may read it: its mapping, its settings, how many documents it has.
 
 
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))

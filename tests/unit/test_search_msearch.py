@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Failure, SearchRequest
-from harness.search.asking import Batches
-from harness.search.wire import PREFERENCE, Entry, body_of, entry_of, path_of
+from harness.search.msearch import PREFERENCE, Batches, Entry, body_of, entry_of, path_of
 
 
 def entry(body: Any, index: str | None = "products", title_field: str | None = None) -> Entry:

@@ -3,9 +3,9 @@
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
+from harness.search.connection import ConnectionClosed
 from harness.search.retries import Clock, Retries
 from harness.search.session import MOST_SILENCES, ServerHealth
-from harness.search.wire import ConnectionClosed
 
 
 class HeldClock:
