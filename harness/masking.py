@@ -178,7 +178,7 @@ def if_small(value: Json) -> Json:
 
 
 def question_fingerprint(query: Query) -> str:
-    """Changes when the text of *query*, or one of its own params, does, and not when a secret in them does."""
+    """Changes when the text of *query*, or one of its own params, does, and not when a login in them does."""
     return fingerprint(_asked(query))
 
 

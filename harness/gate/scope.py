@@ -235,7 +235,10 @@ def changed_question(query: str, before: Question, now: Question) -> str:
     params = _params_text(before.params), _params_text(now.params)
     if params[0] != params[1] and (not said or None not in (before.params, now.params)):
         said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
-    return f"{query} ({', '.join(said) or 'in what is masked, or too large to be kept'})"
+    if not said:
+        large = now.params is None
+        said.append("its params, which are too large to be kept" if large else "a variable in it has another value")
+    return f"{query} ({', '.join(said)})"
 
 
 def _params_text(params: Json) -> str:

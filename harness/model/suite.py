@@ -313,7 +313,8 @@ class Query:
     *judgments* map document to grade, all judged documents of the query. *params* fill placeholders of the request
     beside ``{{text}}``. *thresholds* hold the query's own thresholds and its rank expectations. *weight* is what the
     query counts in a mean beside the others, above 0; 1 for all where the suite has none. *masked* is a mapping of text
-    and params with ``${NAME}`` in the place of values from the environment that may be secret; None where none is.
+    and params with ``${NAME}`` in the place of values from the environment that may be secret, and of *values*, the
+    fingerprints of those that hold no login, by name. It is None where no such value stands in the query.
     """
 
     id: str

@@ -12,13 +12,15 @@ from typing import Any
 from harness.errors import InputError, Problem, SuiteError, did_you_mean
 from harness.files.opening import Source, read_source
 from harness.files.records import separator_of
+from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Query
 from harness.suites.judgments import Judgments, read_grade
 from harness.suites.reading import NamedFile, Reading, SuiteFiles
-from harness.suites.scalars import EXPECTED, is_masked, lacking_weights, read_masked, weight_in_file
+from harness.suites.scalars import EXPECTED, lacking_weights, masked_variables, read_masked, weight_in_file
 from harness.suites.shape import QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
+from harness.suites.variables import names_login
+from harness.suites.yaml import ListNode, MappingNode, Problems, Written
 
 # Queries from a file: ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
 # params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables are not looked for in them: a query's text
@@ -208,7 +210,7 @@ def list_queries(
     if isinstance(written, Written):
         stored = _from_file(written, files, reading.problems)
         return None if stored is None else _distinct(stored, reading.problems)
-    masked = _masked_questions(reading.root.child("queries")) if reading.variables else {}
+    masked = _masked_questions(reading) if reading.variables else {}
     entries = [_query(entry, gain, reading, masked.get(entry.id.mark)) for entry in written or ()]
     queries = _distinct(entries, reading.problems)
     _check_weights(entries, written or (), reading)
@@ -233,17 +235,25 @@ def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> list[
     return queries
 
 
-def _masked_questions(nodes: Node | None) -> dict[Mark, Json]:
-    """Text and params of each query that has values from the environment in them, masked, by the place of its id."""
+def _masked_questions(reading: Reading) -> dict[Mark, Json]:
+    """What `Query.masked` says of each query that has values from the environment in it, by the place of its id."""
+    nodes = reading.root.child("queries")
     queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
-    return {
-        query.child("id").mark: {
-            "text": text.masked if isinstance(text := query.child("text"), Written) else "",
-            "params": {} if (params := query.child("params")) is None else read_masked(params),
-        }
-        for query in queries
-        if "id" in query and (is_masked(query.child("text")) or is_masked(query.child("params")))
-    }
+    found: dict[Mark, Json] = {}
+    for query in queries:
+        text, params = query.child("text"), query.child("params")
+        names = {*masked_variables(text), *masked_variables(params)}
+        if "id" in query and names:
+            found[query.child("id").mark] = {
+                "text": text.masked if isinstance(text, Written) else "",
+                "params": {} if params is None else read_masked(params),
+                "values": {
+                    name: fingerprint(value)
+                    for name, value in reading.variables.items()
+                    if name in names and not names_login(name)
+                },
+            }
+    return found
 
 
 def _query(entry: QueryShape, gain: Gain | None, reading: Reading, masked: Json) -> Query:

@@ -6,7 +6,7 @@ values.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, NoReturn
@@ -175,11 +175,13 @@ def read_json(node: Node) -> Json:
     return value
 
 
-def is_masked(node: Node | None) -> bool:
-    """Whether a value from the environment that may be a secret stands at *node* or below it."""
+def masked_variables(node: Node | None) -> Iterator[str]:
+    """The variables of all scalars at *node* and below it that hold a value which may be a secret."""
     if isinstance(node, Written):
-        return node.masked != node
-    return any(map(is_masked, node.values() if isinstance(node, MappingNode) else node or ()))
+        yield from node.variables if node.masked != node else ()
+        return
+    for child in node.values() if isinstance(node, MappingNode) else node or ():
+        yield from masked_variables(child)
 
 
 def read_masked(node: Node) -> Json:

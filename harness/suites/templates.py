@@ -14,7 +14,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.model import HttpRequest, Json, RequestTemplate, SearchRequest
 from harness.suites.reading import Reading
-from harness.suites.scalars import BESIDE_A_BODY, is_masked, read_masked
+from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, describe, resolve
 
@@ -404,7 +404,7 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
 
 def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
     """*template*, which stands at *node*, with what is kept of it where it has values from the environment."""
-    if not is_masked(node):
+    if not any(masked_variables(node)):
         return template
     parts = {"body": body_node(node)}
     if parts["body"] is not node and isinstance(node, MappingNode):

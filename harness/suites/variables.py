@@ -14,6 +14,10 @@ from dataclasses import dataclass, field, replace
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, resolve, shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
+_LOGIN = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|AUTH|AUTHORIZATION|CREDENTIAL|SESSION|COOKIE|SIGNATURE|JWT)S?(_|$)",
+    re.IGNORECASE,
+)
 _SHORTEST_SECRET = 4
 _SHORTEST_NUMBER = 8
 
@@ -103,6 +107,15 @@ class Variables:
         a report, which would be unreadable and no safer with ``${NAME}`` in its place.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
+
+
+def names_login(variable: str) -> bool:
+    """
+    Whether *variable* is named like one that holds a login, such as API_KEY or SESSION_TOKEN.
+
+    Another login asks the same of a server. Any other value is a part of what is asked.
+    """
+    return _LOGIN.search(variable) is not None
 
 
 def _masked(name: str, default: str | None, value: str) -> str:

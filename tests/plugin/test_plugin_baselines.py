@@ -104,12 +104,12 @@ suite: shop
 target: {index: products}
 request:
   query: {match: {title: "{{text}}"}}
-  post_filter: {terms: {tenant: ["${TENANT}", "{{brand}}"]}}
+  post_filter: {terms: {tenant: ["${TENANT}", "{{brand}}", "{{login}}"]}}
 measures: ["nDCG@10"]
 thresholds: ["drop nDCG@10 <= 0.02", "mean RBO >= 1"]
 queries:
-  - {id: shoes, text: "shoes of ${BRAND}", params: {brand: "${BRAND}"}, judgments: {a: 3}}
-  - {id: boots, text: rubber boots, params: {brand: x}, judgments: {d: 3}}
+  - {id: shoes, text: "shoes of ${BRAND}", params: {brand: "${BRAND}", login: x}, judgments: {a: 3}}
+  - {id: boots, text: rubber boots, params: {brand: x, login: "${LOGIN_TOKEN}"}, judgments: {d: 3}}
 """
 
 
@@ -120,6 +120,7 @@ def test_no_secret_is_in_anything_that_is_written_or_printed(
     path.write_text(OF_A_BRAND, encoding="utf-8")
     monkeypatch.setenv("BRAND", "sentinel-of-a-brand")
     monkeypatch.setenv("TENANT", "sentinel-of-a-tenant")
+    monkeypatch.setenv("LOGIN_TOKEN", "sentinel-of-a-login")
     for text in ("shoes", "blue shoes"):
         engine.rankings[f"{text} of sentinel-of-a-brand"] = ["a", "b"]
         engine.rankings[f"{text} of another-sentinel"] = ["a", "b"]
@@ -134,7 +135,10 @@ def test_no_secret_is_in_anything_that_is_written_or_printed(
     assert entry["index"]["mapping_json"] == [{"properties": {"${TENANT}": {"type": "text"}}}]
 
     monkeypatch.setenv("BRAND", "another-sentinel")
-    assert main(["run", path.name, "--url", engine.url]) == 0, "another secret asks the same"
+    monkeypatch.setenv("LOGIN_TOKEN", "sentinel-of-another-login")
+    capsys.readouterr()
+    assert main(["run", path.name, "--url", engine.url]) == 1
+    assert "asked something else for 1 query: shoes (a variable in it has another value)" in capsys.readouterr().out
 
     path.write_text(OF_A_BRAND.replace('text: "shoes', 'text: "blue shoes'), encoding="utf-8")
     reports = ["--output", "json=report.json", "--output", "html=report.html", "--output", "markdown=report.md"]

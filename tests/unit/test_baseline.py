@@ -36,6 +36,7 @@ from harness.model import (
     Waiver,
 )
 from harness.suites import load_suites
+from harness.suites.variables import names_login
 from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)
@@ -208,9 +209,26 @@ def test_no_secret_of_a_service_is_kept(tmp_path):
 
 def test_another_secret_asks_the_same(secretive):
     entry = make(secretive())
-    other = secretive(KEY="other-sentinel", ACCOUNT="9876543210")
+    other = secretive(KEY="other-sentinel")
     assert changes_since(entry, other, run_of()) == ()
     assert reference_to(entry, other, run_of()).changed_questions == {}
+
+
+def test_another_value_of_a_variable_that_is_no_login_asks_something_else(secretive):
+    entry = make(secretive())
+    [(query, change)] = reference_to(entry, secretive(ACCOUNT="9876543210"), run_of()).changed_questions.items()
+    assert changed_question(query, *change) == "shoes (a variable in it has another value)"
+    assert "9876543210" not in repr(change)
+
+
+@pytest.mark.parametrize("name", ["KEY", "API_KEY", "MY_ACCESSTOKEN", "tokens", "DB_PASSWORD", "SESSION_ID", "jwt"])
+def test_a_variable_of_such_a_name_holds_a_login(name):
+    assert names_login(name)
+
+
+@pytest.mark.parametrize("name", ["KEYWORD", "QUERY", "AUTHOR", "PASSAGE", "BRAND", "USER_ID"])
+def test_a_variable_of_such_a_name_is_part_of_what_is_asked(name):
+    assert not names_login(name)
 
 
 def test_what_reads_like_a_value_from_the_environment_and_is_none_asks_the_same(secretive):
@@ -472,7 +490,7 @@ def test_what_cannot_be_shown_is_said_to_differ():
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
     other = suite_of(replace(QUERIES[0], params={**large, "more": 1}), QUERIES[1])
     [change] = reference_to(entry, other, run_of()).changed_questions.values()
-    assert changed_question("shoes", *change) == "shoes (in what is masked, or too large to be kept)"
+    assert changed_question("shoes", *change) == "shoes (its params, which are too large to be kept)"
 
 
 def test_where_nothing_changed_nothing_is_named():
