@@ -215,7 +215,7 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
         return _significance_finding(
             condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest()
         )
-    smallest = _figure(_smallest_drop(condition, pairs), differences) if fell else ""
+    smallest = _figure(_smallest_drop(condition, pairs), pairs, differences) if fell else ""
     return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
 
 
@@ -232,7 +232,7 @@ def _judge_untested(
         return _significance_finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
     limit = smallest.difference
     if holds(fall, Operator.AT_MOST, limit):
-        return _passed(condition, pairs, reason, _figure(smallest, differences), fall, limit)
+        return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit)
     found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {costs(pairs)}"
     return _significance_finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
@@ -248,15 +248,18 @@ def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable
     return detectable_by_sign_flip(differences, weights=weights, level=condition.level, power=POWER, alternative="less")
 
 
-def _figure(smallest: Detectable | None, differences: Sequence[float]) -> str:
-    """The smallest drop that such queries can show, with two digits, rounded up."""
+def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[float]) -> str:
+    """The smallest drop that such queries can show, with two digits, rounded up, and whether there is such a drop."""
     if smallest is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
     shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
     figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
-    if not smallest.all_move:
-        return figure
-    return f"{figure} were all {count(len(differences), 'query')} to move (rough: only {_moved(differences)} did)"
+    if smallest.all_move:
+        figure += f" were all {count(len(differences), 'query')} to move (rough: only {_moved(differences)} did)"
+    before, _ = pairs.means()
+    if pairs.least is not None and smallest.difference > before - pairs.least:
+        figure += f", more than {pairs.measure.text} can fall from {before:.4f}"
+    return figure
 
 
 def _moved(differences: Sequence[float]) -> int:

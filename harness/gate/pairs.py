@@ -11,6 +11,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.scope import Finding, Scope, changed_question, count, listed, mean_word, scope_scores, weights_of
 from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
+from harness.metrics import measure_range
 from harness.metrics.run_scores import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
 
@@ -37,8 +38,8 @@ class Pairs:
     Where the order of tied documents made a difference, *after* leaves that aside, and *today* has the value as it
     came. A query in *ties* differs by that order only, one in *mixed* by more. In *open* are the least and the greatest
     value of the queries of which not all tied documents are known; *extreme* says that *after* holds one of the two.
-    *name* is the measure as reasons call it, *against* what it is compared with. *weights* are today's, empty where all
-    queries weigh the same.
+    *least* is the least value that the measure has, None where there is no such bound. *name* is the measure as reasons
+    call it, *against* what it is compared with. *weights* are today's, empty where all queries weigh the same.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Pairs:
     mixed: tuple[str, ...] = ()
     open: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     extreme: Literal["worst", "best"] | None = None
+    least: float | None = None
 
     @property
     def left_out(self) -> int:
@@ -212,6 +214,7 @@ def _pair(
         today=today,
         mixed=tuple(query for query, value in settled.items() if _differ(value, today[query])),
         open={query: span for query, span in spread.items() if query not in settled},
+        least=measure_range(measure, compared.suite.gain)[0],
     )
 
 

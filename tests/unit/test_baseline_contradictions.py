@@ -90,6 +90,7 @@ OF_A_QUERY = {
         {"scores": {"nDCG@10": None}, "bands": {}},
         "it is scored, and none of its scores has a value",
     ),
+    "scored by no measure": ({"scores": {}, "bands": {}}, "it is scored, and has no score"),
     "an outcome that is not kept": ({"outcome": Outcome.SKIPPED}, "skipped is nothing that is kept of a query"),
     "a document twice": ({"ranking": RANKING[:2] + RANKING[:1]}, "its ranking has b 2 times"),
     "a document of the ranking below it": ({"tail": ("x", "b")}, "its ranking has b 2 times"),

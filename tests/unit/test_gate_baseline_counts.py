@@ -167,6 +167,14 @@ def test_a_fall_of_four_queries_of_five_from_one_to_nothing_fails():
     )
 
 
+def test_a_smallest_detectable_drop_that_no_scores_can_have_is_said_to_be_one():
+    verdict = verdict_on(NOT_SIGNIFICANT, [1.0] * 5, [0.0] + [1.0] * 4)
+    assert verdict.status is Status.PASSED
+    rough = "were all 5 queries to move (rough: only 1 did)"
+    assert verdict.caveat == f"smallest detectable drop 1.6 (80 % power) {rough}, more than P@10 can fall from 1.0000"
+    assert "can fall" not in verdict_on(NOT_SIGNIFICANT, [1.0] * 8, [0.0] + [1.0] * 7).caveat
+
+
 @pytest.mark.parametrize(("level", "status"), [("5%", Status.FAILED), ("1%", Status.PASSED)])
 def test_whether_enough_moved_depends_on_the_level(level, status):
     """Five that fall give p = 1/32."""
