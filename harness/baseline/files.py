@@ -7,14 +7,13 @@ People read it in a diff, so it is sorted, with one fact of a query a line. Its 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError
+from harness.files.writing import write_whole
 from harness.model import BaselineFile, Json
 
 if TYPE_CHECKING:
@@ -107,16 +106,7 @@ def write_baselines(path: Path, file: BaselineFile) -> None:
         BaselineError: It cannot be written.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as part:
-                part.write(_encoded(file))
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-            Path(name).chmod(mode)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(path, _encoded(file))
     except OSError as error:
         reason = error.strerror or error
         raise BaselineError(f"the baseline {path.as_posix()} cannot be written: {reason}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,15 @@ import click
 
 from harness.cli.exits import reader_may_leave
 from harness.cli.options import (
-    Output,
     OutputType,
     engine_options,
     existing_file,
     run_options,
     statistics_options,
     tested_as,
-    write_output,
 )
 from harness.model import ComparisonReport, Profile
+from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 
 if TYPE_CHECKING:
     from harness.compare import CompareOptions, ComparisonRequest
@@ -53,27 +52,6 @@ def collection_paused() -> Iterator[None]:
 
 
 QUERIES_SHOWN = 5
-
-
-def _json(report: ComparisonReport) -> str:
-    from harness.report.json import dumps_comparison
-
-    return dumps_comparison(report)
-
-
-def _html(report: ComparisonReport) -> str:
-    from harness.report.html.comparison import render
-
-    return render(report)
-
-
-def _markdown(report: ComparisonReport) -> str:
-    from harness.report.markdown.comparison import render
-
-    return render(report)
-
-
-WRITERS: dict[str, Callable[[ComparisonReport], str]] = {"html": _html, "json": _json, "markdown": _markdown}
 
 
 SIDES = """\b
@@ -120,7 +98,7 @@ A URL, and a file that says by itself what it is, need no word before.
     "--output",
     "outputs",
     multiple=True,
-    type=OutputType(WRITERS, "html=comparison.html"),
+    type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
@@ -139,7 +117,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: in
         report = _compare(asked, options, quiet=quiet)
         _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
         for output in outputs:
-            write_output(output, WRITERS[output.kind](report), "comparison")
+            write_output(output, render_comparison(report, output.kind), "comparison")
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
     return report.exit_status
@@ -207,7 +185,7 @@ def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) 
 def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queries: int) -> None:
     with reader_may_leave():
         if as_json:
-            click.echo(_json(report), nl=False)
+            click.echo(render_comparison(report, "json"), nl=False)
         else:
             from harness.cli.terminal import show
             from harness.report.terminal.comparison import report_renderables

@@ -11,7 +11,6 @@ import click
 
 from harness.cli.exits import NO_ANSWER
 from harness.cli.options import (
-    Output,
     OutputType,
     cell_options,
     engine_options,
@@ -21,9 +20,9 @@ from harness.cli.options import (
     say_left_out,
     server_options,
     suites_argument,
-    write_output,
 )
 from harness.errors import SuiteError, UsageError
+from harness.report.outputs import Output, write_output
 from harness.report.sentences import counted_text, printable
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ import click
 
 from harness.cli.exits import reader_may_leave
 from harness.cli.options import (
-    KINDS,
-    Output,
     OutputType,
     Seconds,
     asked_step,
@@ -26,8 +24,9 @@ from harness.cli.options import (
     run_choices,
     say_left_out,
     suites_argument,
-    write_outputs,
 )
+from harness.report.outputs import KINDS, Output, render, write_output
+from harness.words import either
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     "outputs",
     multiple=True,
     type=OutputType(),
-    help=f"Write a report of a kind: {KINDS}; may be repeated.",
+    help=f"Write a report of a kind: {either(KINDS)}; may be repeated.",
 )
 @github_option
 @click.option(
@@ -88,7 +87,8 @@ def command(
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
         step.summarise(report)
-    write_outputs(report, outputs)
+    for output in outputs:
+        write_output(output, render(report, output.kind), f"the {output.kind} report")
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
     if not quiet:

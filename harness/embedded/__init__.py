@@ -16,6 +16,7 @@ from harness.embedded import launch as embedded
 from harness.embedded.jars import DownloadProgress, cache_folder, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
 from harness.errors import UsageError
+from harness.files.writing import write_whole
 
 if TYPE_CHECKING:
     import psutil
@@ -169,9 +170,7 @@ def _launch(version: str, port: int, progress: DownloadProgress | None, heap: st
         warnings.simplefilter("ignore", ResourceWarning)
         del launched
     state = NodeState(node.url, node.version, node.pid, str(node.home))
-    part = _file(version).with_suffix(".part")
-    part.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    part.replace(_file(version))
+    write_whole(_file(version), json.dumps(asdict(state)))
     return state
 
 

@@ -19,6 +19,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from harness.files.writing import write_whole
+
 RUNNER = "org.codelibs.opensearch.runner.OpenSearchRunner"
 HTTP_TRANSPORT = "org.opensearch.http.HttpServerTransport"
 PARENT_CHECK = 0.5  # seconds between two looks whether the parent is still there
@@ -64,9 +66,7 @@ class Node:
             self.failed = True
             return
         self.started = True
-        ready = self._home / "ready.json.part"
-        ready.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
-        ready.replace(self._home / "ready.json")
+        write_whole(self._home / "ready.json", json.dumps({"url": url, "pid": os.getpid()}))
 
     def _build(self) -> str:
         import jpype

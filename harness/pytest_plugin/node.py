@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import EngineStartError, HarnessError
+from harness.files.writing import write_whole
 
 __all__ = ["LocalNode", "Node", "NodeHost", "RemoteNode"]
 
@@ -139,6 +140,4 @@ class NodeHost:
         except Exception:
             # Whatever it is, a worker waits for an answer.
             answer = {"error": traceback.format_exc()}
-        part = self._folder / "node.part"
-        part.write_text(json.dumps(answer), encoding="utf-8")
-        part.replace(self._folder / "node.answer")
+        write_whole(self._folder / "node.answer", json.dumps(answer))

@@ -17,6 +17,8 @@ import pytest
 
 from harness.errors import HarnessError, Problem, UsageError
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
+from harness.report.outputs import Output, output_named
+from harness.words import either
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -26,18 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORCE",
-    "REPORT_SUFFIXES",
     "PluginOptions",
     "add_options",
     "annotation_lines",
     "only_shows",
     "read_options",
-    "remove_outdated",
     "save_baselines",
     "summarise",
     "update_wanted",
     "update_word",
-    "write_reports",
 ]
 
 
@@ -203,38 +202,7 @@ def _add_ini_lines(parser: pytest.Parser) -> None:
     )
 
 
-# What a session leaves behind: report files, the summary of a job, and annotations for GitHub's runner.
-
-
-CODE_QUALITY = ".codequality.json"
 REPORT_SUFFIXES = (".html", ".json", ".md")
-
-
-def write_reports(report: Report, paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
-    """Write *report* to files in the kind that their names say: which were written, and why others were not."""
-    written, problems = [], []
-    for path in paths:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_rendered(report, path.name.lower()), encoding="utf-8")
-        except OSError as error:
-            problems.append(f"{path}: the report could not be written: {error.strerror or error}")
-        else:
-            written.append(path)
-    return written, problems
-
-
-def remove_outdated(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
-    """Remove reports of an earlier session, lest they are taken for this one's: which were, and why others were not."""
-    removed, problems = [], []
-    for path in filter(Path.is_file, paths):
-        try:
-            path.unlink()
-        except OSError as error:
-            problems.append(f"{path}: the report of an earlier session could not be removed: {error.strerror or error}")
-        else:
-            removed.append(path)
-    return removed, problems
 
 
 def summarise(
@@ -268,32 +236,13 @@ def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[P
     return list(dict.fromkeys(problems))
 
 
-def _rendered(report: Report, name: str) -> str:
-    if name.endswith(CODE_QUALITY):
-        from harness.report.ci import codequality
-        from harness.report.ci.annotations import gitlab_repository
-
-        return codequality.render(report, gitlab_repository(os.environ))
-    if name.endswith(".json"):
-        from harness.report.json import dumps_report
-
-        return dumps_report(report)
-    if name.endswith(".md"):
-        from harness.report import markdown
-
-        return markdown.render(report)
-    from harness.report import html
-
-    return html.render(report)
-
-
 # What the user asked for, on the command line or in lines of the ini file. The command line wins.
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
     """
-    What the user asked for; *reports* are absolute paths of the files to write, *baseline* that of the file to compare
+    What the user asked for; *reports* are the files to write, by absolute paths, *baseline* that of the file to compare
     with. With *update_baseline* what runs becomes the baseline. *github* is the step to tell what does not hold.
     """
 
@@ -305,7 +254,7 @@ class PluginOptions:
     tags: tuple[str, ...] = ()
     allow_write: bool = False
     each_query: bool = False
-    reports: tuple[Path, ...] = ()
+    reports: tuple[Output, ...] = ()
     baseline: Path | None = None
     update_baseline: bool = False
     budget: float | None = None
@@ -418,16 +367,17 @@ def _baseline(config: pytest.Config) -> Path | None:
     return (config.invocation_params.dir / given).absolute() if given else None
 
 
-def _reports(config: pytest.Config) -> tuple[Path, ...]:
+def _reports(config: pytest.Config) -> tuple[Output, ...]:
     given = config.getoption("relevance_report")
     base = config.invocation_params.dir if given else config.rootpath
-    paths = tuple(dict.fromkeys((base / name).absolute() for name in given or config.getini("relevance_report")))
-    for path in paths:
-        if path.suffix.lower() not in REPORT_SUFFIXES:
-            raise pytest.UsageError(
-                f"--relevance-report {path.name}: a report's name ends with {', '.join(REPORT_SUFFIXES[:-1])}"
-                f" or {REPORT_SUFFIXES[-1]}"
-            )
-        if path.is_dir():
-            raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
-    return paths
+    paths = dict.fromkeys((base / name).absolute() for name in given or config.getini("relevance_report"))
+    return tuple(map(_report, paths))
+
+
+def _report(path: Path) -> Output:
+    output = output_named(path)
+    if output is None:
+        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {either(REPORT_SUFFIXES)}")
+    if path.is_dir():
+        raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
+    return output

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import HarnessError, InputError, Problem
+from harness.files.writing import write_whole
 from harness.model import QueryReport, SuiteReport, Verdict
 
 if TYPE_CHECKING:
@@ -209,7 +210,6 @@ def read_folder(folder: Path) -> list[Finished | Failed]:
 
 
 def _write(file: Path, done: Finished | Failed) -> None:
-    """In one step, so that a file that is there is whole."""
     if isinstance(done, Failed):
         text = json.dumps(asdict(done))
     else:
@@ -218,9 +218,7 @@ def _write(file: Path, done: Finished | Failed) -> None:
 
         _write_run(file.with_suffix(".run"), done.run())
         text = dumps_report(make_report([done.report]))
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    write_whole(file, text)
 
 
 def _read(file: Path) -> Finished | Failed:

@@ -207,14 +207,20 @@ class RelevanceSession:
             yield self.finished(path, asked, os.environ)
 
     def _write_reports(self) -> None:
-        from harness.pytest_plugin.options import remove_outdated, summarise, write_reports
+        from harness.pytest_plugin.options import summarise
+        from harness.report.outputs import remove_outdated, render, write_output
 
-        report, paths = self.report(), self.options.reports
+        report, outputs = self.report(), self.options.reports
         if report is not None:
-            self.written, problems = write_reports(report, paths)
-            self.problems.extend(problems)
+            for output in outputs:
+                try:
+                    write_output(output, render(report, output.kind), "the report")
+                except HarnessError as error:
+                    self.problems.append(str(error))
+                else:
+                    self.written.append(output.path)
         elif self.is_due or self.failures():
-            self.removed, problems = remove_outdated(paths)
+            self.removed, problems = remove_outdated(outputs)
             self.problems.extend(problems)
         if self.options.github is not None:
             self.problems.extend(summarise(self.options.github, report, self.failures(), self.refusals))

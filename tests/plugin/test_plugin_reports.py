@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,43 @@ def test_a_report_that_cannot_be_written_is_said_and_ends_in_an_error(
     assert "Traceback" not in result.stdout.str()
 
 
+YESTERDAY = "yesterday's report"
+
+
+@pytest.fixture
+def yesterdays(pytester: pytest.Pytester) -> Path:
+    path = pytester.path / "report.json"
+    path.write_text(YESTERDAY)
+    return path
+
+
+FULL_DISK = """
+import resource, pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish():
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no sizes of files")
+def test_of_a_report_that_does_not_fit_on_the_disk_no_half_is_left(
+    suite: Suite, run: Run, pytester: pytest.Pytester, yesterdays: Path
+) -> None:
+    suite(MEAN)
+    pytester.makeconftest(FULL_DISK)
+
+    result = run("--relevance-report", "report.json", "-p", "no:cacheprovider")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines("*report.json: the report could not be written: File too large")
+    assert yesterdays.read_text() == YESTERDAY
+    assert not list(pytester.path.glob(".report.json.*"))
+
+
 def test_a_failed_test_is_not_hidden_by_a_report_that_cannot_be_written(
     suite: Suite, run: Run, pytester: pytest.Pytester
 ) -> None:
@@ -86,16 +124,6 @@ def test_without_a_run_there_is_no_report_and_no_summary(suite: Suite, run: Run,
 
     assert not (pytester.path / "report.json").exists()
     result.stdout.no_fnmatch_line("*= relevance =*")
-
-
-YESTERDAY = "yesterday's report"
-
-
-@pytest.fixture
-def yesterdays(pytester: pytest.Pytester) -> Path:
-    path = pytester.path / "report.json"
-    path.write_text(YESTERDAY)
-    return path
 
 
 def broken(pytester: pytest.Pytester, suite: Suite) -> None:

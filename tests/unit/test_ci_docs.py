@@ -9,11 +9,10 @@ import pytest
 import yaml
 
 from harness.cli import COMMANDS
-from harness.cli.options import WRITERS
-from harness.pytest_plugin.options import CODE_QUALITY, REPORT_SUFFIXES
 from harness.report.ci.codequality import SEVERITIES
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
+from harness.report.outputs import KINDS, SUFFIXES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -88,8 +87,8 @@ def test_options_exist(pytestconfig):
 
 
 def test_every_kind_of_report_is_named():
-    assert all(f"`--output {kind}=FILE`" in PAGE for kind in WRITERS)
-    assert all(f"`--relevance-report FILE{suffix}`" in PAGE for suffix in (*REPORT_SUFFIXES, CODE_QUALITY))
+    assert all(f"`--output {kind}=FILE`" in PAGE for kind in KINDS)
+    assert all(f"`--relevance-report FILE{suffix}`" in PAGE for suffix in SUFFIXES)
     assert all(f"`{severity}`" in PAGE for severity in SEVERITIES.values())
 
 

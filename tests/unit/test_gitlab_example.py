@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.pytest_plugin.options import CODE_QUALITY, REPORT_SUFFIXES
+from harness.report.outputs import output_named
 
 ROOT = Path(__file__).parents[2]
 JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
@@ -28,8 +28,8 @@ def test_every_artifact_is_written_by_the_last_command():
     assert PYTEST[PYTEST.index("--junit-xml") + 1] == reports["junit"]
     written = [value for option, value in pairwise(PYTEST) if option == "--relevance-report"]
     assert sorted(written) == sorted([reports["codequality"], *JOB["artifacts"]["paths"]])
-    assert reports["codequality"].endswith(CODE_QUALITY)
-    assert all(value.endswith(REPORT_SUFFIXES) for value in written)
+    kinds = {value: output_named(Path(value)).kind for value in written}
+    assert kinds[reports["codequality"]] == "codequality"
 
 
 def test_the_options_exist(pytestconfig):

@@ -13,7 +13,7 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 LAYERS = (
-    ("errors", "model"),
+    ("errors", "model", "words"),
     ("masking", "means"),
     ("statistics",),
     ("metrics",),
@@ -33,7 +33,7 @@ LAYERS = (
 
 LAYER_OF = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 
-PURE = ("errors", "model", "means", "statistics", "metrics", "gate")
+PURE = ("errors", "model", "words", "means", "statistics", "metrics", "gate")
 DOORS_TO_THE_WORLD = {
     "asyncio", "elastic_transport", "elasticsearch", "http", "io", "logging", "os", "pathlib", "requests", "shutil",
     "socket", "subprocess", "tempfile", "threading", "time", "urllib",

@@ -1,0 +1,34 @@
+"""The one way to write a file: whole, or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+__all__ = ["write_whole"]
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """
+    Write *content*, a text as UTF-8 without a change of its line ends.
+
+    A reader never sees half of it, and where it cannot be written, or the process is killed, what was at *path* stays.
+    What is no file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written as it goes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

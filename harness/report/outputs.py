@@ -1,0 +1,102 @@
+"""Reports in files: which kinds there are, what is in each, and how it gets there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.files.writing import write_whole
+from harness.model import ComparisonReport, Report
+
+__all__ = [
+    "COMPARISON_KINDS",
+    "KINDS",
+    "SUFFIXES",
+    "Output",
+    "output_named",
+    "remove_outdated",
+    "render",
+    "render_comparison",
+    "write_output",
+]
+
+KINDS = ("html", "json", "markdown", "codequality")
+"""Of reports on runs."""
+
+COMPARISON_KINDS = ("html", "json", "markdown")
+
+SUFFIXES = {".codequality.json": "codequality", ".html": "html", ".json": "json", ".md": "markdown"}
+"""The kind of a report by how the name of its file ends; the longest end comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file to write, and the *kind* of what goes into it."""
+
+    kind: str
+    path: Path
+
+
+def output_named(path: Path) -> Output | None:
+    """
+    The report that the name of *path* asks for, None where it asks for none.
+
+    >>> output_named(Path("out/Report.HTML"))
+    Output(kind='html', path=PosixPath('out/Report.HTML'))
+    """
+    name = path.name.lower()
+    return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def render(report: Report, kind: str) -> str:
+    """*report* as text of the *kind*, one of `KINDS`."""
+    from harness.report import html, json, markdown
+    from harness.report.ci import codequality
+    from harness.report.ci.annotations import gitlab_repository
+
+    if kind == "codequality":
+        return codequality.render(report, gitlab_repository(os.environ))
+    if kind == "json":
+        return json.dumps_report(report)
+    return html.render(report) if kind == "html" else markdown.render(report)
+
+
+def render_comparison(report: ComparisonReport, kind: str) -> str:
+    """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
+    from harness.report import json
+    from harness.report.html import comparison as html
+    from harness.report.markdown import comparison as markdown
+
+    if kind == "json":
+        return json.dumps_comparison(report)
+    return html.render(report) if kind == "html" else markdown.render(report)
+
+
+def write_output(output: Output, text: str, called: str) -> None:
+    """
+    Write *text*, which errors call *called*, whole or not at all, in a folder that is made where it is missing.
+
+    Raises:
+        UsageError: the file could not be written.
+    """
+    try:
+        output.path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(output.path, text)
+    except OSError as error:
+        raise UsageError(f"{output.path}: {called} could not be written: {error.strerror or error}") from None
+
+
+def remove_outdated(outputs: Iterable[Output]) -> tuple[list[Path], list[str]]:
+    """Remove what an earlier run wrote, lest it is taken for this one's: which files were, and why others were not."""
+    removed, problems = [], []
+    for path in (output.path for output in outputs if output.path.is_file()):
+        try:
+            path.unlink()
+        except OSError as error:
+            problems.append(f"{path}: the report of an earlier session could not be removed: {error.strerror or error}")
+        else:
+            removed.append(path)
+    return removed, problems
