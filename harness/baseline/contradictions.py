@@ -22,7 +22,7 @@ from harness.gate.scope import count
 from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.run_scores import score_of
-from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Profile, Suite
+from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Suite
 
 __all__ = ["refuse_contradictions"]
 
@@ -98,10 +98,9 @@ def _measures(baseline: Baseline) -> dict[str, Measure]:
 
 
 def _reach(baseline: Baseline, measures: Mapping[str, Measure]) -> dict[str, tuple[float, float]]:
-    """The least and the greatest value of each measure; RRE goes beyond, which gives 1 to a query without hits."""
-    if baseline.profile is Profile.RRE:
-        return {}
-    ranges = {text: measure_range(measure, read_gain(baseline.gain)) for text, measure in measures.items()}
+    """The least and the greatest value of each measure."""
+    gain = read_gain(baseline.gain)
+    ranges = {text: measure_range(measure, gain, baseline.profile) for text, measure in measures.items()}
     return {
         text: (-math.inf if least is None else least, math.inf if greatest is None else greatest)
         for text, (least, greatest) in ranges.items()

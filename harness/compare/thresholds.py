@@ -73,7 +73,7 @@ def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None
         return "there are no scores to compare; give --suite, or --qrels and --measure, or ask for an RBO or overlap"
     if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
         return f"{condition.agreement} looks at more hits than the {depth} a query that both sides have"
-    return check_reach(condition, suite.gain)
+    return check_reach(condition, suite.gain, suite.profile)
 
 
 def deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:

@@ -21,6 +21,7 @@ from harness.model import (
     LatencyCondition,
     Measure,
     Operator,
+    Profile,
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
@@ -430,26 +431,27 @@ def _document(cursor: Cursor) -> str:
 # Whether a condition can be met at all, as far as the range of its measure tells.
 
 
-def check_reach(condition: Condition, gain: Gain) -> str | None:
+def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STANDARD) -> str | None:
     """
     Whether a condition can be met and can fail at all, as far as its measure's range tells.
 
     Args:
         condition: What `parse_threshold` or `parse_expectation` gave.
         gain: The gain in force where the measure names none.
+        profile: Whose rules hold.
 
     Returns:
         A sentence that says what is out of reach, or None.
     """
     if isinstance(condition, ScoreCondition):
-        return _score_reach(condition, *measure_range(condition.measure, gain))
+        return _score_reach(condition, *measure_range(condition.measure, gain, profile))
     if isinstance(condition, AgreementCondition):
         as_score = ScoreCondition(condition.statistic, condition.agreement, condition.operator, condition.required)
         return _score_reach(as_score, 0.0, 1.0)
     if isinstance(condition, DropCondition):
-        return _drop_reach(condition, gain)
+        return _drop_reach(condition, gain, profile)
     if isinstance(condition, WorseCondition):
-        return _drop_reach(DropCondition(condition.measure, condition.by), gain)
+        return _drop_reach(DropCondition(condition.measure, condition.by), gain, profile)
     if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
         return "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
     return None
@@ -469,8 +471,8 @@ def _score_reach(condition: ScoreCondition, least: float | None, greatest: float
     return None
 
 
-def _drop_reach(condition: DropCondition, gain: Gain) -> str | None:
-    least, greatest = measure_range(condition.measure, gain)
+def _drop_reach(condition: DropCondition, gain: Gain, profile: Profile) -> str | None:
+    least, greatest = measure_range(condition.measure, gain, profile)
     if condition.relative and least is not None and least >= 0 and condition.allowed > 1:
         per_cent = f"{condition.allowed * 100:g}%"
         return f"{per_cent} is out of reach: {condition.measure} cannot fall by more than 100%"

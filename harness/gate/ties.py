@@ -213,7 +213,7 @@ def read_ties(
         return TiedValue(-math.inf, math.inf)
     if found.exact:
         return TiedValue(found.least, found.greatest, only_ties)
-    least, greatest = measure_range(measure, suite.gain)
+    least, greatest = measure_range(measure, suite.gain, suite.profile)
     return TiedValue(-math.inf if least is None else least, math.inf if greatest is None else greatest)
 
 

@@ -11,7 +11,7 @@ from operator import gt
 from typing import cast
 
 from harness.errors import MeasureError, UsageError, did_you_mean
-from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Settings
+from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Reach, Settings
 from harness.metrics.ranking import GradedRanking
 from harness.model import Gain, GainKind, Parameter, Profile
 
@@ -149,6 +149,16 @@ RRE_FORMULAS: Mapping[str, Formula] = {
     "ERR": _as_float(_err),
 }
 
+RRE_RANGES: Mapping[str, Reach] = {
+    "nDCG": lambda _: (None, None),
+    "F": lambda settings: (0.0, 1.0 + 1e-4 * (1.0 + settings.number("beta") ** 2)),
+    "ERR": lambda _: (None, None),
+}
+"""
+Those that differ from the measure's own: a grade below 0 loses, one above the scale's top gains without bound, and F is
+rounded up before it is multiplied.
+"""
+
 
 # Whose numbers are reproduced: what each profile does otherwise than the standard one.
 
@@ -167,7 +177,7 @@ class Rules:
     come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit may be given a
     grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *level* gives the least
     relevant grade from all grades of a query, where a measure's text names none. *formulas* replaces those of the
-    registry by name.
+    registry by name, and *ranges* says how far these go.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL
@@ -180,6 +190,7 @@ class Rules:
     least_judged: float = -inf
     level: Callable[[Collection[float]], float] | None = None
     formulas: Mapping[str, Formula] = field(default_factory=dict)
+    ranges: Mapping[str, Reach] = field(default_factory=dict)
 
     def defaults_of(self, measure: str) -> Iterable[tuple[str, Parameter]]:
         """The parameters that hold for a measure of this name where its text gives none."""
@@ -233,7 +244,9 @@ RULES: Mapping[Profile, Rules] = {
             "P": {"over": "hits"},
         }
     ),
-    Profile.RRE: Rules(defaults={"ERR": {"max": 3.0, "unjudged": 2.0}}, grades_unjudged=True, formulas=RRE_FORMULAS),
+    Profile.RRE: Rules(
+        defaults={"ERR": {"max": 3.0, "unjudged": 2.0}}, grades_unjudged=True, formulas=RRE_FORMULAS, ranges=RRE_RANGES
+    ),
 }
 
 

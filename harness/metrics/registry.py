@@ -339,13 +339,14 @@ def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile =
     return profiled if isinstance(profiled, Gain) else Gain(rules_of(profile).gain)
 
 
-def measure_range(measure: Measure, gain: Gain | None = None) -> Range:
+def measure_range(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Range:
     """
-    The least and the greatest value that *measure* can reach under any profile, None where there is no such bound.
+    The least and the greatest value that *measure* can reach under *profile*, None where there is no such bound.
 
-    *gain* is the suite's, used where the measure's text gives none; None stands for the standard one.
+    *gain* is the suite's, used where the measure's text gives none; None stands for the profile's own.
     """
-    return definition_of(measure).reach(settings_of(measure, gain))
+    reach = rules_of(profile).ranges.get(measure.name, definition_of(measure).reach)
+    return reach(settings_of(measure, gain, profile))
 
 
 def deepest_cutoff(measures: Iterable[Measure]) -> int | None:

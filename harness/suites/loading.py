@@ -191,7 +191,12 @@ class Parts:
     def _thresholds(self) -> tuple[Threshold, ...]:
         reading = self.reading
         return read_thresholds(
-            reading.shape.thresholds, self.known_gain, reading.problems, of_query=False, checking=reading.checking
+            reading.shape.thresholds,
+            self.known_gain,
+            reading.problems,
+            of_query=False,
+            checking=reading.checking,
+            profile=self._profile,
         )
 
     @property

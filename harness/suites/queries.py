@@ -13,7 +13,7 @@ from harness.errors import InputError, Problem, SuiteError, did_you_mean
 from harness.files.opening import Source, read_source
 from harness.files.records import separator_of
 from harness.masking import fingerprint
-from harness.model import Gain, Json, Mark, Query
+from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_grade
 from harness.suites.reading import NamedFile, Reading, SuiteFiles
 from harness.suites.scalars import EXPECTED, lacking_weights, masked_variables, read_masked, weight_in_file
@@ -258,7 +258,8 @@ def _masked_questions(reading: Reading) -> dict[Mark, Json]:
 
 def _query(entry: QueryShape, gain: Gain | None, reading: Reading, masked: Json) -> Query:
     problems, checking = reading.problems, reading.checking
-    own = read_thresholds(entry.thresholds, gain, problems, of_query=True, checking=checking)
+    profile = Profile(reading.shape.profile)
+    own = read_thresholds(entry.thresholds, gain, problems, of_query=True, checking=checking, profile=profile)
     expected = read_expectations(entry.expect, problems, checking=checking)
     return Query(
         id=str(entry.id),

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from harness.errors import GrammarError, MeasureError, did_you_mean
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
-from harness.model import Condition, Gain, Measure, Query, Threshold, Unresolved, Waiver
+from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, Unresolved, Waiver
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
 
@@ -39,7 +39,13 @@ def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure
 
 
 def read_thresholds(
-    lines: Iterable[Line], gain: Gain | None, problems: Problems, *, of_query: bool, checking: bool
+    lines: Iterable[Line],
+    gain: Gain | None,
+    problems: Problems,
+    *,
+    of_query: bool,
+    checking: bool,
+    profile: Profile = Profile.STANDARD,
 ) -> tuple[Threshold, ...]:
     """
     The thresholds of a suite or of one query; what is wrong is left out and told.
@@ -50,12 +56,16 @@ def read_thresholds(
         problems: Takes what is wrong.
         of_query: Whether they are a query's own.
         checking: Whether variables may be unset, so that a text with variables is not the last word.
+        profile: The suite's.
     """
 
     def parse(text: str) -> tuple[Condition, str | None]:
         return parse_threshold(text, of_query=of_query)
 
-    return _read(lines, parse, gain, problems, checking=checking)
+    def reach(condition: Condition) -> str | None:
+        return None if gain is None else check_reach(condition, gain, profile)
+
+    return _read(lines, parse, reach, problems, checking=checking)
 
 
 def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
@@ -64,7 +74,10 @@ def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bo
     def parse(text: str) -> tuple[Condition, str | None]:
         return parse_expectation(text), None
 
-    return _read(lines, parse, Gain(), problems, checking=checking)
+    def reach(condition: Condition) -> str | None:
+        return check_reach(condition, Gain())
+
+    return _read(lines, parse, reach, problems, checking=checking)
 
 
 def read_waiver(shape: WaiverShape | None) -> Waiver | None:
@@ -84,7 +97,7 @@ def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], proble
 def _read(
     lines: Iterable[Line],
     parse: Callable[[str], tuple[Condition, str | None]],
-    gain: Gain | None,
+    reach: Callable[[Condition], str | None],
     problems: Problems,
     *,
     checking: bool,
@@ -92,7 +105,7 @@ def _read(
     thresholds = []
     for line in lines:
         text = _text_of(line)
-        parsed = _parse(text, parse, gain, problems, checking=checking)
+        parsed = _parse(text, parse, reach, problems, checking=checking)
         if parsed is not None:
             thresholds.append(_threshold(line, text, *parsed))
     return tuple(thresholds)
@@ -101,7 +114,7 @@ def _read(
 def _parse(
     text: Written,
     parse: Callable[[str], tuple[Condition, str | None]],
-    gain: Gain | None,
+    reach: Callable[[Condition], str | None],
     problems: Problems,
     *,
     checking: bool,
@@ -117,19 +130,14 @@ def _parse(
     measure = getattr(condition, "measure", None)
     if measure is not None and _refused_for_novelty(measure, text, problems):
         return None
-    sentence = _out_of_reach(condition, gain) if gain is not None else None
+    try:
+        sentence = reach(condition)
+    except MeasureError as error:  # a measure of the user's may not know its own reach
+        sentence = str(error)
     if sentence:
         problems.at(text.mark, sentence)
         return None
     return (unresolved if text.variables and checking else condition), tag
-
-
-def _out_of_reach(condition: Condition, gain: Gain) -> str | None:
-    """As `check_reach`; a measure of the user's may not know its own reach."""
-    try:
-        return check_reach(condition, gain)
-    except MeasureError as error:
-        return str(error)
 
 
 def _tag_as_written(text: Written) -> str | None:

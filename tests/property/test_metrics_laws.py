@@ -1,13 +1,13 @@
 """What must hold of every measure, whatever the judgments and the ranking."""
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
 from harness.metrics import measure_range, parse_measure, score_query, unjudged_bounds
 from harness.metrics.graded import kendall_tau, overlap, rbo
-from harness.model import Gain, GainKind
+from harness.model import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(14)]
 RANKINGS = st.lists(st.sampled_from(DOCUMENTS), unique=True, max_size=12)
@@ -34,20 +34,21 @@ DEPEND_ON_LENGTH = {"P", "F", "SetP", "SetF", "SetAP", "Judged", "NumRet", "RBPR
 """Without a cutoff these change with the number of hits; with one, they may where the ranking is shorter."""
 
 
-def score(measure, ranking, grades, gain=None):
+def score(measure, ranking, grades, gain=None, profile=Profile.STANDARD):
     """None where undefined."""
     try:
-        return score_query(measure, ranking, grades, gain=gain)
+        return score_query(measure, ranking, grades, gain=gain, profile=profile)
     except UndefinedScore:
         return None
 
 
 @settings(deadline=None)
-@given(ranking=RANKINGS, grades=GRADES, gain=GAINS)
-def test_every_value_lies_in_the_range_of_its_measure(ranking, grades, gain):
+@given(ranking=RANKINGS, grades=GRADES, gain=GAINS, profile=st.sampled_from(Profile))
+@example(ranking=[], grades={"a": 1.0}, gain=Gain(), profile=Profile.RRE)
+def test_every_value_lies_in_the_range_of_its_measure(ranking, grades, gain, profile):
     for measure in ALL:
-        value = score(measure, ranking, grades, gain)
-        least, greatest = measure_range(measure, gain)
+        value = score(measure, ranking, grades, gain, profile)
+        least, greatest = measure_range(measure, gain, profile)
         if value is not None:
             assert least is None or value >= least - 1e-12, measure
             assert greatest is None or value <= greatest + 1e-12, measure

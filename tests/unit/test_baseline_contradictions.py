@@ -130,6 +130,14 @@ def test_what_a_query_cannot_be(facts, sentence):
     assert refusal(edited(**facts)) == f", query shoes: {sentence}"
 
 
+def test_what_a_score_can_be_is_a_matter_of_the_profile():
+    """RRE gives an ERR of 1 to a query without hits, and no recall above 1."""
+    rre = {"outcome": Outcome.ZERO_HITS, "ranking": (), "bands": {}}
+    entry = replace(edited(**rre, scores={"ERR": 1.0}), profile=Profile.RRE)
+    refuse_contradictions(entry, "b.json", "current")
+    assert refusal(replace(edited(**rre, scores={"R": 1.5}), profile=Profile.RRE)).endswith("which no ranking has")
+
+
 OF_AN_ENTRY = {
     "depth": ({"depth": 0}, "its depth is 0"),
     "gain": ({"gain": "cubic"}, "found 'cubic' as gain, expected exponential, linear, or a map"),

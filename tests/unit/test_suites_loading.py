@@ -189,6 +189,15 @@ def test_a_profile_brings_its_own_gain_where_the_suite_names_none(write):
     assert load_suite(write(SMALL + "profile: trec\ngain: exponential\n"), {}).gain == Gain(GainKind.EXPONENTIAL)
 
 
+def test_what_a_measure_can_reach_is_a_matter_of_the_profile(write):
+    """RRE gives an ERR of 1 to a query without hits."""
+    own = SMALL.replace("{sku-1: 1}}", '{sku-1: 1}, thresholds: ["ERR@10 >= 0.99"]}')
+    text = own + 'thresholds: ["mean ERR@10 >= 0.99"]\n'
+    assert len(load_suite(write(text + "profile: rre\n"), {}).thresholds) == 1
+    with pytest.raises(SuiteError, match=r"0\.99 is out of reach: ERR@10 reaches 0 to"):
+        load_suite(write(text), {})
+
+
 @pytest.mark.parametrize("tree", ["no", "on", "012", "12:30", "2027-01-01", "yes", "1_000", "0b1"])
 def test_a_scalar_that_only_yaml_1_1_gives_a_type_is_text_in_a_request(write, tree):
     suite = load_suite(write(SMALL.replace('"{{text}}"', f'{tree}, brand: "{{{{text}}}}"')), {})

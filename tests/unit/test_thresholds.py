@@ -14,6 +14,7 @@ from harness.model import (
     InTop,
     LatencyCondition,
     Operator,
+    Profile,
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
@@ -272,6 +273,12 @@ def test_an_expectation_out_of_grammar_is_refused(text, offset, message):
 )
 def test_a_number_out_of_the_measures_reach_is_told(text, sentence):
     assert check_reach(of_suite(text)[0], Gain()) == sentence
+
+
+def test_the_reach_is_that_under_the_profile():
+    condition = of_suite("mean ERR@10 >= 1")[0]
+    assert check_reach(condition, Gain()) == "1 is out of reach: ERR@10 reaches 0 to 0.968078"
+    assert check_reach(condition, Gain(), Profile.RRE) is None, "RRE gives 1 to a query without hits"
 
 
 @pytest.mark.parametrize(
