@@ -155,7 +155,7 @@ class Registry:
             called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
             try:
                 definition = entry_point.load()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise UsageError(f"{called} cannot be loaded: {_told(error)}") from error
             if not isinstance(definition, Definition):
                 raise UsageError(f"{called} is no measure Definition")
@@ -203,7 +203,7 @@ def _asked(name: str, what: str, function: Callable[..., Given], *given: object)
         return function(*given)
     except HarnessError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise MeasureError(f"the {what} of {name} raised {_told(error)}") from error
 
 
@@ -232,7 +232,7 @@ def _shown(value: object) -> str:
     return text if 0 < len(text) <= LONGEST_SHOWN else f"an object of type {type(value).__name__}"
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 

@@ -108,6 +108,7 @@ def test_a_number_of_any_kind_is_reported_as_a_number(
         ("Decimal('NaN')", "the formula of Mine gave Decimal('NaN'), expected a finite number", ()),
         ("None", "the formula of Mine gave None, expected a finite number", ()),
         ("1 / 0", "the formula of Mine raised ZeroDivisionError: division by zero", ()),
+        ("exit(3)", "the formula of Mine raised SystemExit: 3", ()),
     ],
 )
 def test_what_is_no_number_is_an_error_of_the_items_that_need_it(

@@ -305,15 +305,16 @@ class TestOfYourOwn:
         ):
             parse_measure("Odd@2")
 
-    def test_an_entry_point_that_cannot_be_loaded_is_told_each_time(self, monkeypatch):
+    @pytest.mark.parametrize("error", [ImportError, SystemExit])
+    def test_an_entry_point_that_cannot_be_loaded_is_told_each_time(self, monkeypatch, error):
         def load(_):
-            raise ImportError("no module named shop")
+            raise error("no module named shop")
 
         offered = EntryPoint("Odd", "shop:ODD", ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", load)
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([offered]))
         for _ in range(2):
-            with pytest.raises(UsageError, match=r"\(shop:ODD\) cannot be loaded: ImportError: no module named shop"):
+            with pytest.raises(UsageError, match=rf"\(shop:ODD\) cannot be loaded: {error.__name__}: no module"):
                 parse_measure("Odd@2")
 
     def test_a_name_can_be_taken_only_once(self):
@@ -424,6 +425,22 @@ class TestOfYourOwn:
         register_measure(Definition("Check", self.giving(0.5), check=fail))
         with pytest.raises(MeasureError, match=r"^the check of Check raised ZeroDivisionError: division by zero$"):
             parse_measure("Check")
+
+    def test_one_that_ends_the_program_is_an_error_like_any_other(self):
+        def leave(*_):
+            sys.exit("no catalogue")
+
+        register_measure(Definition("Mine", leave, needs=Needs.NOTHING))
+        with pytest.raises(MeasureError, match=r"^the formula of Mine raised SystemExit: no catalogue$"):
+            score_query(parse_measure("Mine"), ["a"], {})
+
+    def test_an_interrupt_is_the_user_s(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        register_measure(Definition("Mine", interrupt, needs=Needs.NOTHING))
+        with pytest.raises(KeyboardInterrupt):
+            score_query(parse_measure("Mine"), ["a"], {})
 
     def test_a_formula_may_say_that_a_score_is_undefined(self):
         def nothing(*_):
