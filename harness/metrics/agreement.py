@@ -160,7 +160,8 @@ def mean_agreement(
 
 
 def _rbo(first: Sequence[str], second: Sequence[str], p: float) -> float:
-    return rbo(first, second, p) if first or second else 1.0
+    """A ranking that is shorter than the other ended there, and shares nothing below, as `_overlap` has it too."""
+    return rbo(first, second, p, ended=True) if first or second else 1.0
 
 
 def _overlap(first: Sequence[str], second: Sequence[str], depth: int) -> float:

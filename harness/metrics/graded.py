@@ -249,7 +249,7 @@ _NO_WEIGHT = 1e-18
 """A weight that changes no digit of a sum; ranks that have less are not looked at."""
 
 
-def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
+def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: bool = False) -> float:
     """
     Rank-biased overlap, extrapolated: the overlap at each depth, as a reader meets it who goes on with probability *p*.
 
@@ -260,6 +260,8 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
         first: Document ids, best first, none twice.
         second: The same.
         p: Persistence, above 0 and below 1: 0.9 puts 86 % of the weight on the first ten ranks.
+        ended: Nothing follows the shorter ranking. Its extrapolation is left out: what the longer one holds below that
+            end is not shared, and only the overlap at the longer one's end is taken to go on.
 
     Raises:
         UndefinedScore: both are empty.
@@ -270,6 +272,8 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     1.0
     >>> round(rbo(["a", "b", "c"], ["a", "c", "d"]), 4)
     0.685
+    >>> round(rbo(["a"], ["a", "b"]), 4), round(rbo(["a"], ["a", "b"], ended=True), 4)
+    (1.0, 0.55)
     """
     short, long = sorted((first, second), key=len)
     if not long:
@@ -280,6 +284,8 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     s, ll = len(short), len(long)
     at_s, at_l = shared[s - 1], shared[ll - 1]
     seen = sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
+    if ended:
+        return (1 - p) * seen + at_l / ll * p**ll
     beyond = sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
     return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
 

@@ -27,6 +27,18 @@ def test_a_ranking_beside_none_shares_nothing_and_two_without_a_hit_are_the_same
     assert (empty.rbo, empty.overlap, empty.tau) == (1.0, 1.0, None)
 
 
+def test_below_the_end_of_the_shorter_ranking_nothing_is_shared():
+    """Three hits of which nothing changed, with 47 behind them that were not there: no reader calls that the same."""
+    three, fifty = ["a", "b", "c"], ["a", "b", "c", *map(str, range(47))]
+    weight = {depth: 0.1 * 0.9 ** (depth - 1) for depth in range(1, 51)}
+    expected = sum(min(depth, 3) / depth * weight[depth] for depth in weight) + 3 / 50 * 0.9**50
+    for pair in (compare_rankings(three, fifty, depth=50, p=0.9), compare_rankings(fifty, three, depth=50, p=0.9)):
+        assert pair.rbo == pytest.approx(expected)
+        assert pair.overlap == 3 / 50
+    assert expected == pytest.approx(0.5226, abs=1e-4)
+    assert agreement_value(read_agreement("RBO"), three, fifty, depth=50) == pytest.approx(expected)
+
+
 def test_means_are_over_the_queries_and_counts_tell_how_many_are_the_same():
     pairs = {
         "same": compare_rankings(["a", "b"], ["a", "b"], depth=2, p=0.9),
