@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import takewhile
+from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
@@ -231,7 +232,9 @@ def changed_question(query: str, before: Question, now: Question) -> str:
     """
     said = []
     if before.text != now.text:
-        said.append("its text was {} and is {}".format(*_where_they_differ(repr(before.text), repr(now.text))))
+        look_alike = normalize("NFC", before.text) == normalize("NFC", now.text)
+        write = ascii if look_alike else repr
+        said.append("its text was {} and is {}".format(*_where_they_differ(write(before.text), write(now.text))))
     params = _params_text(before.params), _params_text(now.params)
     if params[0] != params[1] and (not said or None not in (before.params, now.params)):
         said.append("its params were {} and are {}".format(*_where_they_differ(*params)))

@@ -485,6 +485,12 @@ def test_of_long_texts_the_place_is_shown_where_they_differ():
     assert shortened.count("…") == 3
 
 
+def test_texts_that_look_alike_are_written_as_their_characters():
+    composed, decomposed = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+    told = changed_question("q", Question("1", composed), Question("2", decomposed))
+    assert told == r"q (its text was 'caf\xe9' and is 'cafe\u0301')"
+
+
 def test_what_cannot_be_shown_is_said_to_differ():
     large = {"vector": list(range(LARGEST_KEPT))}
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
