@@ -179,11 +179,13 @@ def ask_who(connection: Connection, retries: Retries) -> Engine:
     version = content.get("version") if isinstance(content, Mapping) else None
     if answer.status != 200 or not isinstance(content, Mapping) or not isinstance(version, Mapping):
         raise SearchError(connection.mask(_no_engine(answer)))
+    if not isinstance(version.get("number", ""), str):
+        raise SearchError(connection.mask(_no_engine(answer)))
     return _engine(version, content)
 
 
 def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
-    number = printable(str(version.get("number", "")))
+    number = printable(version.get("number", ""))
     if version.get("distribution") == "opensearch":
         return Engine("opensearch", number)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:

@@ -84,6 +84,7 @@ class TestIdentity:
             ("[1]", 200),
             ('{"version": "1.0"}', 200),
             ('{"version": {"number": "4.0"}}', 200),
+            ('{"version": {"number": ["9.4.3"], "build_flavor": "default"}}', 200),
             ("not found", 404),
             ("sorry", 500),
         ],
