@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from harness.report.sentences import plain_text
 
 
 BINS = 20
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,17 @@ def histogram(scores: Iterable[float | None], bins: int = BINS, *, around_zero: 
     if not finite:
         return ()
     low, high = _around_zero(finite) if around_zero else _interval(finite)
-    width = high / bins - low / bins
     counts = [0] * bins
     for score in finite:
         counts[min(int(share_of(score, low, high) * bins), bins - 1)] += 1
-    edges = [*(low + index * width for index in range(bins)), high]
+    edges = [low * (1 - index / bins) + high * (index / bins) for index in range(bins + 1)]
     return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(bins))
 
 
 def share_of(value: float, low: float, high: float) -> float:
-    """Where *value* stands between *low* (0) and *high* (1); halved, for the span of two floats may be none."""
+    """Where *value* stands between *low* (0) and *high* (1); halved where the span of the two is no float."""
+    if math.isfinite(high - low):
+        return (value - low) / (high - low)
     return (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
@@ -58,7 +61,7 @@ def _interval(scores: list[float]) -> tuple[float, float]:
         return 0.0, 1.0
     if high / 2 == low / 2:
         margin = max(0.5, abs(low) / 1000)
-        return low - margin, high + margin
+        return max(low - margin, -_LARGEST), min(high + margin, _LARGEST)
     return low, high
 
 

@@ -1,4 +1,5 @@
 import math
+import sys
 from itertools import pairwise
 
 import pytest
@@ -15,6 +16,16 @@ def test_every_score_is_in_one_bin(scores):
     assert bins[0].low <= min(scores)
     assert bins[-1].high >= max(scores)
     assert all(left.high == right.low for left, right in pairwise(bins))
+
+
+LARGEST = sys.float_info.max
+
+
+@given(st.lists(st.floats(-LARGEST, LARGEST) | st.sampled_from([LARGEST, -LARGEST]), min_size=1), st.booleans())
+def test_every_edge_is_a_number_however_large_the_scores_are(scores, around_zero):
+    bins = histogram(scores, around_zero=around_zero)
+    assert all(math.isfinite(one.low) and math.isfinite(one.high) for one in bins)
+    assert sum(one.count for one in bins) == len(scores)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1))
