@@ -42,7 +42,19 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Connection(Protocol):
+class MaskingConnection(Protocol):
+    """What a connection to an engine and one to an HTTP service have in common."""
+
+    def mask(self, text: str, /) -> str:
+        """*text* with each secret of this connection replaced by the name of its variable."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class Connection(MaskingConnection, Protocol):
     """Sends one request at a time. It never retries, and takes no status for an error."""
 
     @property
@@ -68,18 +80,6 @@ class Connection(Protocol):
             ConnectionClosed: The connection ended before the answer did.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
         """
-        ...
-
-    def is_alive(self, timeout: float) -> bool:
-        """Whether the server answers anything at all."""
-        ...
-
-    def mask(self, text: str) -> str:
-        """*text* with each secret of this connection replaced by the name of its variable."""
-        ...
-
-    def close(self) -> None:
-        """Close what is open."""
         ...
 
 

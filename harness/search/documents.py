@@ -11,9 +11,6 @@ from harness.errors import Problem, SuiteError, did_you_mean
 from harness.model import Json
 from harness.search.hits import is_text
 
-__all__ = ["Document", "read_documents", "read_ids"]
-
-
 LONGEST_ID = 512
 """Bytes that an engine takes for an `_id`."""
 

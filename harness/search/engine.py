@@ -33,83 +33,69 @@ class EngineSearch(ConnectedSearch[Connection]):
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`."""
-        responses: dict[int, Response] = {}
-        entries: list[Entry] = []
-        for place, request in enumerate(requests):
-            entry = entry_of(place, request) if request.http is None else NO_REQUEST
-            if isinstance(entry, Failure):
-                responses[place] = entry
-            else:
-                entries.append(entry)
-        self._tell(on_done, len(responses))
-        responses |= self._ask_all(entries, on_done, budget)
+        tell = on_done or (lambda _: None)
+        written = [
+            entry_of(place, request) if request.http is None else NO_REQUEST for place, request in enumerate(requests)
+        ]
+        responses: dict[int, Response] = {at: one for at, one in enumerate(written) if isinstance(one, Failure)}
+        if responses:
+            tell(len(responses))
+        responses |= self._send_all([one for one in written if isinstance(one, Entry)], tell, budget)
         return [self._masked(responses[place]) for place in range(len(requests))]
 
-    def _ask_all(
-        self, entries: Sequence[Entry], on_done: Callable[[int], None] | None, budget: float | None
+    def _send_all(
+        self, entries: Sequence[Entry], tell: Callable[[int], None], budget: float | None
     ) -> dict[int, Response]:
-        course = self._course(budget)
-        asker = Asker(self.connection, course)
+        health = self._health(budget)
         batches = Batches(entries)
+        sender = _BatchSender(self.connection, health, batches)
         responses: dict[int, Response] = {}
         for batch in batches:
-            answered = asker.ask(batch)
-            responses |= {entry.place: response for entry, response in zip(batch, answered, strict=True)}
-            if asker.comfortable:
-                batches.no_larger_than(asker.comfortable)
-            self._raise_if_nobody_answers(course)
-            self._tell(on_done, len(batch))
+            responses |= sender.send(batch)
+            self._raise_if_nobody_answers(health)
+            tell(len(batch))
         self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
         return responses
-
-    @staticmethod
-    def _tell(on_done: Callable[[int], None] | None, count: int) -> None:
-        if on_done is not None and count:
-            on_done(count)
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
         return read_facts(self.connection, index, self.retries)
 
 
-class Asker:
-    """Asks batches over one connection; *comfortable* is the size of batch that was last found answered in time."""
+class _BatchSender:
+    """Sends batches over one connection, and makes those that follow smaller where one has no answer in time."""
 
-    def __init__(self, connection: Connection, course: ServerHealth) -> None:
-        """
-        Args:
-            connection: Where to.
-            course: How it goes, and how long it may.
-        """
-        self.comfortable: int | None = None
+    def __init__(self, connection: Connection, health: ServerHealth, batches: Batches) -> None:
         self._connection = connection
-        self._course = course
+        self._health = health
+        self._batches = batches
 
-    def ask(self, batch: Sequence[Entry]) -> list[Response]:
+    def send(self, batch: Sequence[Entry]) -> dict[int, Response]:
         """
-        A response for each of *batch*, in its order.
+        The response to each of *batch*, by its place.
 
-        What the engine was too busy for is asked again, alone, until the attempts or the time are spent.
+        What the engine was too busy for is sent again, alone, until the attempts or the time are spent.
         """
-        begun = self._course.now()
+        started = self._health.now()
         responses: dict[int, Response] = {}
         pending = list(batch)
         attempt = 0
         while pending:
             attempt += 1
-            replies = dict(zip((entry.place for entry in pending), self._send(pending), strict=True))
-            responses |= {place: reply.noted(attempt) for place, reply in replies.items()}
-            again = [entry for entry in pending if replies[entry.place].again]
-            wished = max((replies[entry.place].after or 0.0 for entry in again), default=0.0)
+            replies = list(zip(pending, self._send_once(pending), strict=True))
+            responses |= {entry.place: reply.noted(attempt) for entry, reply in replies}
+            pending = [entry for entry, reply in replies if reply.again]
+            pause = max((reply.after or 0.0 for _, reply in replies if reply.again), default=0.0)
             nodes = self._connection.nodes
-            pending = again if again and self._course.wait(attempt, begun=begun, wished=wished, nodes=nodes) else []
-        if self._course.loss is not None:
-            self._course.given_up = Failure(FailureKind.ERROR, str(self._course.loss))
-        return [responses[entry.place] for entry in batch]
+            if pending and not self._health.wait(attempt, started=started, server_pause=pause, nodes=nodes):
+                break
+        if self._health.loss is not None:
+            self._health.given_up = Failure(FailureKind.ERROR, str(self._health.loss))
+        return responses
 
-    def _send(self, entries: Sequence[Entry]) -> list[Reply]:
+    def _send_once(self, entries: Sequence[Entry]) -> list[Reply]:
         """A reply for each of *entries*, after one attempt at each."""
-        seconds = self._course.seconds()
+        seconds = self._health.seconds()
         if isinstance(seconds, Failure):
             return [Reply(seconds)] * len(entries)
         try:
@@ -117,30 +103,40 @@ class Asker:
                 "POST", path_of(entries), body=body_of(entries), mime=NDJSON, timeout=seconds
             )
         except NoAnswerInTime as error:
-            return self._after_silence(entries, error)
+            return self._send_smaller(entries, error)
         except EngineUnreachable as error:
-            return [Reply(self._course.lost(error), again=True)] * len(entries)
-        self._course.heard()
+            return [Reply(self._health.lost(error), again=True)] * len(entries)
+        self._health.heard()
         if len(entries) > 1 and may_be_one_at_fault(answer):
-            return self._divided(entries)
+            return self._send_halves(entries)
         return read_answer(answer, entries)
 
-    def _divided(self, entries: Sequence[Entry]) -> list[Reply]:
+    def _send_halves(self, entries: Sequence[Entry]) -> list[Reply]:
         half = len(entries) // 2
-        return [*self._send(entries[:half]), *self._send(entries[half:])]
+        return [*self._send_once(entries[:half]), *self._send_once(entries[half:])]
 
-    def _after_silence(self, entries: Sequence[Entry], error: NoAnswerInTime) -> list[Reply]:
-        """Smaller batches where somebody is still there; where not, or where nothing comes of it, no more."""
-        spent = self._course.seconds()
-        if isinstance(spent, Failure):
-            return [Reply(spent)] * len(entries)
-        failure = self._course.silent(error)
-        if self._course.given_up is None and not self._connection.is_alive(self._course.timeout):
-            self._course.given_up = failure
-        if self._course.given_up is not None or len(entries) == 1:
+    def _send_smaller(self, entries: Sequence[Entry], error: NoAnswerInTime) -> list[Reply]:
+        """Send halves if the server is still there; if not, or if there is one search only, give up on *entries*."""
+        no_time = self._health.seconds()
+        if isinstance(no_time, Failure):
+            return [Reply(no_time)] * len(entries)
+        failure = self._health.silent(error)
+        if self._health.given_up is None and not self._is_alive():
+            self._health.given_up = failure
+        if self._health.given_up is not None or len(entries) == 1:
             return [Reply(failure)] * len(entries)
-        self.comfortable = len(entries) // 2
-        return self._divided(entries)
+        self._batches.no_larger_than(len(entries) // 2)
+        return self._send_halves(entries)
+
+    def _is_alive(self) -> bool:
+        """Whether the server answers anything; a client that cannot send `GET /` is taken to be connected."""
+        try:
+            self._connection.perform("GET", "/", timeout=self._health.timeout)
+        except UsageError:
+            return True
+        except EngineUnreachable:
+            return False
+        return True
 
 
 STATE_IT = 'say what it is in the target, for example `engine: "elasticsearch 9.4.3"`'

@@ -21,12 +21,6 @@ from harness.search.engine import EngineSearch
 from harness.search.indexes import Indexes, Marker
 from harness.search.retries import Clock
 
-__all__ = ["Recipe", "Times", "ensure_index", "read_recipe", "slug"]
-
-
-# What a suite's own index is built from, and the name that tells it.
-
-
 BUILD = 1
 """Raised when an index comes out otherwise from the same files, so that none is reused that was built the old way."""
 
@@ -106,9 +100,6 @@ def _flat_names(settings: Mapping[str, Json], prefix: str = "") -> Iterator[str]
             yield from _flat_names(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
-
-
-# A suite's own index: built from its files, reused while nothing changes, and never somebody else's.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""An application's own search API: requests from several threads, and hits from its answers by JSONPath."""
+"""
+An application's own search API: requests from several threads, and hits from its answers by JSONPath (RFC 9535).
+
+A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items
+is expected, there has to be one, and each item has to have its id.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +50,6 @@ from harness.search.engine import NOTHING_KNOWN
 from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
 from harness.search.retries import retry_after
 from harness.search.session import ConnectedSearch, ServerHealth
-
-__all__ = [
-    "HttpSearch",
-    "ServiceAsker",
-    "WebConnection",
-    "compiled",
-    "open_service",
-    "path_problem",
-    "read_service_answer",
-]
-
-
-# The connection to an HTTP service, by requests.
-
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
@@ -172,12 +163,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return [_plain(one) for one in value] if isinstance(value, list) else value
-
-
-# From an application's own answer to hits, by JSONPath (RFC 9535).
-#
-# A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items
-# is expected, there has to be one, and each item has to have its id.
 
 
 Place: TypeAlias = tuple[int, ...]
@@ -341,66 +326,6 @@ def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, 
     return read_total(found[0], f"`{text}`", returned)
 
 
-# Asking an HTTP service one search at a time, from several threads, and asking again where it was busy.
-
-
-class ServiceAsker:
-    """Asks over one connection; given up is what was never answered, for one search can be what ends a connection."""
-
-    def __init__(self, connection: WebConnection, course: ServerHealth) -> None:
-        """
-        Args:
-            connection: Where to.
-            course: How it goes, and how long it may.
-        """
-        self._connection = connection
-        self._course = course
-
-    def ask(self, http: HttpRequest) -> Response:
-        """The response to *http*, asked again while the service is busy and there is time."""
-        begun = self._course.now()
-        attempt = 1
-        reply = self._once(http)
-        while reply.again and self._course.wait(attempt, begun=begun, wished=reply.after or 0.0):
-            attempt += 1
-            reply = self._once(http)
-        response = reply.noted(attempt)
-        if reply.again and isinstance(response, Failure) and not self._course.answered:
-            self._course.given_up = response
-        return response
-
-    def _once(self, http: HttpRequest) -> Reply:
-        seconds = self._course.seconds()
-        if isinstance(seconds, Failure):
-            return Reply(seconds)
-        try:
-            answer = self._connection.perform(
-                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
-            )
-        except NoAnswerInTime as error:
-            spent = self._course.seconds()
-            return Reply(spent if isinstance(spent, Failure) else self._course.silent(error))
-        except EngineUnreachable as error:
-            return Reply(self._course.lost(error), again=True)
-        self._course.heard()
-        return _read(answer, http)
-
-
-def _read(answer: Answer, http: HttpRequest) -> Reply:
-    if answer.status not in WHOLE:
-        return Reply(failure_of(answer), answer.status in BUSY, retry_after(answer.headers))
-    content = json_of(answer)
-    if isinstance(content, Failure):
-        return Reply(content)
-    try:
-        return Reply(read_service_answer(content, http))
-    except MalformedAnswer as error:
-        return Reply(Failure(FailureKind.MALFORMED, str(error), answer.status))
-
-
-# The search door to an application's own search API.
-
-
 AT_ONCE = 4
 """Requests under way at the same time: a service that people use is not to be flooded by its own test."""
 
@@ -409,7 +334,7 @@ NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an engine, and i
 
 def open_service(cluster: Cluster, login: Login) -> HttpSearch:
     """
-    The door to the service at the URL of *cluster*; nothing is sent yet, since there is no request that all answer.
+    A search of the service at the URL of *cluster*; nothing is sent yet, since there is no request that all answer.
 
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one.
@@ -435,19 +360,19 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """
         for path in {path for one in requests if one.http for path in _paths(one.http)}:
             compiled(path)
-        course = self._course(budget)
-        responses = self._ask_all(ServiceAsker(self.connection, course), requests, on_done)
-        self._raise_if_nobody_answers(course)
+        health = self._health(budget)
+        responses = self._send_all(health, requests, on_done)
+        self._raise_if_nobody_answers(health)
         self._raise_if_refused(responses, "the service", {})
         return [self._masked(response) for response in responses]
 
-    def _ask_all(
-        self, asker: ServiceAsker, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
+    def _send_all(
+        self, health: ServerHealth, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
     ) -> list[Response]:
-        """Ask from a few threads; an interrupt leaves what has not begun, and waits for nothing."""
+        """Send from a few threads; an interrupt leaves what has not begun, and waits for nothing."""
         pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relevance-search")
         try:
-            futures: list[Future[Response]] = [pool.submit(self._ask, asker, request) for request in requests]
+            futures: list[Future[Response]] = [pool.submit(self._send, health, request.http) for request in requests]
             waiting = set(futures)
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -457,9 +382,39 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    @staticmethod
-    def _ask(asker: ServiceAsker, request: SearchRequest) -> Response:
-        return NO_REQUEST if request.http is None else asker.ask(request.http)
+    def _send(self, health: ServerHealth, http: HttpRequest | None) -> Response:
+        """
+        The response to *http*, sent again while the service is busy and there is time.
+
+        One search can be what ends a connection, so the service is given up only where it never answered any.
+        """
+        if http is None:
+            return NO_REQUEST
+        started, attempt = health.now(), 1
+        reply = self._send_once(health, http)
+        while reply.again and health.wait(attempt, started=started, server_pause=reply.after or 0.0):
+            attempt += 1
+            reply = self._send_once(health, http)
+        response = reply.noted(attempt)
+        if reply.again and isinstance(response, Failure) and not health.answered:
+            health.given_up = response
+        return response
+
+    def _send_once(self, health: ServerHealth, http: HttpRequest) -> Reply:
+        seconds = health.seconds()
+        if isinstance(seconds, Failure):
+            return Reply(seconds)
+        try:
+            answer = self.connection.perform(
+                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
+            )
+        except NoAnswerInTime as error:
+            no_time = health.seconds()
+            return Reply(no_time if isinstance(no_time, Failure) else health.silent(error))
+        except EngineUnreachable as error:
+            return Reply(health.lost(error), again=True)
+        health.heard()
+        return _read(answer, http)
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """See `Search.index_facts`: a service tells nothing of what it searches."""
@@ -468,3 +423,15 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
 def _paths(http: HttpRequest) -> list[str]:
     return [path for path in (http.ids, http.scores, http.titles, http.total) if path is not None]
+
+
+def _read(answer: Answer, http: HttpRequest) -> Reply:
+    if answer.status not in WHOLE:
+        return Reply(failure_of(answer), answer.status in BUSY, retry_after(answer.headers))
+    content = json_of(answer)
+    if isinstance(content, Failure):
+        return Reply(content)
+    try:
+        return Reply(read_service_answer(content, http))
+    except MalformedAnswer as error:
+        return Reply(Failure(FailureKind.MALFORMED, str(error), answer.status))

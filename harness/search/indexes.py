@@ -21,13 +21,8 @@ from harness.search.engine import count_in
 from harness.search.retries import Retries
 from harness.search.session import ask_one
 
-__all__ = ["KEY", "Indexes", "Marker", "read_marker"]
-
-
-# The mark that tells an index of ours from any other: `_meta` of its mappings says who made it, and from what.
-
-
 KEY = "relevance_harness"
+"""The key in `_meta` of an index's mappings under which the harness says that it made the index, and from what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +65,6 @@ def read_marker(meta: Json) -> Marker | None:
     if not all(isinstance(values[name], kind) for name, kind in kinds.items()):
         return None
     return Marker(**values)  # type: ignore[arg-type]  # each value's type was just checked
-
-
-# What is done to an index, each a call with its errors in words, and the mark that tells an index of ours from any
-# other. Nothing here decides whether it may be done.
 
 
 MOST_DOCUMENTS = 500
@@ -172,7 +163,7 @@ class Indexes:
             SuiteError: It refuses some of them as they are: each is named by its line of the file *shown*.
             FixtureError: It refuses some for another reason, or is too busy.
         """
-        begun = self._retries.clock.now()
+        started = self._retries.clock.now()
         pending, attempt = list(documents), 0
         while pending:
             attempt += 1
@@ -181,7 +172,7 @@ class Indexes:
             if refused:
                 raise self._refusal(refused, shown)
             pending = [one for one, status, _ in outcomes if status in BUSY]
-            if pending and not self._wait(attempt, begun):
+            if pending and not self._retries.wait(attempt, started=started, server_pause=None, end=None):
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
 
     def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
@@ -226,12 +217,6 @@ class Indexes:
         if answer.status not in WHOLE and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)
         return answer
-
-    def _wait(self, attempt: int, begun: float) -> bool:
-        pause = self._retries.next_pause(attempt, begun=begun, wished=None, end=None)
-        if pause is not None:
-            self._retries.clock.sleep(pause)
-        return pause is not None
 
     def _failed(self, sentence: str, answer: Answer) -> FixtureError:
         return FixtureError(self._connection.mask(f"{sentence}: {refusal_text(answer)}"))

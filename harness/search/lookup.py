@@ -17,9 +17,6 @@ from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
 if TYPE_CHECKING:
     from harness.search import Search
 
-__all__ = ["KnownDocuments", "find_documents", "find_texts", "ids_request", "pinned_of"]
-
-
 IDS_AT_ONCE = 100
 HITS_AT_ONCE = 1000
 """Hits of one look-up: a document may be in several indexes. More of them than that are asked for in smaller parts."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["Clock", "Retries", "retry_after"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -41,31 +39,40 @@ class Retries:
     patience: float = 120.0
     clock: Clock = field(default_factory=Clock)
 
-    def pause(self, attempt: int, wished: float | None) -> float:
+    def pause(self, attempt: int, server_pause: float | None) -> float:
         """
-        Seconds to wait after *attempt* (from 1) failed; *wished* is what the server asked for.
+        Seconds to wait after *attempt* (from 1) failed; *server_pause* is what the server asked for.
 
         Jitter is added to what the server asked for as well, as it says the same to all whom it turns away.
         """
         drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** (attempt - 1))
-        return drawn if wished is None else wished + min(drawn, self.base)
+        return drawn if server_pause is None else server_pause + min(drawn, self.base)
 
-    def next_pause(self, attempt: int, *, begun: float, wished: float | None, end: float | None) -> float | None:
+    def next_pause(
+        self, attempt: int, *, started: float, server_pause: float | None, end: float | None
+    ) -> float | None:
         """
         Seconds to wait before asking again, None where there is to be no more asking.
 
         Args:
             attempt: How many there were.
-            begun: When the first one was, by the clock.
-            wished: Seconds that the server asked for.
+            started: When the first one was, by the clock.
+            server_pause: Seconds that the server asked for.
             end: When the whole run ends, by the clock.
         """
         if attempt >= self.attempts:
             return None
-        pause = self.pause(attempt, wished)
+        pause = self.pause(attempt, server_pause)
         wakes = self.clock.now() + pause
-        too_late = wakes > begun + self.patience or (end is not None and wakes >= end)
+        too_late = wakes > started + self.patience or (end is not None and wakes >= end)
         return None if too_late else pause
+
+    def wait(self, attempt: int, *, started: float, server_pause: float | None, end: float | None) -> bool:
+        """Wait for the `next_pause`; False, at once, where there is none."""
+        pause = self.next_pause(attempt, started=started, server_pause=server_pause, end=end)
+        if pause is not None:
+            self.clock.sleep(pause)
+        return pause is not None
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

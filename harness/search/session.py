@@ -6,12 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, Ranking, Response
 from harness.search.answers import BUSY, TIME_SPENT, refusal_of_all
-from harness.search.connection import PLAIN_JSON, Answer, Closing, Connection, ConnectionClosed, NoAnswerInTime
+from harness.search.connection import (
+    PLAIN_JSON,
+    Answer,
+    Closing,
+    Connection,
+    ConnectionClosed,
+    MaskingConnection,
+    NoAnswerInTime,
+)
 from harness.search.hits import printable
 from harness.search.retries import Retries, retry_after
 
@@ -86,25 +94,21 @@ class ServerHealth:
                 self.given_up = failure
         return failure
 
-    def wait(self, attempt: int, *, begun: float, wished: float, nodes: int = 1) -> bool:
+    def wait(self, attempt: int, *, started: float, server_pause: float, nodes: int = 1) -> bool:
         """
         Wait before the next attempt; False, at once, where there is to be none.
 
         Args:
             attempt: How many there were.
-            begun: When the first one was, by `now`.
-            wished: Seconds that the server asked for, 0 where it did not.
+            started: When the first one was, by `now`.
+            server_pause: Seconds that the server asked for, 0 where it did not.
             nodes: How many servers there are to try before nobody is there.
         """
         if not self.reached:
             return attempt < nodes  # the next node, which need not be spared
         if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
             return False
-        pause = self._retries.next_pause(attempt, begun=begun, wished=wished or None, end=self._end)
-        if pause is None:
-            return False
-        self._retries.clock.sleep(pause)
-        return True
+        return self._retries.wait(attempt, started=started, server_pause=server_pause or None, end=self._end)
 
 
 def ask_one(
@@ -130,8 +134,8 @@ def ask_one(
     Raises:
         EngineUnreachable: There is no answer, the last time either.
     """
-    course = ServerHealth(retries, timeout=math.inf)
-    begun, attempt = course.now(), 0
+    health = ServerHealth(retries, timeout=math.inf)
+    started, attempt = health.now(), 0
     while True:
         attempt += 1
         try:
@@ -141,36 +145,24 @@ def ask_one(
                 raise
             continue
         except EngineUnreachable as error:
-            course.lost(error)
-            if not course.wait(attempt, begun=begun, wished=0.0, nodes=connection.nodes):
+            health.lost(error)
+            if not health.wait(attempt, started=started, server_pause=0.0, nodes=connection.nodes):
                 raise
             continue
-        course.heard()
-        wished = retry_after(answer.headers) or 0.0
-        if answer.status not in BUSY or not course.wait(attempt, begun=begun, wished=wished):
+        health.heard()
+        server_pause = retry_after(answer.headers) or 0.0
+        if answer.status not in BUSY or not health.wait(attempt, started=started, server_pause=server_pause):
             return answer
 
 
-class MaskingConnection(Protocol):
-    """A connection, as far as a door has to know it."""
-
-    def mask(self, text: str, /) -> str:
-        """*text* with each secret replaced by the name of its variable."""
-        ...
-
-    def close(self) -> None:
-        """Close what is open."""
-        ...
+ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
 
 
-HeldT = TypeVar("HeldT", bound=MaskingConnection)
-
-
-class ConnectedSearch(Closing, Generic[HeldT]):
-    """A search door over a connection, which it closes; what it says of failures is masked."""
+class ConnectedSearch(Closing, Generic[ConnectionT]):
+    """A search over a connection, which it closes; what it says of failures is masked."""
 
     def __init__(
-        self, connection: HeldT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
+        self, connection: ConnectionT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
     ) -> None:
         """
         Args:
@@ -188,12 +180,12 @@ class ConnectedSearch(Closing, Generic[HeldT]):
         """Close the connections."""
         self.connection.close()
 
-    def _course(self, budget: float | None) -> ServerHealth:
+    def _health(self, budget: float | None) -> ServerHealth:
         return ServerHealth(self.retries, timeout=self.timeout, budget=budget)
 
-    def _raise_if_nobody_answers(self, course: ServerHealth) -> None:
-        if course.given_up and not course.answered:
-            raise EngineUnreachable(self.connection.mask(course.given_up.reason))
+    def _raise_if_nobody_answers(self, health: ServerHealth) -> None:
+        if health.given_up and not health.answered:
+            raise EngineUnreachable(self.connection.mask(health.given_up.reason))
 
     def _raise_if_refused(self, responses: Sequence[Response], what: str, remedies: Mapping[int, str]) -> None:
         """*what* refuses the login in all *responses*; *remedies* by status follow the reason that it gives."""

@@ -16,9 +16,6 @@ from typing import TypeAlias
 from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
 from harness.search.connection import Closing
 
-__all__ = ["Answer", "FakeSearch"]
-
-
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """What a query is answered with: its whole ranking, best first, which `size` cuts; or a response as it is."""
 

@@ -71,14 +71,6 @@ class TransportConnection:
             raise kind(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
         return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
 
-    def is_alive(self, timeout: float) -> bool:
-        """See `Connection.is_alive`; an answer that refuses is one too."""
-        try:
-            self.perform("GET", "/", timeout=timeout)
-        except EngineUnreachable:
-            return False
-        return True
-
     def close(self) -> None:
         """See `Connection.close`."""
         self._transport.close()

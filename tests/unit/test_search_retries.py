@@ -29,17 +29,17 @@ def test_full_jitter_draws_from_nothing_to_the_limit(chance: float, attempt: int
     assert retries.pause(attempt, None) == pytest.approx(chance * min(20.0, 0.5 * 2.0 ** (attempt - 1)))
 
 
-@given(chance=st.floats(0, 1, exclude_max=True), attempt=st.integers(1, 60), wished=st.floats(0, 600))
+@given(chance=st.floats(0, 1, exclude_max=True), attempt=st.integers(1, 60), server_pause=st.floats(0, 600))
 def test_a_server_that_says_when_is_never_asked_earlier_nor_much_later(
-    chance: float, attempt: int, wished: float
+    chance: float, attempt: int, server_pause: float
 ) -> None:
-    assert wished <= patient(chance).pause(attempt, wished) <= wished + 0.5
+    assert server_pause <= patient(chance).pause(attempt, server_pause) <= server_pause + 0.5
 
 
 def test_the_last_attempt_is_the_last() -> None:
     retries = patient(0.0, attempts=3)
 
-    pauses = [retries.next_pause(attempt, begun=100.0, wished=None, end=None) for attempt in (1, 2, 3)]
+    pauses = [retries.next_pause(attempt, started=100.0, server_pause=None, end=None) for attempt in (1, 2, 3)]
 
     assert pauses == [0.0, 0.0, None]
 
@@ -47,15 +47,15 @@ def test_the_last_attempt_is_the_last() -> None:
 def test_no_wait_goes_beyond_the_patience() -> None:
     retries = patient(0.0, patience=30.0)
 
-    assert retries.next_pause(1, begun=80.0, wished=10.0, end=None) == 10.0
-    assert retries.next_pause(1, begun=80.0, wished=11.0, end=None) is None
+    assert retries.next_pause(1, started=80.0, server_pause=10.0, end=None) == 10.0
+    assert retries.next_pause(1, started=80.0, server_pause=11.0, end=None) is None
 
 
 def test_no_wait_goes_beyond_the_end_of_the_run() -> None:
     retries = patient(0.0)
 
-    assert retries.next_pause(1, begun=100.0, wished=4.0, end=105.0) == 4.0
-    assert retries.next_pause(1, begun=100.0, wished=5.0, end=105.0) is None
+    assert retries.next_pause(1, started=100.0, server_pause=4.0, end=105.0) == 4.0
+    assert retries.next_pause(1, started=100.0, server_pause=5.0, end=105.0) is None
 
 
 class TestRetryAfter:

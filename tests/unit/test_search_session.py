@@ -26,66 +26,66 @@ LOSS = EngineUnreachable("cannot reach the engine")
 
 def test_a_request_may_take_its_timeout_and_no_more_than_the_run_has_left():
     clock = HeldClock()
-    course = ServerHealth(clock.retries(), timeout=30, budget=40)
-    assert course.seconds() == 30
+    health = ServerHealth(clock.retries(), timeout=30, budget=40)
+    assert health.seconds() == 30
     clock.sleep(25)
-    assert course.seconds() == 15
+    assert health.seconds() == 15
     clock.sleep(15)
-    assert course.seconds() == TIME_SPENT
+    assert health.seconds() == TIME_SPENT
 
 
 def test_nothing_is_sent_once_it_is_given_up():
-    course = ServerHealth(HeldClock().retries(), timeout=30)
-    course.given_up = Failure(FailureKind.ERROR, "nobody answers")
-    assert course.seconds() == course.given_up
+    health = ServerHealth(HeldClock().retries(), timeout=30)
+    health.given_up = Failure(FailureKind.ERROR, "nobody answers")
+    assert health.seconds() == health.given_up
 
 
 def test_many_silences_in_a_row_are_the_end():
-    course = ServerHealth(HeldClock().retries(), timeout=30)
+    health = ServerHealth(HeldClock().retries(), timeout=30)
     for _ in range(MOST_SILENCES - 1):
-        assert course.silent(LOSS).kind is FailureKind.TIMEOUT
-    assert course.given_up is None
-    course.heard()
+        assert health.silent(LOSS).kind is FailureKind.TIMEOUT
+    assert health.given_up is None
+    health.heard()
     for _ in range(MOST_SILENCES - 1):
-        course.silent(LOSS)
-    assert course.given_up is None
-    last = course.silent(LOSS)
-    assert course.given_up == last
+        health.silent(LOSS)
+    assert health.given_up is None
+    last = health.silent(LOSS)
+    assert health.given_up == last
 
 
 def test_an_answer_makes_good_a_loss():
-    course = ServerHealth(HeldClock().retries(), timeout=30)
-    assert course.lost(LOSS) == Failure(FailureKind.ERROR, "cannot reach the engine")
-    assert (course.loss, course.answered) == (LOSS, False)
-    course.heard()
-    assert (course.loss, course.answered) == (None, True)
+    health = ServerHealth(HeldClock().retries(), timeout=30)
+    assert health.lost(LOSS) == Failure(FailureKind.ERROR, "cannot reach the engine")
+    assert (health.loss, health.answered) == (LOSS, False)
+    health.heard()
+    assert (health.loss, health.answered) == (None, True)
 
 
 def test_where_nobody_answered_yet_each_node_is_tried_once_and_at_once():
     clock = HeldClock()
-    course = ServerHealth(clock.retries(), timeout=30)
-    assert [course.wait(attempt, begun=0, wished=0, nodes=3) for attempt in (1, 2, 3)] == [True, True, False]
+    health = ServerHealth(clock.retries(), timeout=30)
+    assert [health.wait(attempt, started=0, server_pause=0, nodes=3) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 0
 
 
 def test_who_hangs_up_is_there_and_is_asked_again_a_few_times():
     clock = HeldClock()
-    course = ServerHealth(clock.retries(), timeout=30)
-    course.lost(ConnectionClosed("it closed the connection"))
-    assert (course.reached, course.answered) == (True, False)
-    assert [course.wait(attempt, begun=0, wished=0) for attempt in (1, 2, 3)] == [True, True, False]
+    health = ServerHealth(clock.retries(), timeout=30)
+    health.lost(ConnectionClosed("it closed the connection"))
+    assert (health.reached, health.answered) == (True, False)
+    assert [health.wait(attempt, started=0, server_pause=0) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 1.5
-    course.heard()
-    assert course.wait(3, begun=0, wished=0)
+    health.heard()
+    assert health.wait(3, started=0, server_pause=0)
 
 
 def test_a_busy_server_is_spared_for_a_while():
     clock = HeldClock()
-    course = ServerHealth(clock.retries(), timeout=30, budget=10)
-    course.heard()
-    assert course.wait(1, begun=0, wished=0)
+    health = ServerHealth(clock.retries(), timeout=30, budget=10)
+    health.heard()
+    assert health.wait(1, started=0, server_pause=0)
     assert clock.time == 0.5
-    assert course.wait(2, begun=0, wished=4)
+    assert health.wait(2, started=0, server_pause=4)
     assert clock.time == 5.0
-    assert not course.wait(3, begun=0, wished=6)  # it would wake after the run's end
+    assert not health.wait(3, started=0, server_pause=6)  # it would wake after the run's end
     assert clock.time == 5.0
