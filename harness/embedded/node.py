@@ -2,7 +2,7 @@
 The child process: one OpenSearch node in a Java machine of its own, started as ``python -m harness.embedded.node
 HOME``.
 
-HOME is a folder of this node alone. It holds ``node.json`` (what to start, see `embedded.launch`), and the node writes
+HOME is a folder of this node alone. It holds ``node.json`` (what to start, see `embedded.process`), and the node writes
 ``ready.json`` there once it answers. The node ends, and takes HOME with it, on SIGTERM or SIGINT, and when its parent
 closes its standard input or is no more; one that stays in the background outlives its parent once it has started.
 """

@@ -172,5 +172,5 @@ def test_up_status_and_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         stopped = down()
     assert stopped == (state,)
     assert not psutil.pid_exists(pid)
-    assert not Path(state.data).exists()
+    assert not state.home.exists()
     assert status() == ()

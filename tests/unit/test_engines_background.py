@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness import embedded as background
-from harness.embedded import NodeState, down, find_running, open_node, status, up
+from harness.embedded import EmbeddedNode, down, find_running, open_node, status, up
 from harness.errors import EngineStartError, UsageError
 
-Pretend = Callable[..., NodeState]
+Pretend = Callable[..., EmbeddedNode]
 
 
 @pytest.fixture
@@ -28,15 +28,15 @@ def pretend(states: Path, tmp_path: Path) -> Iterator[Pretend]:
     """Write a state, with a process that sleeps; only *ours* names the node's folder on its command line."""
     processes = []
 
-    def write(version: str = "3.8", *, ours: bool = True) -> NodeState:
+    def write(version: str = "3.8", *, ours: bool = True) -> EmbeddedNode:
         home = tmp_path / f"home-{version}"
         home.mkdir()
         (home / "node.log").write_text("started")
         command = [sys.executable, "-c", "import time; time.sleep(600)", *([str(home)] if ours else [])]
         process = subprocess.Popen(command)
         processes.append(process)
-        state = NodeState("http://127.0.0.1:1", version, process.pid, str(home))
-        record = {"url": state.url, "version": version, "pid": process.pid, "data": str(home)}
+        state = EmbeddedNode("http://127.0.0.1:1", version, process.pid, home)
+        record = {"url": state.url, "version": version, "pid": process.pid, "home": str(home)}
         (states / f"{version}.json").write_text(json.dumps(record))
         return state
 
@@ -46,7 +46,7 @@ def pretend(states: Path, tmp_path: Path) -> Iterator[Pretend]:
         process.wait()
 
 
-def alive(state: NodeState) -> bool:
+def alive(state: EmbeddedNode) -> bool:
     return find_running(state.version) == state
 
 
@@ -64,7 +64,7 @@ def test_status_lists_every_version_newest_first(pretend: Pretend) -> None:
 
 def test_up_finds_the_node_that_runs_and_starts_no_other(pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
     state = pretend()
-    monkeypatch.setattr(background.embedded, "launch", lambda *_, **__: pytest.fail("a second node was started"))
+    monkeypatch.setattr(background, "launch", lambda *_, **__: pytest.fail("a second node was started"))
     assert up("3.8") == state
     assert up("3.8", 1) == state
 
@@ -79,7 +79,7 @@ def test_down_ends_the_process_and_removes_data_and_state(pretend: Pretend, stat
     state = pretend()
     assert down() == (state,)
     assert not alive(state)
-    assert not Path(state.data).exists()
+    assert not state.home.exists()
     assert not (states / "3.8.json").exists()
     assert down() == ()
 
@@ -94,8 +94,8 @@ def test_a_process_that_got_the_id_of_a_dead_node_is_not_taken_for_it_and_not_en
     state = pretend(ours=False)
     assert find_running("3.8") is None
     assert down() == ()
-    assert not Path(state.data).exists()
-    assert background._process(NodeState(state.url, "3.8", state.pid, "-c")) is not None
+    assert not state.home.exists()
+    assert background._process(EmbeddedNode(state.url, "3.8", state.pid, Path("-c"))) is not None
 
 
 def test_a_node_that_died_is_not_found_and_its_folder_goes(pretend: Pretend, states: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_node_that_died_is_not_found_and_its_folder_goes(pretend: Pretend, sta
     psutil.wait_procs([psutil.Process(state.pid)], timeout=10)
     assert find_running("3.8") is None
     assert down() == ()
-    assert not Path(state.data).exists()
+    assert not state.home.exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"url": "x"}', '{"url": "x", "colour": 1}'])

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.embedded import launch as embedded
-from harness.embedded import start
+from harness.embedded import process, start
 from harness.errors import EngineStartError, UsageError
 
 pytest.importorskip("jpype", reason="the extra `embedded` is not installed")
@@ -16,7 +15,7 @@ pytest.importorskip("jpype", reason="the extra `embedded` is not installed")
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(embedded, "ensure_jars", lambda *_, **__: [])
+    monkeypatch.setattr(process, "ensure_jars", lambda *_, **__: [])
     return tmp_path
 
 
@@ -26,7 +25,7 @@ def test_a_node_that_dies_while_starting_shows_the_end_of_its_log(temporary: Pat
     first, *log = str(caught.value).splitlines()
     assert first == "the embedded node (OpenSearch 3.8.0) ended while it started. The end of its log:"
     assert "OpenSearchRunner" in "\n".join(log)
-    assert len(log) <= embedded.LOG_TAIL
+    assert len(log) <= process.LOG_TAIL
     assert list(temporary.iterdir()) == []
 
 
@@ -37,7 +36,7 @@ def test_a_heap_that_java_refuses_is_in_the_log_that_is_shown(temporary: Path) -
 
 
 def test_a_node_that_takes_too_long_is_ended(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "START_LIMIT", 0.0)
+    monkeypatch.setattr(process, "START_LIMIT", 0.0)
     with pytest.raises(EngineStartError, match=r"did not answer within 0 s"), start("3.8"):
         pytest.fail("a node started in no time")
     assert list(temporary.iterdir()) == []

@@ -1,5 +1,5 @@
 """
-Starts the embedded node: a real OpenSearch in a process of its own, with no container engine and no Java installed.
+The process of the embedded node, a real OpenSearch: started and ended, with no container engine and no Java installed.
 
 The node listens on 127.0.0.1 only, on a port that the system chooses, keeps its data in a temporary folder, and ends
 with the process that started it, however that ends.
@@ -24,9 +24,6 @@ from harness.embedded.jars import DownloadProgress, ensure_jars, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock
 from harness.errors import EngineStartError
 
-__all__ = ["EmbeddedNode", "Launched", "end", "launch", "start"]
-
-
 START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
 POLL = 0.05
@@ -45,13 +42,10 @@ class EmbeddedNode:
     pid: int
     home: Path
 
-
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """A node and the process that it runs in, for the one who has to end it."""
-
-    node: EmbeddedNode
-    process: subprocess.Popen[bytes]
+    @property
+    def log(self) -> Path:
+        """What the node printed."""
+        return self.home / "node.log"
 
 
 @contextmanager
@@ -71,14 +65,17 @@ def start(
         UsageError: there is no such version.
         EngineStartError: the extra is not installed, a jar could not be fetched, or the node did not start.
     """
-    launched = launch(version, port=port, heap=heap, progress=progress, background=False)
+    node, process = launch(version, port=port, heap=heap, progress=progress, background=False)
     try:
-        yield launched.node
+        yield node
     finally:
-        end(launched)
+        _end(process)
+        shutil.rmtree(node.home, ignore_errors=True)
 
 
-def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | None, background: bool) -> Launched:
+def launch(
+    version: str, *, port: int, heap: str, progress: DownloadProgress | None, background: bool
+) -> tuple[EmbeddedNode, subprocess.Popen[bytes]]:
     """
     Fetch what is missing, start the node and wait until it answers.
 
@@ -88,6 +85,9 @@ def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | N
         heap: As for `start`.
         progress: As for `start`.
         background: Whether the node stays when this process ends; else it ends too.
+
+    Returns:
+        The node, and the process that it runs in, for the one who has to end it.
 
     Raises:
         UsageError: there is no such version.
@@ -104,18 +104,12 @@ def launch(version: str, *, port: int, heap: str, progress: DownloadProgress | N
         try:
             ready = _wait(process, home, lock.opensearch)
         except BaseException:
-            _end_process(process)
+            _end(process)
             raise
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
-    return Launched(EmbeddedNode(ready["url"], version, ready["pid"], home), process)
-
-
-def end(launched: Launched) -> None:
-    """End the node and remove its folder."""
-    _end_process(launched.process)
-    shutil.rmtree(launched.node.home, ignore_errors=True)
+    return EmbeddedNode(ready["url"], version, ready["pid"], home), process
 
 
 def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
@@ -168,7 +162,7 @@ def _what_happened(sentence: str, home: Path) -> str:
     return f"{sentence}. The end of its log:\n{tail}"
 
 
-def _end_process(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask, wait, and where that did not help make it end."""
     if process.stdin is not None:
         process.stdin.close()
