@@ -164,6 +164,17 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return by_folded[matches[0]] if matches else None
 
 
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """
+    What is wrong where a table holds *key*, and none of the *known* ones.
+
+    >>> unknown_key("tresholds", ["thresholds", "queries"])
+    "unknown key 'tresholds', expected thresholds, queries; did you mean 'thresholds'?"
+    """
+    known = tuple(known)
+    return f"unknown key {key!r}, expected {', '.join(known)}{did_you_mean(key, known)}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     The end of a sentence about an unknown *name*: ``; did you mean 'x'?`` or nothing.

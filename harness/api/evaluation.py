@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
 from harness.gate.aggregates import median
-from harness.gate.scope import Scope, count, listed, scope_scores
+from harness.gate.scope import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.run_scores import score_of
 from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, Suite, Target
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.compare.sides import ComparedSide

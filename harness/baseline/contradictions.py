@@ -18,11 +18,11 @@ from harness import __version__
 from harness.baseline.entries import as_run, judgments_fingerprint
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
-from harness.gate.scope import count
 from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.run_scores import score_of
 from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Suite
+from harness.words import count
 
 __all__ = ["refuse_contradictions"]
 

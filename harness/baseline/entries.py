@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.gate.scope import count, listed
 from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.run_scores import measures_of, outcome_of
@@ -27,6 +26,7 @@ from harness.model import (
     Score,
     Suite,
 )
+from harness.words import count, listed
 
 __all__ = [
     "as_run",

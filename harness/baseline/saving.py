@@ -11,8 +11,9 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions, make_baseline, with_entry
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.errors import BaselineError, UsageError
-from harness.gate.scope import changed_question, count, listed
+from harness.gate.scope import changed_question
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
+from harness.words import count, listed
 
 __all__ = ["CI_VARIABLES", "BaselineUpdate", "ci_variable", "keep_run", "refuse_in_ci"]
 

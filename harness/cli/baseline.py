@@ -13,7 +13,8 @@ import click
 from harness.cli.options import cell_options, engine_options, found_suites, run_choices, say_left_out, suites_argument
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
-from harness.report.sentences import counted_text, printable, score_text
+from harness.report.sentences import printable, score_text
+from harness.words import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -193,7 +194,7 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
 
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
-    yield printable(f"{kept.path.as_posix()}: request {kept.request}, {counted_text(len(entry.queries), 'query')}")
+    yield printable(f"{kept.path.as_posix()}: request {kept.request}, {count(len(entry.queries), 'query')}")
     for note in kept.notes:
         yield printable(f"  {note}")
     before = means_of(kept.before) if kept.before else {}
@@ -216,8 +217,9 @@ def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) ->
 
     from harness.baseline.entries import refuse_unanswered
     from harness.baseline.reference import difference, read_entry, reference_to
-    from harness.gate.scope import changed_question, listed
+    from harness.gate.scope import changed_question
     from harness.report.terminal.others import difference_renderables
+    from harness.words import listed
 
     suite, run = finished.suite, finished.run
     refuse_unanswered(suite, run, "nothing is compared with a run with errors")

@@ -137,11 +137,11 @@ def _print_whatever_comes() -> None:
 
 def _say_problems(error: InputError) -> None:
     """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
-    from harness.report.sentences import counted_text
+    from harness.words import count
 
-    count = sum(problem.count for problem in error.problems)
+    size = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)
-    lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {counted_text(count, 'problem')}"]
+    lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]
     click.echo("\n".join(lines), err=True)
 
 

@@ -23,7 +23,8 @@ from harness.cli.options import (
 )
 from harness.errors import SuiteError, UsageError
 from harness.report.outputs import Output, write_output
-from harness.report.sentences import counted_text, printable
+from harness.report.sentences import printable
+from harness.words import count
 
 if TYPE_CHECKING:
     from harness.judging import Lint, PoolOptions
@@ -113,7 +114,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
         taken[file] = "is named twice"
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
-            raise UsageError(f"{output.path} holds {counted_text(graded, 'grade')} already; write to another file")
+            raise UsageError(f"{output.path} holds {count(graded, 'grade')} already; write to another file")
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:

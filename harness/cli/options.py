@@ -16,7 +16,7 @@ from harness.model import Profile
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
-from harness.words import either
+from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.files.scored_runs import FileOptions
@@ -361,7 +361,7 @@ class OutputType(click.ParamType[Output]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output:
         """The output that *value* names."""
         kind, equals, file = str(value).partition("=")
-        kinds = either(self._kinds)
+        kinds = one_of(self._kinds)
         if not equals or not file:
             self.fail(
                 f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in {self._example}",

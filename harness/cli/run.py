@@ -26,7 +26,7 @@ from harness.cli.options import (
     suites_argument,
 )
 from harness.report.outputs import KINDS, Output, render, write_output
-from harness.words import either
+from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     "outputs",
     multiple=True,
     type=OutputType(),
-    help=f"Write a report of a kind: {either(KINDS)}; may be repeated.",
+    help=f"Write a report of a kind: {one_of(KINDS)}; may be repeated.",
 )
 @github_option
 @click.option(

@@ -12,8 +12,9 @@ import click
 from rich.console import Console, RenderableType
 
 from harness.model import Outcome, Suite, SuiteReport
-from harness.report.sentences import counted_text, printable, tally_text
+from harness.report.sentences import printable, tally_text
 from harness.report.terminal.layout import WIDTH, plain
+from harness.words import count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -81,7 +82,7 @@ class LineProgress:
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Say what is about to be sent."""
         self._running = _running(suite, chosen)
-        self._print(f"{self._running}: {counted_text(queries, 'query')} to run")
+        self._print(f"{self._running}: {count(queries, 'query')} to run")
 
     def queries_done(self, count: int) -> None:
         """Nothing: a log has no use for it."""
@@ -123,7 +124,7 @@ class BarProgress:
 def _answered(report: SuiteReport) -> str:
     sent = [query.outcome for query in report.queries if query.outcome is not Outcome.SKIPPED]
     answered = sum(not outcome.is_unanswered for outcome in sent)
-    return f"{answered} of {counted_text(len(sent), 'query')} answered"
+    return f"{answered} of {count(len(sent), 'query')} answered"
 
 
 def _running(suite: Suite, chosen: str) -> str:

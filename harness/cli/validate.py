@@ -11,7 +11,8 @@ import click
 
 from harness.cli.options import asked_step, found_suites, github_option, refusals_told, say_left_out, suites_argument
 from harness.model import Suite
-from harness.report.sentences import counted_text, plain_text, printable
+from harness.report.sentences import plain_text, printable
+from harness.words import count
 
 TAGS_SHOWN = 12
 
@@ -38,7 +39,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
         click.echo(f"{printable(suite.path)}: {_contents(suite)}")
         for line in _groups(suite):
             click.echo(f"  {printable(line)}")
-    click.echo(f"{counted_text(len(checked), 'suite')} checked: no problem found")
+    click.echo(f"{count(len(checked), 'suite')} checked: no problem found")
     say_left_out(found)
 
 
@@ -63,12 +64,11 @@ def _contents(suite: Suite) -> str:
     queries = suite.queries
     judged = sum(1 for query in queries if query.judgments)
     counts = [
-        counted_text(len(queries), "query")
-        + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
-        counted_text(sum(len(query.judgments) for query in queries), "judgment")
+        count(len(queries), "query") + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
+        count(sum(len(query.judgments) for query in queries), "judgment")
         + (f" ({suite.ungraded:,} not graded yet)" if suite.ungraded else ""),
-        counted_text(len({measure for query in queries for measure in measures_of(suite, query)}), "measure"),
-        counted_text(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
-        counted_text(len(suite.requests), "request"),
+        count(len({measure for query in queries for measure in measures_of(suite, query)}), "measure"),
+        count(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
+        count(len(suite.requests), "request"),
     ]
     return ", ".join(counts)

@@ -41,13 +41,14 @@ from harness.compare.thresholds import check_thresholds, deepest_looks, read_thr
 from harness.errors import UsageError
 from harness.files.scored_runs import read_measures
 from harness.gate import comparison_status, decide
-from harness.gate.scope import count, listed, weights_of
+from harness.gate.scope import weights_of
 from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.masking import Masker, redact_comparison
 from harness.metrics.agreement import PERSISTENCE, mean_agreement
 from harness.metrics.run_scores import common_measures, measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Reference, Run, Side, Suite, Threshold, Verdict
 from harness.run.options import Matrix, RunOptions
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

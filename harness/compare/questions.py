@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from harness.compare.sides import ComparedSide
-from harness.gate.scope import changed_question, count, listed
+from harness.gate.scope import changed_question
 from harness.masking import Masker, question_of
 from harness.model import Failure, FailureKind, Question, Suite
+from harness.words import count, listed
 
 __all__ = ["questions_of", "same_questions"]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 from harness.compare.sides import ComparedSide, cut_at
 from harness.errors import MeasureError, UsageError
-from harness.gate.scope import count, listed
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.run_scores import common_measures, measure_named, score_run
 from harness.model import (
@@ -27,6 +26,7 @@ from harness.model import (
     Target,
     Threshold,
 )
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

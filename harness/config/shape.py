@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from harness.config.addresses import engine_problem, url_problem
-from harness.errors import did_you_mean
+from harness.errors import did_you_mean, unknown_key
 from harness.model import Cluster
 
 __all__ = ["check_clusters"]
@@ -91,7 +91,7 @@ def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]
     """The clusters of a harness.toml that was parsed; what is wrong goes to *tell*."""
     for key in content:
         if key != "clusters":
-            tell((key,), f"unknown key {key!r}, expected clusters{did_you_mean(key, ['clusters'])}")
+            tell((key,), unknown_key(key, ["clusters"]))
     tables = content.get("clusters", {})
     if not isinstance(tables, Mapping):
         tell(("clusters",), f"found {_type_name(tables)}, expected tables such as [clusters.default]")
@@ -123,15 +123,14 @@ def _sentence(failure: Any) -> str:
     if kind == "harness":
         return str(failure["msg"])
     if kind == "extra_forbidden":
-        return _unknown_key(str(failure["loc"][-1]))
+        return _not_a_key(str(failure["loc"][-1]))
     return f"found {_type_name(failure['input'])}, expected {_TYPES.get(kind, failure['msg'])}"
 
 
-def _unknown_key(key: str) -> str:
+def _not_a_key(key: str) -> str:
     if key in ("api_key", "username", "password"):
         return f"{key!r} is not kept here; expected {key}_env, the name of the environment variable that holds it"
-    known = list(_ClusterShape.model_fields)
-    return f"unknown key {key!r}, expected {', '.join(known)}{did_you_mean(key, known)}"
+    return unknown_key(key, _ClusterShape.model_fields)
 
 
 def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None:

@@ -10,9 +10,7 @@ from fractions import Fraction
 from harness.gate.scope import (
     Finding,
     Scope,
-    count,
     holds,
-    listed,
     mean_word,
     merit,
     number,
@@ -21,6 +19,7 @@ from harness.gate.scope import (
 )
 from harness.means import mean, mean_of
 from harness.model import Query, Ranking, Response, ScoreCondition, StatisticKind, Status
+from harness.words import count, listed
 
 __all__ = [
     "JUDGED",

@@ -9,10 +9,11 @@ from itertools import product
 from harness.gate.aggregates import judge_scores
 from harness.gate.expectations import RequestedDepth, no_ranking, what_may_follow
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.scope import Finding, Scope, count, listed, weights_of
+from harness.gate.scope import Finding, Scope, weights_of
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
 from harness.model.suite import in_force
+from harness.words import count, listed
 
 __all__ = ["judge_agreement"]
 

@@ -11,7 +11,7 @@ from harness.gate.agreements import judge_agreement
 from harness.gate.drops import judge_pairs
 from harness.gate.expectations import RequestedDepth, judge_expectation, judge_latency, requested_depth
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
-from harness.gate.scope import Finding, listed, scope_scores
+from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of
 from harness.metrics.run_scores import gain_text
 from harness.model import (
@@ -38,6 +38,7 @@ from harness.model import (
     Waiver,
 )
 from harness.model.suite import first_ended, first_in_force, in_force
+from harness.words import listed
 
 __all__ = ["comparison_status", "decide", "exit_status", "skip_of", "until", "waived"]
 

@@ -14,9 +14,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.gate.pairs import Pairs
-from harness.gate.scope import Finding, count, holds, listed, mean_word, number, number_beside, weight_aside
+from harness.gate.scope import (
+    Finding,
+    holds,
+    mean_word,
+    number,
+    number_beside,
+    weight_aside,
+)
 from harness.means import mean
 from harness.model import BaselineCondition, DropCondition, Operator, SignificanceCondition, Status, WorseCondition
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.statistics import Detectable

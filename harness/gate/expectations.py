@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from harness.gate.scope import Finding, count, holds, listed, number
+from harness.gate.scope import Finding, holds, number
 from harness.metrics.run_scores import failure_text
 from harness.model import (
     Before,
@@ -24,6 +24,7 @@ from harness.model import (
     Suite,
 )
 from harness.model.suite import in_force
+from harness.words import count, listed
 
 __all__ = ["RequestedDepth", "judge_expectation", "judge_latency", "no_ranking", "requested_depth", "what_may_follow"]
 

@@ -8,12 +8,20 @@ from datetime import date
 from typing import Literal
 
 from harness.gate.grammar import TOLERANCE
-from harness.gate.scope import Finding, Scope, changed_question, count, listed, mean_word, scope_scores, weights_of
+from harness.gate.scope import (
+    Finding,
+    Scope,
+    changed_question,
+    mean_word,
+    scope_scores,
+    weights_of,
+)
 from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.run_scores import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
+from harness.words import count, listed
 
 __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
 

@@ -22,9 +22,7 @@ __all__ = [
     "Finding",
     "Scope",
     "changed_question",
-    "count",
     "holds",
-    "listed",
     "mean_word",
     "merit",
     "number",
@@ -159,7 +157,6 @@ def merit(observed: float, operator: Operator, required: float) -> float:
 # The parts of a verdict's reason: numbers that never contradict the verdict, and lists that stay short.
 
 
-NAMES_SHOWN = 3
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17
 _MOST_QUOTED = 120
@@ -197,30 +194,6 @@ def mean_word(weights: Mapping[str, float]) -> str:
 def weight_aside(query: str, weights: Mapping[str, float]) -> str:
     """What *query* weighs, behind its name; nothing where all queries weigh the same."""
     return f" (weight {number(weights[query])})" if weights else ""
-
-
-def count(size: int, noun: str) -> str:
-    """
-    A number of things.
-
-    >>> count(1, "query"), count(2, "query"), count(3, "document")
-    ('1 query', '2 queries', '3 documents')
-    """
-    if size == 1:
-        return f"1 {noun}"
-    return f"{size} {noun[:-1]}ies" if noun.endswith("y") else f"{size} {noun}s"
-
-
-def listed(names: Sequence[str]) -> str:
-    """
-    The first few of *names*, and how many more there are.
-
-    >>> listed(["a", "b", "c", "d", "e"])
-    'a, b, c and 2 more'
-    """
-    shown = ", ".join(names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def changed_question(query: str, before: Question, now: Question) -> str:

@@ -18,7 +18,7 @@ import pytest
 from harness.errors import HarnessError, Problem, UsageError
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
 from harness.report.outputs import Output, output_named
-from harness.words import either
+from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -377,7 +377,7 @@ def _reports(config: pytest.Config) -> tuple[Output, ...]:
 def _report(path: Path) -> Output:
     output = output_named(path)
     if output is None:
-        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {either(REPORT_SUFFIXES)}")
+        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {one_of(REPORT_SUFFIXES)}")
     if path.is_dir():
         raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
     return output

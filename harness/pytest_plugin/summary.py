@@ -126,13 +126,13 @@ def caveat_lines(suite: SuiteReport) -> Iterator[str]:
 
 def _counts(suite: SuiteReport) -> Iterator[str]:
     from harness.model import Outcome
-    from harness.report.sentences import counted_text
+    from harness.words import count
 
-    yield counted_text(len(suite.queries), "query")
+    yield count(len(suite.queries), "query")
     for outcome in Outcome:
-        count = sum(query.outcome is outcome for query in suite.queries)
-        if count and outcome is not Outcome.SCORED:
-            yield f"{outcome}: {count}"
+        size = sum(query.outcome is outcome for query in suite.queries)
+        if size and outcome is not Outcome.SCORED:
+            yield f"{outcome}: {size}"
     if suite.deselected:
         yield f"{suite.deselected} not selected"
     unjudged = _unjudged_share(suite.queries)

@@ -16,7 +16,8 @@ from harness.model import (
     Side,
 )
 from harness.report.run_sentences import LOOKED_AT, thresholds_headline, worst_first
-from harness.report.sentences import counted_text, difference_text, p_text, score_text, tally_text
+from harness.report.sentences import difference_text, p_text, score_text, tally_text
+from harness.words import count
 
 __all__ = [
     "Change",
@@ -158,7 +159,7 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
         yield f"{row.measure}: {few}; the test could not have found anything"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
-        yield f"{row.measure}: {counted_text(left_out, 'query')} not scored in both runs, left out"
+        yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
 
 
 def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | None:
@@ -167,14 +168,14 @@ def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | Non
         return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
     power = f"(80 % power, {comparison.test} test)"
     if row.detectable_if_all_move:
-        power += f" were all {counted_text(row.queries, 'query')} to move (rough: only {row.wins + row.losses:,} did)"
+        power += f" were all {count(row.queries, 'query')} to move (rough: only {row.wins + row.losses:,} did)"
     return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
     """How far the rankings agree, by name."""
     of = f"of {agreement.queries:,}"
-    taus = "" if agreement.tau is None else f" over {counted_text(agreement.tau_queries, 'query')}"
+    taus = "" if agreement.tau is None else f" over {count(agreement.tau_queries, 'query')}"
     return {
         f"RBO (p={agreement.p:g})": score_text(agreement.rbo),
         "overlap": score_text(agreement.overlap),
@@ -211,10 +212,10 @@ def headline(report: ComparisonReport) -> str:
         return thresholds_headline(report.verdicts, unanswered, report.exit_status)
     if report.measures and report.measures.measures:
         row = report.measures.measures[0]
-        return f"{row.measure} {difference_text(row.difference)} over {counted_text(row.queries, 'query')}"
+        return f"{row.measure} {difference_text(row.difference)} over {count(row.queries, 'query')}"
     if report.agreement:
         agreement = report.agreement
-        return f"The same ranking for {agreement.same_ranking:,} of {counted_text(agreement.queries, 'query')}"
+        return f"The same ranking for {agreement.same_ranking:,} of {count(agreement.queries, 'query')}"
     return "Nothing could be compared"
 
 
@@ -222,11 +223,11 @@ def closing(report: ComparisonReport) -> str:
     """How many queries changed and how, and how the thresholds came out."""
     changes = Counter(map(change_of, report.queries))
     told = ", ".join(f"{change} {changes[change]:,}" for change in Change if changes[change])
-    total = counted_text(len(report.queries), "query") + (f": {told}" if told else "")
+    total = count(len(report.queries), "query") + (f": {told}" if told else "")
     statuses = [verdict.status for verdict in report.verdicts]
-    return f"{total}; {counted_text(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
+    return f"{total}; {count(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
 
 
 def _named(queries: Sequence[str]) -> str:
     named = ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
-    return f"{counted_text(len(queries), 'query')} ({named})"
+    return f"{count(len(queries), 'query')} ({named})"

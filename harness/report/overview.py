@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
-from harness.report.sentences import counted_text, score_text
+from harness.report.sentences import score_text
+from harness.words import count
 
 __all__ = [
     "BEST",
@@ -124,7 +125,7 @@ def suites_text(report: Report) -> str:
     """How many suites ran, and in how many cells where these are more: ``1 suite in 4 cells``."""
     suites = len(_by_suite(report.suites))
     cells = len(report.suites)
-    return counted_text(suites, "suite") + (f" in {counted_text(cells, 'cell')}" if cells > suites else "")
+    return count(suites, "suite") + (f" in {count(cells, 'cell')}" if cells > suites else "")
 
 
 def remarks(overview: Overview) -> Iterator[str]:
@@ -312,8 +313,8 @@ def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
     remarks = []
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"
-        remarks.append(f"{counted_text(several, 'query')} {verb} in the line of each")
-    left_out = [counted_text(count, noun) for count, noun in ((tags, "more tag"), (measures, "more measure")) if count]
+        remarks.append(f"{count(several, 'query')} {verb} in the line of each")
+    left_out = [count(size, noun) for size, noun in ((tags, "more tag"), (measures, "more measure")) if size]
     if left_out:
         remarks.append(f"{' and '.join(left_out)} in the JSON report")
     return remarks

@@ -21,7 +21,8 @@ from harness.model import (
     Verdict,
 )
 from harness.report.overview import suites_text
-from harness.report.sentences import counted_text, matching_text, plain_text, printable, score_text, tally_text
+from harness.report.sentences import matching_text, plain_text, printable, score_text, tally_text
+from harness.words import count
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -104,7 +105,7 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
     thresholds = [verdict.threshold for verdict in verdicts if query.id in verdict.blamed]
     named = thresholds[:THRESHOLDS_NAMED]
     if len(thresholds) > THRESHOLDS_NAMED:
-        named.append(f"and {counted_text(len(thresholds) - THRESHOLDS_NAMED, 'more threshold')}")
+        named.append(f"and {count(len(thresholds) - THRESHOLDS_NAMED, 'more threshold')}")
     return "; ".join(named)
 
 
@@ -135,21 +136,21 @@ def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_statu
     counts = Counter(verdict.status for verdict in verdicts)
     bad = sum(counts[status] for status in BAD)
     if bad:
-        return f"{counted_text(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
+        return f"{count(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
     if unanswered and exit_status:
-        return f"{counted_text(unanswered, 'query')} had no answer"
+        return f"{count(unanswered, 'query')} had no answer"
     if not counts:
         return "No threshold was decided"
     waived = counts[Status.XFAILED]
-    held = f"{counted_text(sum(counts.values()), 'threshold')}, all hold"
-    return f"{held} but {counted_text(waived, 'expected failure')}" if waived else held
+    held = f"{count(sum(counts.values()), 'threshold')}, all hold"
+    return f"{held} but {count(waived, 'expected failure')}" if waived else held
 
 
 def closing(report: Report) -> str:
     """How many suites and queries there were, and how the thresholds came out."""
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
     queries = sum(len(suite.queries) for suite in report.suites)
-    return f"{suites_text(report)}, {counted_text(queries, 'query')}: {tally_text(statuses)}"
+    return f"{suites_text(report)}, {count(queries, 'query')}: {tally_text(statuses)}"
 
 
 # What became of queries that have no plain score, in words.
@@ -168,7 +169,7 @@ def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
     for (outcome, reason), affected in ids.items():
         shown = ", ".join(affected[:NAMED]) + (", …" if len(affected) > NAMED else "")
         why = f": {reason}" if reason else ""
-        yield f"{counted_text(len(affected), 'query')} with outcome {outcome}{why} ({shown})"
+        yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({shown})"
 
 
 # One query's ranking in words and numbers, the same on a terminal, in a page and in Markdown; nothing is escaped.
@@ -223,4 +224,4 @@ def _fate(queries: int, complete: bool) -> str:
 
 def _named(queries: tuple[str, ...], noun: str) -> str:
     shown = ", ".join(map(printable, queries[:3])) + (", …" if len(queries) > 3 else "")
-    return f"{counted_text(len(queries), noun)} ({shown})"
+    return f"{count(len(queries), noun)} ({shown})"

@@ -141,14 +141,6 @@ def tally_text(statuses: Iterable[Status]) -> str:
     return ", ".join(shown) or "no threshold"
 
 
-def counted_text(count: int, noun: str) -> str:
-    """``1 query``, ``2 queries``, ``3 thresholds``: *noun* in the singular."""
-    if count == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {plural}"
-
-
 # Text of others made safe to print.
 #
 # Ids, titles and messages come from indexes and servers. On a terminal, an escape sequence in a title could recolour

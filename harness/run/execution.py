@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
 from harness.gate import decide
-from harness.gate.scope import count
 from harness.gate.selection import blamed_queries, gated_thresholds, left_out, queries_to_run, select_queries
 from harness.masking import redact
 from harness.metrics.run_scores import score_run
@@ -31,6 +30,7 @@ from harness.model import (
 from harness.run.connections import FixtureBuilds
 from harness.run.options import RunOptions
 from harness.run.report import assemble
+from harness.words import count
 
 if TYPE_CHECKING:
     from harness.masking import Masker

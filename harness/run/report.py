@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from harness.gate.aggregates import median
-from harness.gate.scope import listed, weights_of
+from harness.gate.scope import weights_of
 from harness.gate.ties import leaves_ties
 from harness.masking import question_fingerprint
 from harness.means import mean_of, weighed
@@ -36,6 +36,7 @@ from harness.model import (
     Threshold,
     Verdict,
 )
+from harness.words import listed
 
 __all__ = ["assemble", "measure_summaries", "tag_summaries"]
 

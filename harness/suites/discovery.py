@@ -207,7 +207,7 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
-    from harness.gate.scope import count
+    from harness.words import count
 
     return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
 

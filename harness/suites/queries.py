@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.errors import InputError, Problem, SuiteError, did_you_mean
+from harness.errors import InputError, Problem, SuiteError, did_you_mean, unknown_key
 from harness.files.opening import Source, read_source
 from harness.files.records import separator_of
 from harness.masking import fingerprint
@@ -182,7 +182,7 @@ def _entry_problem(entry: Any) -> str | None:
         return f"found {json.dumps(entry)[:60]}, expected an object with id and text"
     unknown = [key for key in entry if key not in _KEYS]
     if unknown:
-        return f"unknown key {unknown[0]!r}, expected {', '.join(_KEYS)}{did_you_mean(unknown[0], _KEYS)}"
+        return unknown_key(unknown[0], _KEYS)
     identifier = entry.get("id")
     if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
         return "expected an id: a string or a whole number"

@@ -23,11 +23,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from harness.errors import did_you_mean, nearest
+from harness.errors import did_you_mean, nearest, unknown_key
 from harness.files.records import read_number
-from harness.gate.scope import count, listed
 from harness.model import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
+from harness.words import count, listed, one_of
 
 # What queries weigh in a mean: all queries of a suite say it, or none does.
 
@@ -279,7 +279,7 @@ class UnknownKey:
         return nearest(self.key, self.known)
 
     def __str__(self) -> str:
-        return f"unknown key {self.key!r}, expected {', '.join(self.known)}{did_you_mean(self.key, self.known)}"
+        return unknown_key(self.key, self.known)
 
 
 class Shape(BaseModel):
@@ -326,7 +326,7 @@ def word_of(known: list[str]) -> BeforeValidator:
     """One of the *known* words, with the nearest for any other."""
 
     def read(node: Node) -> str | None:
-        expected = ", ".join(known[:-1]) + " or " + known[-1]
+        expected = one_of(known)
         word = expect_scalar(node, expected)
         if word.unset:
             return known[0]

@@ -9,9 +9,9 @@ import pytest
 import harness.gate.drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
-from harness.gate.scope import count
 from harness.model import Outcome, Status, Waiver
 from harness.statistics import detectable_by_sign_flip, sign_flip
+from harness.words import count
 
 
 def verdict_on(text, before, after, **fields):

@@ -317,7 +317,7 @@ def test_a_pool_asks_for_what_it_needs() -> None:
         (TailSearch(2, 100, 0.04), "2 queries asked again for ties below rank 3: at most 100 hits each, 0.0 s"),
         (
             TailSearch(1, 1000, 0.51, left_open=1),
-            "1 query asked again for ties below rank 3: at most 1000 hits each, 0.5 s; not all are known of 1 query",
+            "1 query asked again for ties below rank 3: at most 1,000 hits each, 0.5 s; not all are known of 1 query",
         ),
         (TailSearch(1, 100, 0.1, 1, "gone"), "which documents tie with the last hit of 1 query is not known: gone"),
     ],

@@ -15,7 +15,8 @@ from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
 from harness.report.run_sentences import LOOKED_AT, is_told, outcome_lines, unanswered_queries
-from harness.report.sentences import counted_text, untold_waiver
+from harness.report.sentences import untold_waiver
+from harness.words import count
 
 __all__ = ["Annotation", "Severity", "gitlab_repository", "path_in", "problem_annotations", "report_annotations"]
 
@@ -90,9 +91,9 @@ def _unanswered(
     suite: SuiteReport, name: str, unanswered: frozenset[str], told: Sequence[Verdict]
 ) -> Iterator[Annotation]:
     """Queries without an answer, once for each reason, where the first threshold that needs them stands."""
-    thresholds = f"; {counted_text(len(told), 'threshold')} could not be decided" if told else ""
+    thresholds = f"; {count(len(told), 'threshold')} could not be decided" if told else ""
     mark = _mark(told[0], suite) if told else Mark(suite.path)
-    title = f"{name}: {counted_text(len(unanswered), 'query')} without an answer"
+    title = f"{name}: {count(len(unanswered), 'query')} without an answer"
     for line in outcome_lines(query for query in suite.queries if query.id in unanswered):
         yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from harness.model import Mark
 from harness.report.ci.annotations import Annotation, Severity, path_in
-from harness.report.sentences import counted_text, printable
+from harness.report.sentences import printable
+from harness.words import count
 
 __all__ = ["SHOWN", "commands"]
 
@@ -48,7 +49,7 @@ def _shown(annotations: Sequence[Annotation]) -> Iterator[Annotation]:
         return
     yield from annotations[: SHOWN - 1]
     rest = annotations[SHOWN - 1 :]
-    title = f"{counted_text(len(rest), 'more annotation')}"
+    title = f"{count(len(rest), 'more annotation')}"
     yield Annotation(
         rest[0].severity, title, "GitHub shows ten of a kind; the summary of the job tells more", Mark(), ""
     )

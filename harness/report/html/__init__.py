@@ -27,7 +27,8 @@ from harness.report.html.charts import Bin, histogram
 from harness.report.html.templating import VerdictViews, verdict_views, verdicts_left_out, worst_status
 from harness.report.overview import TagTable, cell_names, compared_text, figure_text, overview, remarks, tag_table
 from harness.report.run_sentences import BAD, closing, headline, missing_place, outcome_lines
-from harness.report.sentences import counted_text, matching_text
+from harness.report.sentences import matching_text
+from harness.words import count
 
 # What the HTML page shows of a report: chosen, ordered and bounded here, laid out by the template.
 #
@@ -165,9 +166,9 @@ def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int)
     details = len(queries) - sum(view.detailed for view in queries)
     yield from verdicts_left_out(suite.verdicts, thresholds)
     if rows:
-        yield f"{counted_text(rows, 'query')} with the best scores"
+        yield f"{count(rows, 'query')} with the best scores"
     if details:
-        yield f"the rankings of {counted_text(details, 'query')} with better scores than those shown"
+        yield f"the rankings of {count(details, 'query')} with better scores than those shown"
 
 
 # ------------------------------------------------------------------------------------------------ queries

@@ -32,7 +32,8 @@ from harness.report.html import Limits, shade_of, templating
 from harness.report.html.charts import Bin, Plot, Whisker, histogram, plotted, rounded_up, whisker
 from harness.report.html.templating import VerdictViews, verdict_views, verdicts_left_out, worst_status
 from harness.report.run_sentences import BAD
-from harness.report.sentences import counted_text, difference_text, p_text, plain_text
+from harness.report.sentences import difference_text, p_text, plain_text
+from harness.words import count
 
 __all__ = ["QueryView", "RankView", "delta", "query_views"]
 
@@ -271,9 +272,9 @@ def _left_out(report: ComparisonReport, queries: Sequence[QueryView], limits: Li
     details = len(queries) - sum(view.detailed for view in queries)
     yield from verdicts_left_out(report.verdicts, limits.thresholds)
     if rows:
-        yield f"{counted_text(rows, 'query')} that moved least"
+        yield f"{count(rows, 'query')} that moved least"
     if details:
-        yield f"the rankings of {counted_text(details, 'query')} that moved less than those shown"
+        yield f"the rankings of {count(details, 'query')} that moved less than those shown"
 
 
 # A comparison as one HTML page: what it shows is chosen and bounded here, laid out by the template.

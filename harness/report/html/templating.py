@@ -20,7 +20,6 @@ from harness.model import Status, Verdict
 from harness.report.html.charts import meter_marks, plotted
 from harness.report.run_sentences import BAD, LOOKED_AT, grade_text
 from harness.report.sentences import (
-    counted_text,
     mean_heading,
     observed_text,
     plain_text,
@@ -30,6 +29,7 @@ from harness.report.sentences import (
     tally_text,
     untold_waiver,
 )
+from harness.words import count
 
 __all__ = ["VerdictView", "VerdictViews", "verdict_views", "verdicts_left_out", "worst_status"]
 
@@ -58,7 +58,7 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
     made.filters |= {
         "clipped": _clipped,
-        "counted": counted_text,
+        "counted": count,
         "tally": tally_text,
         "grade_text": grade_text,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
@@ -127,9 +127,9 @@ def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
     """What is not listed where *most* are, first of all those that did not hold."""
     bad = sum(verdict.status in BAD for verdict in verdicts)
     if bad > most:
-        yield f"{counted_text(bad - most, 'threshold')} that did not hold"
+        yield f"{count(bad - most, 'threshold')} that did not hold"
     if len(verdicts) > max(bad, most):
-        yield f"{counted_text(len(verdicts) - max(bad, most), 'threshold')} that held"
+        yield f"{count(len(verdicts) - max(bad, most), 'threshold')} that held"
 
 
 def worst_status(verdicts: Iterable[Verdict]) -> Status:

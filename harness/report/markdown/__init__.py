@@ -47,7 +47,8 @@ from harness.report.run_sentences import (
     outcome_lines,
     unanswered_queries,
 )
-from harness.report.sentences import counted_text, mean_heading, plain_text, score_text, tally_text
+from harness.report.sentences import mean_heading, plain_text, score_text, tally_text
+from harness.words import count
 
 __all__ = ["overview_markdown", "query_markdown", "render", "render_refusal", "tags_markdown"]
 
@@ -76,8 +77,8 @@ def _cells(row: Row, overview: Overview) -> Iterator[str]:
     for measure in overview.measures:
         figure = row.figures.get(measure)
         yield _figure(figure) if figure else ""
-    for count in (len(row.suite.queries), row.held, row.failed, row.errors, row.other):
-        yield f"{count:,}"
+    for size in (len(row.suite.queries), row.held, row.failed, row.errors, row.other):
+        yield f"{size:,}"
 
 
 def _figure(figure: Figure) -> str:
@@ -108,11 +109,11 @@ def _body(query: QueryReport, concerns: str) -> Iterator[str]:
     if query.ranking:
         yield _ranking(query.ranking[:RANKS_SHOWN])
     if len(query.ranking) > RANKS_SHOWN:
-        yield f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more"
+        yield f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more"
     if query.missing:
         yield _missing(query.missing[:MISSING_SHOWN])
     if len(query.missing) > MISSING_SHOWN:
-        yield f"and {counted_text(len(query.missing) - MISSING_SHOWN, 'relevant document')} more missing"
+        yield f"and {count(len(query.missing) - MISSING_SHOWN, 'relevant document')} more missing"
 
 
 def _ranking(ranking: Sequence[RankedDocument]) -> str:
@@ -217,7 +218,7 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
     yield from tags_markdown(suite)
     yield from notes_markdown([*outcome_lines(suite.queries), *suite.notes])
     if attention.left:
-        yield f"{counted_text(attention.left, 'more query')} to look at: an HTML report shows each"
+        yield f"{count(attention.left, 'more query')} to look at: an HTML report shows each"
 
 
 def _facts(suite: SuiteReport) -> str:
@@ -228,7 +229,7 @@ def _facts(suite: SuiteReport) -> str:
     return (
         f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}, request "
         f"{code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
-        f"{counted_text(len(suite.queries), 'query')}{deselected}{compared}"
+        f"{count(len(suite.queries), 'query')}{deselected}{compared}"
     )
 
 

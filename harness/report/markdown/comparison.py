@@ -38,7 +38,8 @@ from harness.report.markdown.escape import (
 )
 from harness.report.markdown.verdicts import verdicts_markdown
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text, grade_text
-from harness.report.sentences import counted_text, difference_text, p_text, score_text
+from harness.report.sentences import difference_text, p_text, score_text
+from harness.words import count
 
 MOST = 10
 """Queries that are shown with their rankings, unless somebody asks for another number."""
@@ -72,14 +73,14 @@ def _summary(report: ComparisonReport, left: int) -> Iterator[str]:
         yield _agreement(report.agreement)
     yield from notes_markdown(list(remarks(report)))
     if left:
-        yield f"{counted_text(left, 'more query')} moved: an HTML report shows them"
+        yield f"{count(left, 'more query')} moved: an HTML report shows them"
 
 
 def _sides(report: ComparisonReport) -> str:
     sides = (("reference", report.reference), ("candidate", report.candidate))
     lines = [f"- {which} {code(side.name)}: {escape(origin_text(side))}" for which, side in sides]
     gain = f"gain {escape(report.gain)}, profile {report.profile}, " if report.gain else ""
-    return "\n".join([*lines, f"- {gain}{counted_text(report.depth, 'rank')} compared"])
+    return "\n".join([*lines, f"- {gain}{count(report.depth, 'rank')} compared"])
 
 
 def _measures(comparison: Comparison) -> Iterator[str]:
@@ -108,7 +109,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
 
 def _agreement(agreement: Agreement) -> str:
     facts = agreement_facts(agreement)
-    over = f"Agreement of the rankings over {counted_text(agreement.queries, 'query')}, with no judgment:"
+    over = f"Agreement of the rankings over {count(agreement.queries, 'query')}, with no judgment:"
     return f"{over}\n\n{table([*map(escape, facts)], [[*map(escape, facts.values())]], right=[*map(escape, facts)])}"
 
 
@@ -130,7 +131,7 @@ def _rankings(query: QueryComparison) -> Iterator[str]:
     rows = [_row(rank, before.get(rank), after.get(rank)) for rank in range(1, min(RANKS_SHOWN, longest) + 1)]
     yield table(["rank", "reference", "grade", "", "", "candidate", "grade"], rows, right=["rank", "grade"])
     if longest > RANKS_SHOWN:
-        yield f"and {counted_text(longest - RANKS_SHOWN, 'rank')} more"
+        yield f"and {count(longest - RANKS_SHOWN, 'rank')} more"
 
 
 def _row(rank: int, before: MovedDocument | None, after: MovedDocument | None) -> list[str]:

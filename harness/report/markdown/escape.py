@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.report.sentences import counted_text, printable
+from harness.report.sentences import printable
+from harness.words import count
 
 __all__ = [
     "MOST_BYTES",
@@ -114,7 +115,7 @@ def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
     left_out = [piece.noun for place, piece in enumerate(pieces) if place not in chosen]
     parts = [head, *(pieces[place].text for place in sorted(chosen))]
     if left_out:
-        counts = [counted_text(left_out.count(noun), noun) for noun in dict.fromkeys(left_out)]
+        counts = [count(left_out.count(noun), noun) for noun in dict.fromkeys(left_out)]
         parts.append(f"Left out, for no more would be shown: {' and '.join(counts)}. An HTML or JSON report has all.\n")
     return "\n".join(parts)
 
@@ -168,4 +169,4 @@ def notes_markdown(notes: Sequence[str]) -> Iterator[str]:
     if notes:
         yield "\n".join(f"- {escape(note, most=MOST_TEXT)}" for note in notes[:NOTES_SHOWN])
     if len(notes) > NOTES_SHOWN:
-        yield f"and {counted_text(len(notes) - NOTES_SHOWN, 'more note')}"
+        yield f"and {count(len(notes) - NOTES_SHOWN, 'more note')}"

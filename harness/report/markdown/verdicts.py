@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from harness.model import Status, Verdict
 from harness.report.markdown.escape import MOST_TEXT, code, escape, table
 from harness.report.run_sentences import LOOKED_AT
-from harness.report.sentences import counted_text, observed_text, required_text, untold_waiver
+from harness.report.sentences import observed_text, required_text, untold_waiver
+from harness.words import count
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
 
@@ -32,9 +33,9 @@ def verdicts_markdown(verdicts: Sequence[Verdict]) -> Iterator[str]:
     if listed:
         yield _table(sorted(listed, key=lambda verdict: WORST_FIRST.index(verdict.status)))
     if len(listed) > THRESHOLDS_SHOWN:
-        yield f"and {counted_text(len(listed) - THRESHOLDS_SHOWN, 'more threshold')}"
+        yield f"and {count(len(listed) - THRESHOLDS_SHOWN, 'more threshold')}"
     if len(listed) < len(verdicts):
-        yield f"{counted_text(len(verdicts) - len(listed), 'threshold')} of single queries passed"
+        yield f"{count(len(verdicts) - len(listed), 'threshold')} of single queries passed"
 
 
 def _table(verdicts: Sequence[Verdict]) -> str:

@@ -31,10 +31,11 @@ from harness.report.comparison_sentences import (
     unpaired_lines,
 )
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text
-from harness.report.sentences import counted_text, difference_text, p_text, printable, score_text
+from harness.report.sentences import difference_text, p_text, printable, score_text
 from harness.report.terminal.layout import WIDTH, Fitting, columns, indented, plain
 from harness.report.terminal.rankings import grade_cell
 from harness.report.terminal.verdicts import quiet_lines, reason, verdict_list
+from harness.words import count
 
 # One query's two rankings side by side on a terminal.
 
@@ -56,7 +57,7 @@ def beside_renderables(query: QueryComparison, *, concerns: str = "") -> Iterato
     yield indented(Fitting(_beside(query), _below(query), LEAST_WIDTH))
     ranks = max(max(document.reference or 0, document.candidate or 0) for document in query.documents)
     if ranks > RANKS_SHOWN:
-        yield indented(Text(f"and {counted_text(ranks - RANKS_SHOWN, 'rank')} more", style="dim"))
+        yield indented(Text(f"and {count(ranks - RANKS_SHOWN, 'rank')} more", style="dim"))
 
 
 def _heading(query: QueryComparison) -> Text:
@@ -247,7 +248,7 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
             "reference": f"{report.reference.name}: {origin_text(report.reference)}",
             "candidate": f"{report.candidate.name}: {origin_text(report.candidate)}",
             **({"gain": f"{report.gain}, profile {report.profile}"} if report.gain else {}),
-            "depth": counted_text(report.depth, "rank"),
+            "depth": count(report.depth, "rank"),
         }
     )
     yield Text()
@@ -269,7 +270,7 @@ def _told(report: ComparisonReport) -> Iterator[RenderableType]:
 
 
 def _agreement(agreement: Agreement) -> Iterator[RenderableType]:
-    queries, ranks = counted_text(agreement.queries, "query"), counted_text(agreement.depth, "rank")
+    queries, ranks = count(agreement.queries, "query"), count(agreement.depth, "rank")
     yield indented(
         Text(f"agreement of the rankings, over {queries} and {ranks}; no judgment goes into it", style="dim")
     )
@@ -294,7 +295,7 @@ def _moved(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
         yield from beside_renderables(query, concerns=concerned_text(query, bad))
         yield Text()
     if more:
-        yield Text(f"{counted_text(more, 'more query')} moved; an HTML report shows them.", style="dim")
+        yield Text(f"{count(more, 'more query')} moved; an HTML report shows them.", style="dim")
         yield Text()
 
 

@@ -12,13 +12,14 @@ from rich.text import Text
 
 from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
-from harness.gate.scope import listed, weight_aside
+from harness.gate.scope import weight_aside
 from harness.judging.findings import JudgmentFinding
 from harness.judging.pool import Pool, QueryCoverage
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
-from harness.report.sentences import counted_text, difference_text, mean_heading, plain_text, printable, score_text
+from harness.report.sentences import difference_text, mean_heading, plain_text, printable, score_text
 from harness.report.terminal.layout import columns, indented
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -61,11 +62,11 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
     """What one request's baseline is, and a line a measure."""
     yield Text.assemble("request ", (printable(request), "bold"))
     index = baseline.index
-    queries, hits = counted_text(len(baseline.queries), "query"), counted_text(baseline.depth, "hit")
+    queries, hits = count(len(baseline.queries), "query"), count(baseline.depth, "hit")
     facts = [
         f"saved    {baseline.created} by version {baseline.harness}",
         f"engine   {baseline.engine}",
-        f"index    {'documents not known' if index.documents is None else counted_text(index.documents, 'document')}"
+        f"index    {'documents not known' if index.documents is None else count(index.documents, 'document')}"
         + (f"; not read: {', '.join(index.missing)}" if index.missing else ""),
         f"gain     {baseline.gain}, profile {baseline.profile}",
         f"queries  {queries}, at most {hits} of each",
@@ -149,7 +150,7 @@ def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
         yield Text()
         yield indented(_query_table(pool))
     if len(pool.queries) > QUERIES_SHOWN:
-        yield indented(Text(f"and {counted_text(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
+        yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
     for note in pool.notes:
         yield indented(Text(printable(note), style="dim"))
     yield from _unanswered(pool)
@@ -159,8 +160,8 @@ def _total(pool: Pool) -> str:
     if not pool.documents:
         answered = any(coverage.judged is not None for coverage in pool.coverage)
         return f"no hit of the top {pool.depth} is unjudged" if answered else "no query was answered"
-    queries = counted_text(len({one.query for one in pool.documents}), "query")
-    found = counted_text(len(pool.documents), "document")
+    queries = count(len({one.query for one in pool.documents}), "query")
+    found = count(len(pool.documents), "document")
     return f"{found} to judge in {queries}, of the top {pool.depth}"
 
 
@@ -206,7 +207,7 @@ def _unanswered(pool: Pool) -> Iterator[RenderableType]:
         where = f", request {run}" if several else ""
         yield indented(Text(printable(f"query {query}{where} has no answer: {reason}"), style="bold red"))
     if len(pool.unanswered) > UNANSWERED_SHOWN:
-        left = counted_text(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
+        left = count(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
         yield indented(Text(f"and {left} more without an answer", style="bold red"))
 
 
@@ -238,8 +239,8 @@ def findings_json(findings: Sequence[JudgmentFinding]) -> str:
 
 def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
     """How much was looked at, and how much was found."""
-    looked_at = f"{counted_text(judgments, 'judgment')} of {counted_text(suites, 'suite')} looked at"
-    return f"{looked_at}: {counted_text(len(findings), 'finding') if findings else 'nothing found'}"
+    looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} looked at"
+    return f"{looked_at}: {count(len(findings), 'finding') if findings else 'nothing found'}"
 
 
 # The scores of a run file on a terminal.

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
 from harness.report.run_sentences import MISSING_SHOWN, RANKS_SHOWN, grade_text, known_text, missing_place
-from harness.report.sentences import counted_text, plain_text, printable
+from harness.report.sentences import plain_text, printable
 from harness.report.terminal.layout import columns, indented
+from harness.words import count
 
 __all__ = ["grade_cell", "query_renderables"]
 
@@ -35,11 +36,11 @@ def query_renderables(
     if query.ranking:
         yield indented(_ranking_table(query.ranking[:RANKS_SHOWN]))
     if len(query.ranking) > RANKS_SHOWN:
-        yield indented(Text(f"and {counted_text(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
+        yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
     if query.missing:
         yield indented(_missing_table(query.missing[:MISSING_SHOWN]))
     if len(query.missing) > MISSING_SHOWN:
-        left = counted_text(len(query.missing) - MISSING_SHOWN, "relevant document")
+        left = count(len(query.missing) - MISSING_SHOWN, "relevant document")
         yield indented(Text(f"and {left} more missing", style="dim"))
 
 

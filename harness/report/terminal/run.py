@@ -35,10 +35,11 @@ from harness.report.run_sentences import (
     concerned_text,
     outcome_lines,
 )
-from harness.report.sentences import counted_text, mean_heading, printable, score_text, tally_text
+from harness.report.sentences import mean_heading, printable, score_text, tally_text
 from harness.report.terminal.layout import WIDTH, columns, indented, plain
 from harness.report.terminal.rankings import query_renderables
 from harness.report.terminal.verdicts import STYLES, quiet_lines, reason, verdict_list
+from harness.words import count
 
 __all__ = ["overview_renderables", "tag_renderables"]
 
@@ -188,7 +189,7 @@ def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
         yield from reason(verdict)
         yield Text()
     if len(bad) > EXPLAINED:
-        left = counted_text(len(bad) - EXPLAINED, "more threshold")
+        left = count(len(bad) - EXPLAINED, "more threshold")
         verb = "is" if len(bad) - EXPLAINED == 1 else "are"
         yield Text(f"{left} {verb} not explained here; an HTML report explains each.", style="dim")
         yield Text()
@@ -204,7 +205,7 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
         yield Text()
         yield from map(indented, query_renderables(query, verdict.measure))
     if len(blamed) > QUERIES_OF_THRESHOLD:
-        left = counted_text(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
+        left = count(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
         yield indented(Text(f"and {left}", style="dim"))
 
 
@@ -214,7 +215,7 @@ def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:
         yield Text()
     if attention.left:
         verb = "is" if attention.left == 1 else "are"
-        left = counted_text(attention.left, "more query")
+        left = count(attention.left, "more query")
         yield Text(f"{left} {verb} blamed; an HTML report shows each.", style="dim")
         yield Text()
 
@@ -314,7 +315,7 @@ def _facts(suite: SuiteReport) -> Table:
     where = f"{suite.engine}{' (as stated, not asked)' if suite.engine.stated else ''} at {suite.cluster}"
     facts = {
         "engine": where if suite.index is None else f"{where}, index {suite.index}",
-        "request": f"{suite.request}, {counted_text(suite.depth, 'hit')} asked for",
+        "request": f"{suite.request}, {count(suite.depth, 'hit')} asked for",
         "gain": f"{suite.gain}, profile {suite.profile}",
         "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
         + (f", {suite.deselected:,} more not selected" if suite.deselected else ""),
@@ -342,6 +343,6 @@ def _measures(suite: SuiteReport) -> Table:
 
 def _closing(report: Report) -> Text:
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
-    total = f"{suites_text(report)}, {counted_text(len(statuses), 'threshold')}"
+    total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
     style = "bold green" if report.exit_status == 0 else "bold red"
     return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)

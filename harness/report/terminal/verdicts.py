@@ -10,8 +10,9 @@ from rich.text import Text
 
 from harness.model import Status, Verdict
 from harness.report.run_sentences import LOOKED_AT
-from harness.report.sentences import counted_text, observed_text, printable, untold_waiver
+from harness.report.sentences import observed_text, printable, untold_waiver
 from harness.report.terminal.layout import columns, indented
+from harness.words import count
 
 STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",
@@ -46,7 +47,7 @@ def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
     listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
     yield indented(_table(listed))
     if len(listed) < len(verdicts):
-        unlisted = counted_text(len(verdicts) - len(listed), "threshold")
+        unlisted = count(len(verdicts) - len(listed), "threshold")
         yield indented(Text(f"and {unlisted} of single queries passed", style="dim"))
 
 
@@ -56,7 +57,7 @@ def reason(verdict: Verdict) -> Iterator[RenderableType]:
     yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
     yield indented(Text(printable(verdict.reason)))
     if verdict.left_out:
-        yield indented(Text(f"{counted_text(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
+        yield indented(Text(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
     waiver = untold_waiver(verdict)
     if waiver is not None:
         yield indented(Text(printable(f"waived: {waiver}")))

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from harness.model import Status, Verdict
-from harness.report.sentences import counted_text, observed_text, plain_text, printable, required_text, score_text
+from harness.report.sentences import observed_text, plain_text, printable, required_text, score_text
 
 
 def verdict(observed, required, measure="nDCG@10"):
@@ -60,11 +60,6 @@ def test_a_score_has_four_decimals(value, text):
 )
 def test_a_grade_has_the_decimals_it_needs(value, text):
     assert plain_text(value) == text
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 queries"), (1, "1 query"), (1234, "1,234 queries")])
-def test_nouns_agree_with_their_number(count, text):
-    assert counted_text(count, "query") == text
 
 
 @pytest.mark.parametrize(
