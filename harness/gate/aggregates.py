@@ -22,18 +22,11 @@ from harness.model import Query, Ranking, Response, ScoreCondition, StatisticKin
 from harness.words import count, listed
 
 __all__ = [
-    "JUDGED",
-    "aggregate",
-    "costliest_first",
     "judge_scores",
     "median",
-    "queries_required",
     "with_unjudged",
     "worst_first",
 ]
-
-
-# Thresholds on a measure: mean, median, every query, a share of them, one query.
 
 
 def median(values: Sequence[float]) -> float:
@@ -45,13 +38,13 @@ def median(values: Sequence[float]) -> float:
     return mean(ordered[middle - 1 : middle + 1])
 
 
-def queries_required(share: float, counted: int) -> int:
+def _queries_required(share: float, counted: int) -> int:
     """
     How many of *counted* queries make up *share* of them: the least whole number that is not less.
 
     The share is taken as the decimal fraction that was written, since 0.07 * 100 is a little more than 7 in binary.
 
-    >>> queries_required(0.95, 20), queries_required(0.95, 21), queries_required(0.07, 100)
+    >>> _queries_required(0.95, 20), _queries_required(0.95, 21), _queries_required(0.07, 100)
     (19, 20, 7)
     """
     return math.ceil(Fraction(share).limit_denominator(10**9) * counted)
@@ -66,7 +59,7 @@ def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[
     return sorted(values, key=order)
 
 
-def costliest_first(
+def _costliest_first(
     condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float], short: Iterable[str]
 ) -> list[str]:
     """The queries *short* of what is required, by what each costs the mean: its weight times what it lacks."""
@@ -77,7 +70,7 @@ def costliest_first(
     return sorted(short, key=order)
 
 
-def aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """
     The one value, in the measure's unit, that decides the condition when it is compared with what is required.
 
@@ -91,10 +84,7 @@ def aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: M
     ordered = worst_first(condition, values)
     if condition.statistic is not StatisticKind.SHARE:
         return values[ordered[0]]
-    return values[ordered[-queries_required(condition.share or 1.0, len(ordered))]]
-
-
-# Thresholds on a measure: mean, median, every query, a share of them, one query.
+    return values[ordered[-_queries_required(condition.share or 1.0, len(ordered))]]
 
 
 def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_undefined: bool) -> Finding:
@@ -127,7 +117,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
-    observed = aggregate(condition, scope.counted, scope.weights)
+    observed = _aggregate(condition, scope.counted, scope.weights)
     passed = holds(observed, condition.operator, condition.required)
     short = _short(condition, scope)
     sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
@@ -149,7 +139,7 @@ def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
     """The queries that miss by themselves what is required, those to look at first before others."""
     values = scope.counted
     short = [query for query in worst_first(condition, values) if not _meets(condition, values[query])]
-    return costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
+    return _costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
 
 
 def _meets(condition: ScoreCondition, value: float) -> bool:
@@ -178,7 +168,7 @@ def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: i
         return f"is {bound} for {total - short} of {count(total, 'query')}, required for every one{worst}"
     if condition.statistic is StatisticKind.SHARE:
         share = condition.share or 1.0
-        needed = queries_required(share, total)
+        needed = _queries_required(share, total)
         return (
             f"is {bound} for {total - short} of {count(total, 'query')} ({(total - short) / total:.2%}), "
             f"required for {number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
@@ -227,10 +217,9 @@ def _nothing(name: str, scope: Scope) -> str:
     return f"{name} has nothing to judge: every query is left out ({', '.join(parts)})"
 
 
-# Which documents keep a threshold on Judged@k from holding: a figure alone would leave them to be looked for.
+# The documents that keep a threshold on Judged@k from holding.
 
-
-JUDGED = "Judged"
+_JUDGED = "Judged"
 """The measure whose shortfall is documents that somebody has to judge."""
 
 QUERIES_NAMED = 3
@@ -241,7 +230,7 @@ def with_unjudged(
     finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
 ) -> Finding:
     """*finding* with the unjudged hits of its worst queries in the reason, where *condition* is one on Judged@k."""
-    if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
+    if condition.measure.name != _JUDGED or finding.status is not Status.FAILED:
         return finding
     by_id = {query.id: query for query in queries}
     worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]

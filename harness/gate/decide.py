@@ -1,4 +1,4 @@
-"""From what a condition came to, to its verdict: waivers, skips, and the exit status of it all."""
+"""Verdicts: what each threshold comes to, what xfail, skip and severity make of it, and the exit status of them all."""
 
 from __future__ import annotations
 
@@ -40,13 +40,10 @@ from harness.model import (
 from harness.model.suite import first_ended, first_in_force, in_force
 from harness.words import listed
 
-__all__ = ["comparison_status", "decide", "exit_status", "skip_of", "until", "waived"]
+__all__ = ["comparison_status", "decide", "exit_status", "until", "waived"]
 
 
-# What waivers make of a finding: expected failures, those that did not come, and waivers that are over.
-
-
-def skip_of(threshold: Threshold, query: Query | None, today: date) -> Waiver | None:
+def _skip_of(threshold: Threshold, query: Query | None, today: date) -> Waiver | None:
     """The skip that holds today, of *threshold* or of the one *query* that it belongs to."""
     return first_in_force(today, threshold.skip, query.skip if query else None)
 
@@ -124,9 +121,6 @@ def _named(query: Query) -> str:
     return f"{query.id}{until(query.xfail)} ({query.xfail.reason})"
 
 
-# From what a condition came to, to its verdict: waivers, skips, and the exit status of it all.
-
-
 def decide(
     suite: Suite,
     run: Run,
@@ -184,7 +178,7 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 def _decide_one(gated: Gated, compared: Compared, asked: RequestedDepth, strict_xfail: bool) -> Verdict:
     threshold, query, today = gated.threshold, gated.query, compared.today
-    skip = skip_of(threshold, query, today)
+    skip = _skip_of(threshold, query, today)
     if skip is not None:
         return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
     scope = scope_of(gated, compared.suite)

@@ -29,14 +29,10 @@ from harness.words import count, listed
 if TYPE_CHECKING:
     from harness.statistics import Detectable
 
-__all__ = ["costs", "judge_drop", "judge_pairs", "judge_significance", "judge_worse", "movement", "with_both"]
+__all__ = ["judge_pairs"]
 
 
-# Thresholds that compare scores with the baseline's: how far they fell, how many queries fell, and whether chance
-# explains it.
-
-
-def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
     """
     Compare today's scores with the baseline's.
 
@@ -54,11 +50,11 @@ def judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fin
     drop = before - after
     passed = holds(drop, Operator.AT_MOST, _limit(condition, before))
     subject = pairs.name if of_query else pairs.mean_name
-    reason = f"{subject} {_movement(condition, pairs, before, after)}, allowed {_allowed(condition)}"
+    reason = f"{subject} {_drop_text(condition, pairs, before, after)}, allowed {_allowed(condition)}"
     if not of_query:
         reason += f", over {count(len(pairs.before), 'query')}"
     if not passed and not of_query:
-        reason += f"; {costs(pairs)}"
+        reason += f"; {_costs(pairs)}"
     return _drop_finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.costliest())
 
 
@@ -75,7 +71,7 @@ def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
     reason = f"{pairs.name} fell by no more than {_allowed(condition)} for {total - len(beyond)} of "
     reason += f"{count(total, 'query')}, required for every one"
     if beyond:
-        reason += f"; fell most: {with_both(pairs, beyond)}"
+        reason += f"; fell most: {_with_both(pairs, beyond)}"
     observed = _observed(condition, pairs.before[worst], drops[worst])
     return _drop_finding(condition, pairs, not beyond, reason, observed, beyond)
 
@@ -95,7 +91,7 @@ def _allowed(condition: DropCondition) -> str:
     return f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
 
 
-def _movement(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
+def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
     """In numbers that never contradict what was decided."""
     drop = before - after
     values = f"from {before:.4f} to {after:.4f}"
@@ -106,7 +102,7 @@ def _movement(condition: DropCondition, pairs: Pairs, before: float, after: floa
     return f"{'fell' if drop > 0 else 'rose'} by {size}{share} {values}"
 
 
-def movement(before: float, after: float, against: str) -> str:
+def _change_text(before: float, after: float, against: str) -> str:
     """How far a value moved that was *before* in *against*, with four decimals."""
     drop = before - after
     if abs(drop) < 5e-5:
@@ -114,12 +110,12 @@ def movement(before: float, after: float, against: str) -> str:
     return f"{'fell' if drop > 0 else 'rose'} by {abs(drop):.4f} from {before:.4f} to {after:.4f}"
 
 
-def with_both(pairs: Pairs, queries: Sequence[str]) -> str:
+def _with_both(pairs: Pairs, queries: Sequence[str]) -> str:
     """The first of *queries*, each with its value in the baseline and today."""
     return listed([f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}" for query in queries])
 
 
-def costs(pairs: Pairs) -> str:
+def _costs(pairs: Pairs) -> str:
     """The queries that took most from the mean, with what they weigh where that is not the same for all."""
     both = [
         f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
@@ -143,10 +139,7 @@ def _drop_finding(
     )
 
 
-# Thresholds on how many queries fell below the baseline, however the mean came out.
-
-
-def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
+def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     """
     Count the queries that fell by more than *condition* says.
 
@@ -163,7 +156,7 @@ def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     reason += f" ({len(worse) / total:.2%})" if condition.relative else ""
     reason += f", allowed {limit}"
     if worse:
-        reason += f"; fell most: {with_both(pairs, worse)}"
+        reason += f"; fell most: {_with_both(pairs, worse)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
         reason=reason,
@@ -177,16 +170,13 @@ def judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     )
 
 
-# Thresholds on a drop that chance does not explain.
-
-
 TEST = "paired sign-flip test, one-sided"
 POWER = 0.8
 POWER_TEXT = f"{POWER * 100:g} % power"
 _ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 
-def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
+def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Finding:
     """
     Ask whether the mean fell by more than chance explains: were each query's two scores swapped at random, how often
     would the mean fall as far?
@@ -219,7 +209,7 @@ def judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findin
     reason = f"{_drop(pairs)} {verb} significant at {_percent(condition)}: p is {_p_text(test.p_value)} ({TEST}, "
     reason += f"{count(len(differences), 'query')})"
     if significant:
-        reason += f"; {costs(pairs)}"
+        reason += f"; {_costs(pairs)}"
         return _significance_finding(
             condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest()
         )
@@ -242,7 +232,7 @@ def _judge_untested(
     if holds(fall, Operator.AT_MOST, limit):
         return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit)
     found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
-    reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {costs(pairs)}"
+    reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
     return _significance_finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
 
 
@@ -317,9 +307,6 @@ def _significance_finding(
     )
 
 
-# Thresholds that compare with a baseline: how each kind is judged where not all documents that tie are known.
-
-
 def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
     """
     Judge *condition* twice: with the queries of which not all tied documents are known at their worst, and at their
@@ -351,10 +338,10 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
 
 def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
     if isinstance(condition, DropCondition):
-        return judge_drop(condition, pairs, of_query=of_query)
+        return _judge_drop(condition, pairs, of_query=of_query)
     if isinstance(condition, WorseCondition):
-        return judge_worse(condition, pairs)
-    return judge_significance(condition, pairs)
+        return _judge_worse(condition, pairs)
+    return _judge_significance(condition, pairs)
 
 
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -404,8 +391,8 @@ def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
 def _as_they_came(pairs: Pairs, reread: list[str], *, of_query: bool) -> str:
     came = pairs.as_they_came()
     subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
-    each = "" if of_query else f" ({with_both(came, reread)})"
-    return f"as the ties came, {subject} {movement(*came.means(), pairs.against)}{each}"
+    each = "" if of_query else f" ({_with_both(came, reread)})"
+    return f"as the ties came, {subject} {_change_text(*came.means(), pairs.against)}{each}"
 
 
 def _excused(pairs: Pairs) -> list[str]:

@@ -29,9 +29,6 @@ from harness.words import count, listed
 __all__ = ["RequestedDepth", "judge_expectation", "judge_latency", "no_ranking", "requested_depth", "what_may_follow"]
 
 
-# Rank expectations of one query: where documents stand, and how many match.
-
-
 @dataclass(frozen=True, slots=True)
 class RequestedDepth:
     """
@@ -179,9 +176,6 @@ def _verdict_on(query: Query, passed: bool, reason: str, observed: float | None,
     status = Status.PASSED if passed else Status.FAILED
     blamed = () if passed else (query.id,)
     return Finding(status, reason, observed, required, None, blamed, counted=1)
-
-
-# Thresholds on the engine's own time for each query.
 
 
 def judge_latency(

@@ -1,4 +1,22 @@
-"""The text of a threshold or of an expectation -> its condition, and whether that can be met at all."""
+"""
+The text of a threshold or of a rank expectation, read into its condition, and what no score can meet.
+
+::
+
+    threshold = [ statistic ] measure op number [ "for" tag ]       a statistic always, but on a query's own threshold
+              | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
+              | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
+              | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
+              | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
+              | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
+    statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
+    agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
+    op        = ">=" | ">" | "<=" | "<" | "="
+    expect    = document [ "not" ] "in top" k | document "before" document | "hits" op n
+    document  = characters without blanks, or any in single or double quotes
+
+A tag is the rest of the line after ``for``, so it may hold blanks.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +46,7 @@ from harness.model import (
     WorseCondition,
 )
 
-__all__ = ["read_drop", "read_worse"]
-
-
-# Reads a threshold or an expectation from left to right, and knows the place of everything it does not understand.
+__all__ = ["TOLERANCE", "check_reach", "parse_expectation", "parse_threshold"]
 
 
 WORD = re.compile(r"\S+")
@@ -156,9 +171,6 @@ def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]
     return len(text)
 
 
-# The thresholds that compare with a baseline; their grammar is that of `harness.gate.grammar`.
-
-
 _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
 _IS = re.compile(r"is(?!\S)")
@@ -167,7 +179,7 @@ _PER_CENT = re.compile("%")
 _QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
 
 
-def read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
+def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
     """The threshold on a drop that stands at *cursor*, its tag apart; *of_query* says that it is a query's own."""
     cursor.take(WORD)
     if cursor.has_after_word(_IS):
@@ -202,7 +214,7 @@ def _significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
     return SignificanceCondition(measure, level / 100)
 
 
-def read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
+def _worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     """The threshold on how many queries fell that stands at *cursor*, its tag apart."""
     if of_query:
         cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
@@ -226,25 +238,6 @@ def read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     if cursor.take(_QUERIES) is None:
         cursor.fail(f"{cursor.found()}, expected 'queries' or '%'")
     return WorseCondition(measure, by, allowed)
-
-
-# The text of a threshold or of a rank expectation -> its condition.
-#
-# ::
-#
-#     threshold = [ statistic ] measure op number [ "for" tag ]       a statistic always, but on a query's own threshold
-#               | "drop" [ "every" ] measure "<=" number [ "%" ] [ "for" tag ]
-#               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
-#               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
-#               | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
-#               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
-#     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
-#     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
-#     op        = ">=" | ">" | "<=" | "<" | "="
-#     expect    = document [ "not" ] "in top" k | document "before" document | "hits" op n
-#     document  = characters without blanks, or any in single or double quotes
-#
-# A tag is the rest of the line after ``for``, so it may hold blanks.
 
 
 TOLERANCE = 1e-9
@@ -278,7 +271,7 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         The condition, and the tag it is limited to or None.
 
     Raises:
-        GrammarError: The text is out of the grammar above.
+        GrammarError: The text is not of this module's grammar.
         MeasureError: Its measure is not known; the offset counts from the start of *text*.
 
     >>> condition, tag = parse_threshold("mean nDCG@10 >= 0.8 for head", of_query=False)
@@ -289,9 +282,9 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     first, second = [*text.split(maxsplit=2), "", ""][:2]
     condition: Condition
     if first == "drop":
-        condition = read_drop(cursor, of_query=of_query)
+        condition = _drop(cursor, of_query=of_query)
     elif first == "worse":
-        condition = read_worse(cursor, of_query=of_query)
+        condition = _worse(cursor, of_query=of_query)
     elif second == "latency":
         condition = _latency(cursor)
         cursor.expect_end("nothing after 'ms'")
@@ -309,7 +302,7 @@ def parse_expectation(text: str) -> Condition:
         text: ``sku-17 in top 3``, ``sku-4 not in top 10``, ``sku-17 before sku-9`` or ``hits >= 1``.
 
     Raises:
-        GrammarError: The text is out of the grammar above.
+        GrammarError: The text is not of this module's grammar.
 
     >>> parse_expectation("sku-17 not in top 3")
     InTop(document='sku-17', k=3, negated=True)
@@ -426,9 +419,6 @@ def _document(cursor: Cursor) -> str:
     if not document:
         cursor.fail("found an empty document id", start)
     return document
-
-
-# Whether a condition can be met at all, as far as the range of its measure tells.
 
 
 def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STANDARD) -> str | None:

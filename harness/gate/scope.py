@@ -33,10 +33,6 @@ __all__ = [
 ]
 
 
-# What a threshold is about: the scores that count and why the others do not, how numbers compare, and the parts of a
-# reason.
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
@@ -126,9 +122,6 @@ def _what_is_missing(score: Score | None) -> str:
     return score.reason or str(score.outcome)
 
 
-# How observed and required compare: numbers that differ by at most 1e-9 are equal, and nothing is rounded before.
-
-
 def holds(observed: float, operator: Operator, required: float) -> bool:
     """
     Whether *observed* is on the side of *required* that *operator* asks for.
@@ -152,9 +145,6 @@ def merit(observed: float, operator: Operator, required: float) -> float:
     if operator is Operator.EQUAL:
         return -abs(observed - required)
     return observed if operator in (Operator.AT_LEAST, Operator.ABOVE) else -observed
-
-
-# The parts of a verdict's reason: numbers that never contradict the verdict, and lists that stay short.
 
 
 _FEWEST_DIGITS = 4

@@ -12,7 +12,7 @@ from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
 from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Suite
 
-__all__ = ["TieGroup", "TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
+__all__ = ["TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
 
 
 SAME_SCORE = 1e-6
