@@ -38,10 +38,6 @@ __all__ = [
 ]
 
 
-# Values from the environment, replaced by the name of their variable in whatever is printed, stored or raised; whole
-# reports too; and fingerprints of what is masked.
-
-
 class Masker:
     """
     Replaces each value by ``${NAME}``.
@@ -91,9 +87,6 @@ def _forms(value: str) -> Iterator[str]:
         yield quote(value, safe="")
         yield quote(value)
         yield quote_plus(value)
-
-
-# A report without the secrets that a server, a title or a variable may have brought into it.
 
 
 Mask: TypeAlias = Callable[[str], str]
@@ -153,9 +146,6 @@ def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
     return tuple(
         document if document.title is None else replace(document, title=mask(document.title)) for document in documents
     )
-
-
-# A short text that changes when a value does.
 
 
 LARGEST_KEPT = 65_536

@@ -120,7 +120,7 @@ class _Pooling:
 
     def _shallow(self, pool: Pool) -> list[str]:
         """A sentence for each request that says itself how many hits it wants, and wants fewer than are pooled."""
-        from harness.suites.templates import size_of
+        from harness.suites.depth import size_of
 
         sizes = {name: size_of(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
         return [

@@ -25,9 +25,6 @@ __all__ = [
 ]
 
 
-# Everything a run found out, as it is printed and written.
-
-
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
     """A hit beside what is known of it: *grade* and *gain* are None for an unjudged document; *rank* counts from 1."""
@@ -171,9 +168,6 @@ class Report:
     suites: tuple[SuiteReport, ...]
     exit_status: int
     schema: int = 1
-
-
-# Runs that are kept for later ones to be held against.
 
 
 @dataclass(frozen=True, slots=True)

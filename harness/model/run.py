@@ -29,9 +29,6 @@ __all__ = [
 ]
 
 
-# What is sent to a server, and what it answers.
-
-
 ANY_TEXT = "*"
 """The field of a snippet where no field is named: that of the longest text which is not the title."""
 
@@ -208,9 +205,6 @@ class Run:
     seconds: float = 0.0
     facts: IndexFacts | None = None
     tails: TailSearch | None = None
-
-
-# Scores, and what the gate decided on them.
 
 
 class Outcome(StrEnum):

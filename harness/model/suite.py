@@ -45,9 +45,6 @@ __all__ = [
 ]
 
 
-# What is measured: a metric with its parameters, what a grade is worth, whose numbers are reproduced.
-
-
 class GainKind(StrEnum):
     """How a grade becomes a gain."""
 
@@ -113,9 +110,6 @@ class Profile(StrEnum):
     RRE = "rre"
 
 
-# Places in files, and values of JSON.
-
-
 Json: TypeAlias = Any
 """A value as `json.loads` gives it."""
 
@@ -130,9 +124,6 @@ class Mark:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
-
-
-# What a suite holds its rankings to.
 
 
 class StatisticKind(StrEnum):
@@ -293,9 +284,6 @@ class Threshold:
     warns: bool = False
 
 
-# A suite as loaded.
-
-
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The grade of one document for one query; finite, mostly a small integer."""
@@ -428,9 +416,6 @@ class Suite:
     mark: Mark = Mark()
     baseline_optional: bool = False
     ungraded: int = 0
-
-
-# Until when a waiver, an expected failure or a skip, holds.
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:

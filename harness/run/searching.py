@@ -53,7 +53,7 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
 
     A body that says its size is sent as it stands, and so is what a search template or a service makes of its own.
     """
-    from harness.suites.templates import deepest_size
+    from harness.suites.depth import deepest_size
 
     body, own = request.body, template.body
     if template.http is not None or not isinstance(body, Mapping) or not isinstance(own, Mapping):
@@ -94,7 +94,7 @@ def _known(response: Response, sent: SearchRequest, depth: int) -> Response:
 
     Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches.
     """
-    from harness.suites.templates import shows_all
+    from harness.suites.depth import shows_all
 
     if not isinstance(response, Ranking):
         return response
@@ -152,7 +152,7 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
     *request* for as many as *size* hits, to show what ties with its last; None where it cannot be asked for more than
     it asks for itself, or for more than *beyond*.
     """
-    from harness.suites.templates import deeper, deepest_size
+    from harness.suites.depth import deeper, deepest_size
 
     if request.http is not None:
         return None
@@ -275,8 +275,8 @@ def _search_deeper(
     suite: Suite, run: Run, search: Search, missing: Mapping[str, Sequence[MissingDocument]]
 ) -> tuple[dict[str, Response], dict[str, Response]]:
     """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
+    from harness.suites.depth import deeper
     from harness.suites.requests import build_requests, on_index
-    from harness.suites.templates import deeper
 
     asked = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
     chosen = on_index(asked, run.index)

@@ -14,20 +14,6 @@ from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
 
-__all__ = [
-    "LEFT_OUT",
-    "SUITE_SUFFIX",
-    "FoundSuites",
-    "find_suites",
-    "is_misnamed",
-    "is_suite_name",
-    "left_out_text",
-    "misnamed_text",
-    "suites_left_in",
-    "suites_that_are_no_files",
-]
-
-
 SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
 """Ends of names, in small letters, that somebody took for that of a suite."""

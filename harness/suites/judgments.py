@@ -22,9 +22,6 @@ from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
 
-# Judgments from the suite and from its files, joined to their queries; none of them may say a thing twice.
-
-
 _MOST_TOLD = 20
 
 
@@ -154,9 +151,6 @@ def judgment_files(shape: Any) -> WrittenFiles:
         paths = judgment_files(shape.files).paths
         return WrittenFiles(paths, shape.other_queries == "refuse", shape.ungraded == "ignore")
     return WrittenFiles((shape,) if isinstance(shape, Written) else shape)
-
-
-# Grades by name, what they are worth, and whether everything in use has a gain.
 
 
 GREATEST_EXPONENTIAL = 1000.0

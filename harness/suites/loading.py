@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,7 @@ from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import measure_named
 from harness.model import (
-    AgreementCondition,
     Gain,
-    InTop,
     Mark,
     Measure,
     Profile,
@@ -25,6 +23,7 @@ from harness.model import (
     Suite,
     Threshold,
 )
+from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.judgments import (
     Judgments,
@@ -36,79 +35,13 @@ from harness.suites.judgments import (
     read_gain,
     read_grade_names,
 )
+from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import list_queries
 from harness.suites.reading import Reading, SuiteFiles, read_suite_file
-from harness.suites.requests import check_placeholders
+from harness.suites.requests import read_templates, request_nodes
 from harness.suites.targets import check_config, check_indexes, check_service, read_target
-from harness.suites.templates import read_templates, request_nodes, size_of
 from harness.suites.thresholds import check_tags, read_measures, read_thresholds
 from harness.suites.yaml import Problems
-
-__all__ = ["NO_JUDGMENTS", "check_suite"]
-
-
-# How many hits a suite asks for: enough for everything that looks at them.
-
-
-LEAST_DEPTH = 10
-"""Hits asked for where nothing looks deeper: what a page of results shows."""
-
-
-def choose_depth(
-    reading: Reading,
-    templates: Iterable[RequestTemplate],
-    measures: Iterable[Measure],
-    thresholds: Iterable[Threshold],
-) -> int:
-    """
-    The hits asked for: the suite's own depth, else the deepest of its cutoffs, expectations and requests' sizes.
-
-    An own size of a request may be deeper than needed where the suite gives no depth, and is never shallower. Where
-    each request has one, no more is asked for than they say.
-    """
-    needed, by_what = max(_needs(measures, thresholds), default=(0, ""))
-    given: int | None = reading.shape.depth
-    if given is not None and given < needed:
-        message = f"depth {given} is too shallow for '{by_what}', which needs {needed} hits"
-        reading.problems.at(reading.key_mark("depth"), message)
-    sizes, least = [], 1
-    for template in templates:
-        size = size_of(template)
-        if size is None:
-            least = LEAST_DEPTH
-            continue
-        sizes.append(size)
-        _check_size(reading, template, size, needed, by_what)
-    return given or max(least, needed, *sizes)
-
-
-def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iterator[tuple[int, str]]:
-    """Each rank that something looks down to, and what that is."""
-    for measure in measures:
-        yield measure.cutoff or 0, measure.text
-    for threshold in thresholds:
-        condition = threshold.condition
-        named = measure_named(threshold)
-        if named is not None:
-            yield named.cutoff or 0, threshold.text
-        elif isinstance(condition, InTop):
-            yield condition.k, threshold.text
-        elif isinstance(condition, AgreementCondition):
-            yield condition.agreement.cutoff or 0, threshold.text
-
-
-def _check_size(reading: Reading, template: RequestTemplate, size: int, needed: int, by_what: str) -> None:
-    given = reading.shape.depth
-    if given is not None and size != given:
-        message = f"the request {template.name!r} has size {size}, but depth is {given}; leave one of them out"
-        reading.problems.at(template.mark, message)
-    elif size < needed:
-        message = f"the request {template.name!r} has size {size}, but '{by_what}' needs {needed} hits"
-        reading.problems.at(template.mark, message)
-
-
-# The parts of a suite, from what was read of it: each made once, and put together.
-
 
 DEFAULT_MEASURE = "nDCG@10"
 
@@ -154,8 +87,6 @@ class Parts:
     def _require(self, key: str, sentence: str) -> None:
         if getattr(self.reading.shape, key) is None and self.is_whole(key):
             self.reading.problems.at(self.reading.root.mark, sentence)
-
-    # ------------------------------------------------------------------------------------------------ parts
 
     @cached_property
     def _files(self) -> SuiteFiles:
@@ -270,9 +201,6 @@ class Parts:
         return [threshold for threshold in everything if measure_named(threshold) is not None]
 
 
-# What takes a whole suite to tell: its parts are right, each by itself, and may still not go together.
-
-
 NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
 """What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
 
@@ -334,9 +262,6 @@ def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark,
     for query in suite.queries:
         scored += measures_of([query], query.thresholds)
     return scored
-
-
-# A suite file and the files that it names -> a checked `Suite`, or everything that is wrong with it.
 
 
 MOST_TOLD = 50

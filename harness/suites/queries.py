@@ -1,4 +1,10 @@
-"""The queries that a suite lists, or names a file of, as the model has them."""
+"""
+The queries that a suite lists, or names a file of, as the model has them.
+
+A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
+params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables are not looked for in it: a query's text is what
+it is.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +17,17 @@ from typing import Any
 
 from harness.errors import InputError, Problem, SuiteError, did_you_mean, unknown_key
 from harness.files.opening import Source, read_source
-from harness.files.records import separator_of
+from harness.files.records import read_number, separator_of
 from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_grade
 from harness.suites.reading import NamedFile, Reading, SuiteFiles
-from harness.suites.scalars import EXPECTED, lacking_weights, masked_variables, read_masked, weight_in_file
+from harness.suites.scalars import EXPECTED_WEIGHT, is_weight, masked_variables, read_masked
 from harness.suites.shape import QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.variables import names_login
 from harness.suites.yaml import ListNode, MappingNode, Problems, Written
-
-# Queries from a file: ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
-# params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables are not looked for in them: a query's text
-# is what it is.
-
+from harness.words import count, listed
 
 _MOST_BYTES = 256 * 2**20
 _KEYS = ("id", "text", "tags", "weight", "params")
@@ -58,7 +60,7 @@ class _Reader:
         elif not text.strip():
             self.note(line, f"query {identifier!r} has no text")
         elif weight is not None and read is None:
-            self.note(line, f"found {json.dumps(weight, ensure_ascii=False)[:60]} as weight, {EXPECTED}")
+            self.note(line, f"found {json.dumps(weight, ensure_ascii=False)[:60]} as weight, {EXPECTED_WEIGHT}")
         else:
             mark = Mark(self.source.path, line, 1)
             query = Query(identifier, text, params=params or {}, tags=tags, mark=mark, weight=read or 1.0)
@@ -194,7 +196,23 @@ def _entry_problem(entry: Any) -> str | None:
     return None if isinstance(entry.get("params", {}), dict) else "expected params: an object"
 
 
-# The queries that a suite lists, or names a file of, as the model has them.
+def weight_in_file(written: Any) -> float | None:
+    """The weight that a cell of CSV, or a value of JSON, says; None where it says none."""
+    if isinstance(written, bool) or not isinstance(written, str | int | float):
+        return None
+    number = read_number(written)
+    return number if number is not None and is_weight(number) else None
+
+
+def lacking_weights(lacking: Sequence[str], queries: int) -> str:
+    """What is wrong where the queries *lacking*, of so many, have no weight; empty where all have one, or none has."""
+    if len(lacking) in (0, queries):
+        return ""
+    verb = "has" if len(lacking) == 1 else "have"
+    return (
+        f"{len(lacking):,} of {count(queries, 'query')} {verb} no weight: {listed(lacking)}; "
+        "expected a weight for every query, or for none"
+    )
 
 
 def list_queries(

@@ -12,13 +12,9 @@ from pydantic import ValidationError
 from harness.errors import InputError, SuiteError
 from harness.files.opening import read_source
 from harness.model import Mark
-from harness.suites.scalars import UnknownKey
-from harness.suites.shape import SuiteShape
+from harness.suites.shape import SuiteShape, UnknownKey
 from harness.suites.variables import Variables
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe
-
-# The bytes of a suite file -> its shape: text, tree of nodes, variables, pydantic, and every problem on the way.
-
 
 MOST_BYTES = 16 * 2**20
 """The largest suite that is read; judgments by the million belong in files of their own."""
@@ -124,9 +120,6 @@ def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> Mapp
 
 def _in_query(place: tuple[int | str, ...]) -> bool:
     return len(place) > 2 and place[0] == "queries" and isinstance(place[2], int)
-
-
-# The files that a suite names: relative to it, and never outside its root.
 
 
 @dataclass(frozen=True, slots=True)

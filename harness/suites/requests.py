@@ -1,30 +1,165 @@
-"""A suite and one of its requests -> what is sent for each query, every placeholder filled."""
+"""The requests of a suite, for an engine or over HTTP: read from the file, and filled for each query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 from harness.errors import SuiteError, UsageError, did_you_mean
 from harness.model import HttpRequest, Json, Query, RequestTemplate, SearchRequest, Suite
-from harness.suites.templates import (
-    RESERVED,
-    as_text,
-    body_node,
-    check_source,
-    fill,
-    fill_body,
-    fill_text,
-    is_name,
-    placeholders_in,
-    source_node,
-    texts,
-    window_problem,
-)
-from harness.suites.yaml import MappingNode, Node, Problems, Written
+from harness.suites.depth import check_window, window_problem
+from harness.suites.placeholders import body_node, fill, fill_body, fill_text, source_node
+from harness.suites.reading import Reading
+from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
+from harness.suites.shape import HttpShape, RequestShape
+from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
 
-# A suite and one of its requests -> what is sent for each query, every placeholder filled.
+DEFAULT_NAME = "request"
+"""What the only request of a suite is called."""
+
+ASKING = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
+"""Keys by which a body says what it asks for."""
+
+PARTS_OF_A_BODY = ASKING | {
+    "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "explain", "ext", "fields", "from", "highlight",
+    "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
+    "script_fields", "search_after", "search_pipeline", "size", "slice", "sort", "stats", "stored_fields", "suggest",
+    "terminate_after", "timeout", "track_scores", "track_total_hits", "version",
+}  # fmt: skip
+"""Keys that a body of _search has."""
+
+
+def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
+    """The templates by name, the default first."""
+    nodes = request_nodes(reading)
+    return {name: _with_masked(template, nodes[name]) for name, template in _plain_templates(reading).items()}
+
+
+def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
+    shape, problems = reading.shape, reading.problems
+    if shape.request is not None and shape.requests is not None:
+        problems.at(reading.key_mark("requests"), "found both 'request' and 'requests', expected one of them")
+    if shape.requests is not None:
+        if not shape.requests:
+            problems.at(reading.key_mark("requests"), "found no requests, expected at least one")
+        return {
+            str(name): _template(str(name), entry, reading.root.child("requests").child(name), problems)
+            for name, entry in shape.requests.items()
+        }
+    if shape.request is not None:
+        return {DEFAULT_NAME: _template(DEFAULT_NAME, shape.request, reading.root.child("request"), problems)}
+    if not reading.broken & {"request", "requests"}:
+        problems.at(
+            reading.root.mark, "the suite has no 'request'; expected the body of _search, or 'requests' by name"
+        )
+    return {}
+
+
+def request_nodes(reading: Reading) -> dict[str, Node]:
+    """The requests by name, as they stand in the file."""
+    nodes = {DEFAULT_NAME: reading.root.child("request")} if reading.shape.request is not None else {}
+    several = reading.root.child("requests") if reading.shape.requests is not None else {}
+    return nodes | {str(name): node for name, node in several.items()}
+
+
+def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
+    if not isinstance(entry, RequestShape):
+        if name == DEFAULT_NAME:
+            _refuse_several(node, problems)
+        _check_body(node, problems)
+        return RequestTemplate(name, entry, mark=node.mark)
+    if (entry.body is None) == (entry.http is None):
+        found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
+        problems.at(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
+    if entry.http is not None:
+        if entry.index is not None:
+            problems.at(entry.index.mark, "an HTTP service has no index; put it into the path or the params")
+        return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
+    if isinstance(node, MappingNode):
+        _check_body(node.child("body"), problems)
+    return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark)
+
+
+def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
+    """*template*, which stands at *node*, with what is kept of it where it has values from the environment."""
+    if not any(masked_variables(node)):
+        return template
+    parts = {"body": body_node(node)}
+    if parts["body"] is not node and isinstance(node, MappingNode):
+        parts |= {"index": node.child("index"), "http": node.child("http")}
+    masked = {name: read_masked(part) for name, part in parts.items() if part is not None}
+    return replace(template, masked=masked)
+
+
+def _check_body(body: Node | None, problems: Problems) -> None:
+    """What is written out in a body, or in the source of a search template, can be sent."""
+    check_search_template(body, problems)
+    check_window(body, problems)
+    check_window(source_node(body), problems)
+
+
+_BESIDE = ("template", "size")
+_EXPECTED = "expected a search template: {id: NAME, params: …} or {source: …, params: …}"
+
+
+def check_search_template(body: Node | None, problems: Problems) -> None:
+    """Where *body* is a search template, it is one that can be sent."""
+    if not isinstance(body, MappingNode) or "template" not in body:
+        return
+    for key in body:
+        if key not in _BESIDE:
+            problems.at(key.mark, f"found {str(key)!r} beside 'template'; a search template stands alone, or with size")
+    template = body.child("template")
+    if not isinstance(template, MappingNode):
+        problems.at(template.mark, f"found {describe(template)}, {_EXPECTED}")
+        return
+    given = [key for key in ("id", "source") if key in template]
+    if len(given) != 1:
+        found = "both 'id' and 'source'" if given else "neither 'id' nor 'source'"
+        problems.at(template.mark, f"found {found}, {_EXPECTED}")
+    params = template.child("params")
+    if params is not None and not isinstance(params, MappingNode):
+        problems.at(params.mark, f"found {describe(params)}, expected params as a mapping")
+
+
+def _refuse_several(node: Node, problems: Problems) -> None:
+    """Bodies by name under the key for one: each of them has what a body has, and none is called like a part of one."""
+    if not isinstance(node, MappingNode) or not node or node.keys() & PARTS_OF_A_BODY:
+        return
+    if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
+        names = ", ".join(node)
+        problems.at(node.mark, f"found requests by name ({names}) where one body stands; expected the key 'requests'")
+
+
+def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
+    for expression in (shape.ids, shape.scores, shape.titles, shape.total):
+        if expression is not None and not expression.unset:
+            _check_path(expression, problems)
+    return HttpRequest(
+        method=shape.method,
+        path=str(shape.path),
+        ids=str(shape.ids),
+        params={str(name): value for name, value in shape.params.items()},
+        headers={str(name): str(value) for name, value in shape.headers.items()},
+        json=shape.json_body,
+        scores=_optional(shape.scores),
+        titles=_optional(shape.titles),
+        total=_optional(shape.total),
+    )
+
+
+def _check_path(expression: Written, problems: Problems) -> None:
+    from harness.search.http import path_problem
+
+    sentence = path_problem(expression)
+    if sentence:
+        problems.at(expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}")
+
+
+def _optional(text: Any) -> str | None:
+    return None if text is None else str(text)
 
 
 def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ...]:
@@ -103,114 +238,3 @@ def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
         headers=headers,
         json=fill(http.json, values),
     )
-
-
-# Whether the queries of a suite can fill every placeholder of its requests, told before anything is sent.
-
-
-def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], problems: Problems) -> None:
-    """
-    Every placeholder has a value in every query, every param of a query has a placeholder, every request changes.
-
-    *requests* are the suite's, by name, as they stand in the file.
-    """
-    params = {name for query in queries for name in query.params}
-    used: set[str] = set()
-    for node in requests.values():
-        named = _check_request(node, params, queries, problems)
-        if not named - {"depth"} and not _is_told_of(node, problems):
-            problems.at(node.mark, _unchanging(node))
-        check_source(body_node(node), {*params, *RESERVED}, problems)
-        used |= named
-    _check_params(queries, used, problems)
-
-
-def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
-    """The names of all placeholders of a request, those told that a query cannot fill."""
-    named = set()
-    for scalar, is_key in _texts(node, besides=source_node(body_node(node))):
-        for name, offset, inside in placeholders_in(scalar):
-            named.add(name)
-            sentence = _unknown(name, params)
-            if sentence:
-                problems.inside(scalar, offset, sentence)
-            else:
-                _check_values(name, queries, problems, inside=inside or is_key)
-    return named
-
-
-def _unchanging(node: Node) -> str:
-    """One ranking for every query would be held against the judgments of each."""
-    of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
-    return f"no query can change this request: expected {{{{text}}}} somewhere in it{of_template}"
-
-
-def _is_told_of(node: Node, problems: Problems) -> bool:
-    """Whether something else is wrong in the lines of *node*, such as a placeholder that lost its quotes."""
-    first = node.mark.line
-    last = max((text.mark.line for text in texts(node)), default=first)
-    return any(problem.path == node.mark.path and first <= problem.line <= last for problem in problems.found)
-
-
-def _texts(node: Node, *, besides: Node | None) -> Iterator[tuple[Written, bool]]:
-    """All scalars below *node* but those of the node *besides*, and whether each is a key."""
-    if node is besides:
-        return
-    if isinstance(node, Written):
-        yield node, False
-    elif isinstance(node, MappingNode):
-        for key, value in node.items():
-            yield key, True
-            yield from _texts(value, besides=besides)
-    else:
-        for item in node:
-            yield from _texts(item, besides=besides)
-
-
-def _unknown(name: str, params: set[str]) -> str | None:
-    if name in RESERVED or name in params:
-        return None
-    known = [*RESERVED, *sorted(params)]
-    written = "{{" + name + "}}"
-    expected = ", ".join("{{" + other + "}}" for other in known)
-    if not is_name(name):
-        return f"found {written}, expected a placeholder such as {expected}"
-    guess = did_you_mean(name, known)
-    return f"unknown placeholder {written}, expected {expected}, or a name that the queries have in params{guess}"
-
-
-def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
-    """Each query has a value for the placeholder, and one that can stand where it is."""
-    for query in queries:
-        sentence = _gap(name, query, inside=inside)
-        if sentence:
-            problems.at(query.mark, f"query {query.id!r} {sentence}")
-
-
-def _gap(name: str, query: Query, *, inside: bool) -> str | None:
-    if name == "depth":
-        return None
-    if name == "text":
-        return None if query.text else "has no text, which the request asks for with {{text}}"
-    if name not in query.params:
-        return f"has no param {name!r}, which the request asks for"
-    if not inside:
-        return None
-    try:
-        as_text(query.params[name], name)
-    except UsageError as error:
-        return f"cannot fill the request: {error}"
-    return None
-
-
-def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
-    """No param has a name that is taken, or one that no request asks for; the latter is told once."""
-    told: set[str] = set()
-    for query in queries:
-        for name in query.params:
-            if name in RESERVED:
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, a name that is taken")
-            elif name not in used and name not in told:
-                told.add(name)
-                guess = did_you_mean(name, used - set(RESERVED))
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request asks for{guess}")

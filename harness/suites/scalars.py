@@ -1,69 +1,33 @@
 """
-What the models of a suite share: known keys only, and the types of its leaves: text, names, numbers, dates, JSON
-values.
+What stands at the leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
+
+A leaf is typed by its place and not by its look: where an id is expected, `007` is the id "007", and where a number
+is expected, "abc" is an error. A number whose variable is not set yet is NaN, a whole number None: that is while a
+suite is checked without an environment, and nothing is computed from it then.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, NoReturn
 
 from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
     PlainValidator,
-    ValidationInfo,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from harness.errors import did_you_mean, nearest, unknown_key
-from harness.files.records import read_number
 from harness.model import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
-from harness.words import count, listed, one_of
 
-# What queries weigh in a mean: all queries of a suite say it, or none does.
-
-
-EXPECTED = "expected a finite number above 0"
+EXPECTED_WEIGHT = "expected a finite number above 0"
 
 
 def is_weight(number: float) -> bool:
     """Whether *number* can weigh a query: one that weighs nothing would be in a mean without counting there."""
     return math.isfinite(number) and number > 0
-
-
-def weight_in_file(written: Any) -> float | None:
-    """The weight that a cell of CSV, or a value of JSON, says; None where it says none."""
-    if isinstance(written, bool) or not isinstance(written, str | int | float):
-        return None
-    number = read_number(written)
-    return number if number is not None and is_weight(number) else None
-
-
-def lacking_weights(lacking: Sequence[str], queries: int) -> str:
-    """What is wrong where the queries *lacking*, of so many, have no weight; empty where all have one, or none has."""
-    if len(lacking) in (0, queries):
-        return ""
-    verb = "has" if len(lacking) == 1 else "have"
-    return (
-        f"{len(lacking):,} of {count(queries, 'query')} {verb} no weight: {listed(lacking)}; "
-        "expected a weight for every query, or for none"
-    )
-
-
-# What stands at the leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
-#
-# A leaf is typed by its place and not by its look: where an id is expected, `007` is the id "007", and where a number
-# is expected, "abc" is an error. A number whose variable is not set yet is NaN, a whole number None: that is while a
-# suite is checked without an environment, and nothing is computed from it then.
 
 
 def refuse(message: str, mark: Mark | None = None) -> NoReturn:
@@ -132,7 +96,7 @@ def read_weight(node: Node) -> float:
     """What a query weighs; NaN while its variable is not set."""
     weight = number_node(node)
     if not math.isnan(weight) and not is_weight(weight):
-        refuse(f"found {describe(node)}, {EXPECTED}", node.mark)
+        refuse(f"found {describe(node)}, {EXPECTED_WEIGHT}", node.mark)
     return weight
 
 
@@ -260,83 +224,3 @@ RequestBody = Annotated[
 ]
 Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
 Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]
-
-
-# What the models of a suite share: known keys only, known words only, and one branch for each kind of node.
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownKey:
-    """A key that its mapping does not have."""
-
-    mark: Mark
-    key: str
-    known: tuple[str, ...]
-
-    @property
-    def meant(self) -> str | None:
-        """The key that was probably meant."""
-        return nearest(self.key, self.known)
-
-    def __str__(self) -> str:
-        return unknown_key(self.key, self.known)
-
-
-class Shape(BaseModel):
-    """A mapping with known keys only; unknown ones go to the list that is the context of the validation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @classmethod
-    def known_keys(cls) -> list[str]:
-        """The keys as a user writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-    @classmethod
-    def mistaken(cls, node: Node) -> str | None:  # noqa: ARG003
-        """A sentence where *node* is something else that was only written like this; for shapes that know of one."""
-        return None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
-        known = cls.known_keys()
-        sentence = cls.mistaken(node)
-        if sentence:
-            refuse(sentence, node.mark)
-        if not isinstance(node, MappingNode):
-            refuse(f"found {describe(node)}, expected a mapping with {', '.join(known)}", node.mark)
-        kept = MappingNode(node.mark)
-        unknown: list[UnknownKey] = info.context if isinstance(info.context, list) else []
-        for key, value in node.items():
-            if key in known:
-                kept[key] = value
-            else:
-                unknown.append(UnknownKey(key.mark, str(key), tuple(known)))
-        return kept
-
-
-def _kind(node: Node) -> str:
-    if isinstance(node, MappingNode):
-        return "<mapping>"
-    return "<list>" if isinstance(node, ListNode) else "<text>"
-
-
-def word_of(known: list[str]) -> BeforeValidator:
-    """One of the *known* words, with the nearest for any other."""
-
-    def read(node: Node) -> str | None:
-        expected = one_of(known)
-        word = expect_scalar(node, expected)
-        if word.unset:
-            return known[0]
-        if word not in known:
-            refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, known)}", word.mark)
-        return str(word)
-
-    return BeforeValidator(read)
-
-
-def either(expected: str) -> Discriminator:
-    """Tells the branches of a union apart by what stands in the file; *expected* is said where it is none of them."""
-    return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)

@@ -1,4 +1,9 @@
-"""YAML text -> a tree of nodes with marks, and what the parser could not read in a sentence of our own."""
+"""
+YAML text -> a tree of nodes with marks, and what the parser could not read in a sentence of our own.
+
+The parser's events are read one by one, and what makes a file dangerous or ambiguous ends the reading before anything
+is built from it: depth, aliases that multiply, tags, a second document. Nothing is given a type here.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,6 @@ import yaml
 from harness.errors import Problem, SuiteError
 from harness.files.opening import Source
 from harness.model import Mark
-
-# What a suite file is made of before it is given a shape: scalars, mappings and lists, each with its mark.
 
 
 class Written(str):
@@ -116,10 +119,6 @@ def shortened(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-# What the models of a suite share: known keys only, and the types of its leaves: text, names, numbers, dates, JSON
-# values.
-
-
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
@@ -157,9 +156,6 @@ def resolve_number(text: str) -> int | float | None:
     if _INFINITE.fullmatch(text):
         return -math.inf if text.startswith("-") else math.inf
     return math.nan if text in _NOT_A_NUMBER else None
-
-
-# What the YAML parser could not read, in a sentence of our own, with a hint for the traps that suites meet.
 
 
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
@@ -219,12 +215,6 @@ def _hint(source: Source, line: int, column: int) -> str:
     if indicator:
         return f"; text that begins with {indicator[1]} is put in quotes"
     return ""
-
-
-# YAML text -> a tree of nodes.
-#
-# The parser's events are read one by one, and what makes a file dangerous or ambiguous ends the reading before
-# anything is built from it: depth, aliases that multiply, tags, a second document. Nothing is given a type here.
 
 
 MAX_DEPTH = 64
@@ -398,9 +388,6 @@ class _Composer:
     def _stop(self, event: yaml.Event, message: str) -> NoReturn:
         mark = self._mark(event)
         raise SuiteError([*self.problems, self.source.problem(mark.line, mark.column, message)])
-
-
-# All that is wrong in one suite, collected while it is read, so that nothing is told one by one.
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from harness.gate.ties import tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
 from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
-from harness.suites.templates import deeper, deepest_size
+from harness.suites.depth import deeper, deepest_size
 
 DEPTH = 10
 MATCH = {"query": {"match": {"title": "red shoe"}}}

@@ -4,8 +4,8 @@ import pytest
 
 from harness.errors import SuiteError, UsageError
 from harness.model import HttpRequest, Query, RequestTemplate, Suite, Target
+from harness.suites.placeholders import fill
 from harness.suites.requests import build_requests
-from harness.suites.templates import fill
 
 
 def suite_of(*templates, queries=(), depth=10):

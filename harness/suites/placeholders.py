@@ -1,0 +1,249 @@
+"""
+``{{text}}`` and the other placeholders of a request: filled structurally, and checked against the queries.
+
+A string that is one placeholder becomes the value itself, with its type: a list stays a list. Inside a longer string,
+and in a key, the value is put in as text. What was put in is never looked at again, so a query's text may hold quotes,
+braces, `{{` or `$`.
+
+The braces in the `source` of a search template are the engine's, so they are left alone; the suite's own placeholders
+are filled in `params`, as values, and the engine writes them into the source as JSON. So no text of a query can break
+the source.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from harness.errors import UsageError, did_you_mean
+from harness.model import Json, Query
+from harness.suites.scalars import BESIDE_A_BODY
+from harness.suites.yaml import MappingNode, Node, Problems, Written
+
+RESERVED = ("text", "depth")
+"""Placeholders that every query fills: its text, and the number of hits asked for."""
+
+_PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def is_name(text: str) -> bool:
+    """Whether a placeholder can have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
+def placeholders_in(text: str) -> Iterator[tuple[str, int, bool]]:
+    """Each placeholder in *text*: what stands between its braces, where, and whether it is put in as text."""
+    matches = list(_PLACEHOLDER.finditer(text))
+    for match in matches:
+        yield match[1].strip(), match.start(), len(matches) > 1 or match.group() != text
+
+
+def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> Json:
+    """
+    *template* with its placeholders filled.
+
+    Args:
+        template: A JSON value.
+        values: By the placeholder's name; must hold each that occurs.
+        encode: What is done to a value that is put into a longer string.
+
+    Raises:
+        UsageError: A list or an object would have to be put into a string, or two keys become the same.
+
+    >>> fill({"terms": {"brand": "{{brands}}"}, "name": "for {{text}}"}, {"brands": ["a", "b"], "text": '"x" {{y}}'})
+    {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
+    """
+    if isinstance(template, Mapping):
+        return _fill_mapping(template, values, encode)
+    if isinstance(template, list):
+        return [fill(item, values, encode=encode) for item in template]
+    if not isinstance(template, str):
+        return template
+    whole = _PLACEHOLDER.fullmatch(template)
+    if whole and is_name(whole[1].strip()):
+        return values[whole[1].strip()]
+    return fill_text(template, values, encode=encode)
+
+
+def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> str:
+    """*template* with each placeholder put in as text, even where it is all there is."""
+    return _PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
+
+
+def as_text(value: Json, name: str) -> str:
+    """A value as it stands inside a longer string."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, (list, Mapping)):
+        kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a mapping"
+        raise UsageError(f"{{{{{name}}}}} is {kind}, which cannot stand inside a text")
+    return json.dumps(value)
+
+
+def _fill_mapping(
+    template: Mapping[str, Any], values: Mapping[str, Json], encode: Callable[[str], str]
+) -> dict[str, Json]:
+    filled: dict[str, Json] = {}
+    for key, value in template.items():
+        name = fill_text(key, values)
+        if name in filled:
+            raise UsageError(f"two keys become {name!r} when their placeholders are filled")
+        filled[name] = fill(value, values, encode=encode)
+    return filled
+
+
+def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
+    """
+    The body of a request with its placeholders filled; the source of a search template stays as it is.
+
+    Raises:
+        UsageError: As `fill` does.
+    """
+    template = body.get("template") if isinstance(body, Mapping) else None
+    if not isinstance(template, Mapping) or "source" not in template:
+        return fill(body, values)
+    own = {key: value for key, value in template.items() if key != "source"}
+    filled = fill({**body, "template": own}, values)
+    return {**filled, "template": {**filled["template"], "source": template["source"]}}
+
+
+def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], problems: Problems) -> None:
+    """
+    Every placeholder has a value in every query, every param of a query has a placeholder, every request changes.
+
+    *requests* are the suite's, by name, as they stand in the file.
+    """
+    params = {name for query in queries for name in query.params}
+    used: set[str] = set()
+    for node in requests.values():
+        named = _check_request(node, params, queries, problems)
+        if not named - {"depth"} and not _has_problem(node, problems):
+            problems.at(node.mark, _unchanging(node))
+        check_source(body_node(node), {*params, *RESERVED}, problems)
+        used |= named
+    _check_params(queries, used, problems)
+
+
+def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
+    """The names of all placeholders of a request, those told that a query cannot fill."""
+    named = set()
+    for scalar, is_key in _scalars(node, but=source_node(body_node(node))):
+        for name, offset, inside in placeholders_in(scalar):
+            named.add(name)
+            sentence = _unknown(name, params)
+            if sentence:
+                problems.inside(scalar, offset, sentence)
+            else:
+                _check_values(name, queries, problems, inside=inside or is_key)
+    return named
+
+
+def _unchanging(node: Node) -> str:
+    """One ranking for every query would be held against the judgments of each."""
+    of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
+    return f"no query can change this request: expected {{{{text}}}} somewhere in it{of_template}"
+
+
+def _has_problem(node: Node, problems: Problems) -> bool:
+    """Whether a problem was found in the lines of *node*, such as a placeholder that lost its quotes."""
+    first = node.mark.line
+    last = max((scalar.mark.line for scalar, _ in _scalars(node)), default=first)
+    return any(problem.path == node.mark.path and first <= problem.line <= last for problem in problems.found)
+
+
+def check_source(body: Node | None, names: set[str], problems: Problems) -> None:
+    """No source asks for one of *names*, the suite's own placeholders, that the template's params do not pass on."""
+    source = source_node(body)
+    if not isinstance(body, MappingNode) or source is None:
+        return
+    params = body.child("template").child("params")
+    passed = set(map(str, params)) if isinstance(params, MappingNode) else set()
+    lacking = names - passed - {"size"}
+    for scalar, _ in _scalars(source):
+        for name, offset, _ in placeholders_in(scalar):
+            if name in lacking:
+                written = "{{" + name + "}}"
+                remedy = f'in a source the engine fills it in, from params; expected params: {{{name}: "{written}"}}'
+                problems.inside(scalar, offset, f"found {written}, which the template's params do not have; {remedy}")
+
+
+def source_node(body: Node | None) -> Node | None:
+    """The source of the search template that *body* is, None where it is none, or names one that the engine keeps."""
+    template = body.child("template") if isinstance(body, MappingNode) else None
+    source: Node | None = template.child("source") if isinstance(template, MappingNode) else None
+    return source
+
+
+def body_node(request: Node) -> Node | None:
+    """The body of _search in a request, which may be all that the request is."""
+    if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
+        body: Node | None = request.child("body")
+        return body
+    return request
+
+
+def _scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[Written, bool]]:
+    """All scalars below *node* except those of the node *but*, and whether each is a key."""
+    if node is but:
+        return
+    if isinstance(node, Written):
+        yield node, False
+    elif isinstance(node, MappingNode):
+        for key, value in node.items():
+            yield key, True
+            yield from _scalars(value, but=but)
+    else:
+        for item in node:
+            yield from _scalars(item, but=but)
+
+
+def _unknown(name: str, params: set[str]) -> str | None:
+    if name in RESERVED or name in params:
+        return None
+    known = [*RESERVED, *sorted(params)]
+    written = "{{" + name + "}}"
+    expected = ", ".join("{{" + other + "}}" for other in known)
+    if not is_name(name):
+        return f"found {written}, expected a placeholder such as {expected}"
+    guess = did_you_mean(name, known)
+    return f"unknown placeholder {written}, expected {expected}, or a name that the queries have in params{guess}"
+
+
+def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
+    """Each query has a value for the placeholder, and one that can stand where it is."""
+    for query in queries:
+        sentence = _gap(name, query, inside=inside)
+        if sentence:
+            problems.at(query.mark, f"query {query.id!r} {sentence}")
+
+
+def _gap(name: str, query: Query, *, inside: bool) -> str | None:
+    if name == "depth":
+        return None
+    if name == "text":
+        return None if query.text else "has no text, which the request asks for with {{text}}"
+    if name not in query.params:
+        return f"has no param {name!r}, which the request asks for"
+    if not inside:
+        return None
+    try:
+        as_text(query.params[name], name)
+    except UsageError as error:
+        return f"cannot fill the request: {error}"
+    return None
+
+
+def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
+    """No param has a name that is taken, or one that no request asks for; the latter is told once."""
+    told: set[str] = set()
+    for query in queries:
+        for name in query.params:
+            if name in RESERVED:
+                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, a name that is taken")
+            elif name not in used and name not in told:
+                told.add(name)
+                guess = did_you_mean(name, used - set(RESERVED))
+                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request asks for{guess}")
