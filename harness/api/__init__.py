@@ -15,7 +15,7 @@ from harness.api.choices import Options
 from harness.api.evaluation import Evaluation, Scores, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.model import Gain, GainKind, Profile
-from harness.run.options import RunOptions
+from harness.options import RunOptions
 
 __all__ = [
     "Evaluation",

@@ -13,7 +13,7 @@ from harness.errors import UsageError, did_you_mean
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
-from harness.run.options import RunOptions
+from harness.options import RunOptions
 
 __all__ = [
     "OF_RUN",
@@ -34,7 +34,7 @@ AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 
 
 class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; see `harness.run.options.RunOptions`."""
+    """What one call of `Relevance.run` may ask for otherwise; see `harness.options.RunOptions`."""
 
     url: str | None
     embedded: bool

@@ -36,8 +36,8 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.options import RunOptions
 from harness.run.execution import FinishedSuite, Progress
-from harness.run.options import RunOptions
 from harness.run.sharing import SharedConnections
 from harness.search.connection import Closing
 

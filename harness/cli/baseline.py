@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from harness.baseline.saving import BaselineUpdate
     from harness.model import Baseline, Suite
+    from harness.options import RunOptions
     from harness.run.execution import FinishedSuite
-    from harness.run.options import Matrix, RunOptions
+    from harness.run.matrix import Matrix
 
 
 file_option = click.option(

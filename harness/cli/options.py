@@ -20,7 +20,8 @@ from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.files.scored_runs import FileOptions
-    from harness.run.options import Matrix, RunOptions
+    from harness.options import RunOptions
+    from harness.run.matrix import Matrix
     from harness.statistics.compare import ComparisonOptions
     from harness.suites.discovery import FoundSuites
 
@@ -112,7 +113,7 @@ def run_choices(
     """
     if all_requests and requests:
         raise click.UsageError("--all-requests sends every request, and --request names some; give one of them")
-    from harness.run.options import Matrix
+    from harness.run.matrix import Matrix
 
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
@@ -128,7 +129,7 @@ def run_options(*, url: str | None, embedded: bool, engine_version: str | None, 
         raise click.UsageError("--url and --embedded name two engines; give one of them")
     if engine_version and not embedded:
         raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
-    from harness.run.options import RunOptions
+    from harness.options import RunOptions
 
     return RunOptions(url=url, embedded=embedded, engine_version=engine_version, **others)
 

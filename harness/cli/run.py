@@ -30,8 +30,9 @@ from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.model import Report
+    from harness.options import RunOptions
     from harness.report.github_step import GitHubStep
-    from harness.run.options import Matrix, RunOptions
+    from harness.run.matrix import Matrix
 
 
 @click.command("run")

@@ -47,7 +47,8 @@ from harness.masking import Masker, redact_comparison
 from harness.metrics.agreement import PERSISTENCE, mean_agreement
 from harness.metrics.run_scores import common_measures, measure_named
 from harness.model import ComparisonReport, Gain, Measure, Profile, Reference, Run, Side, Suite, Threshold, Verdict
-from harness.run.options import Matrix, RunOptions
+from harness.options import RunOptions
+from harness.run.matrix import Matrix
 from harness.words import count, listed
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ from harness.model import (
     Suite,
     SuiteReport,
 )
+from harness.options import RunOptions
 from harness.run.execution import FinishedSuite
-from harness.run.options import RunOptions
 
 __all__ = [
     "ComparedSide",

@@ -20,9 +20,10 @@ from harness.judging.findings import (
 )
 from harness.judging.pool import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
 from harness.model import ANY_TEXT, Hit, Suite
+from harness.options import RunOptions
 from harness.run import connections_for, run_with
 from harness.run.execution import FinishedSuite, Progress
-from harness.run.options import Matrix, RunOptions
+from harness.run.matrix import Matrix
 from harness.search.lookup import find_documents, find_texts, pinned_of
 from harness.suites.discovery import find_suites
 

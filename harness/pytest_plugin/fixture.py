@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.api import Relevance
+from harness.options import RunOptions
 from harness.run.execution import FinishedSuite
-from harness.run.options import RunOptions
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.session import RelevanceSession

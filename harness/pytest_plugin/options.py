@@ -22,9 +22,9 @@ from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.model import Report
+    from harness.options import RunOptions
     from harness.pytest_plugin.runs import Failed
     from harness.run.execution import FinishedSuite
-    from harness.run.options import RunOptions
 
 __all__ = [
     "FORCE",

@@ -17,8 +17,8 @@ from harness.model import QueryReport, SuiteReport, Verdict
 
 if TYPE_CHECKING:
     from harness.model import Query, Run, Suite
+    from harness.options import RunOptions
     from harness.run.execution import FinishedSuite
-    from harness.run.options import RunOptions
 
 __all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "in_pytest", "read_folder", "reworded"]
 

@@ -17,11 +17,11 @@ from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 
 if TYPE_CHECKING:
     from harness.model import Report, Suite, SuiteReport
+    from harness.options import RunOptions
     from harness.pytest_plugin.options import PluginOptions
     from harness.pytest_plugin.outcomes import LoneQueries
     from harness.pytest_plugin.plan import PlannedItem
     from harness.run.execution import FinishedSuite
-    from harness.run.options import RunOptions
 
 __all__ = ["RelevanceSession"]
 
@@ -153,7 +153,7 @@ class RelevanceSession:
         The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
         one is None.
         """
-        from harness.run.options import RunOptions
+        from harness.options import RunOptions
 
         options = self.options
         return RunOptions(

@@ -14,9 +14,10 @@ from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import check_tags, queries_to_run, select_queries
 from harness.model import Report, Suite, SuiteReport
+from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.execution import FinishedSuite, Progress, SuiteExecution
-from harness.run.options import Matrix, RunOptions
+from harness.run.matrix import Matrix
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -27,8 +27,8 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.options import RunOptions
 from harness.run.connections import FixtureBuilds
-from harness.run.options import RunOptions
 from harness.run.report import assemble
 from harness.words import count
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.options import RunOptions
 from harness.run import connections_for, run_with
 from harness.run.connections import Connections
 from harness.run.execution import FinishedSuite, Progress
-from harness.run.options import RunOptions
 from harness.search.connection import Closing
 
 __all__ = ["SharedConnections"]

@@ -16,8 +16,8 @@ import yaml
 from harness.api import Relevance
 from harness.cli import main
 from harness.model import Cluster, ComparisonReport, SideKind
+from harness.options import RunOptions
 from harness.report.json import loads_comparison
-from harness.run.options import RunOptions
 from harness.search import open_search
 
 ROOT = Path(__file__).parents[2]

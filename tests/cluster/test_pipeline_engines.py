@@ -6,8 +6,8 @@ import pytest
 
 from harness.api import Relevance
 from harness.model import MissingDocument, Outcome, Status
+from harness.options import RunOptions
 from harness.run import run_suites
-from harness.run.options import RunOptions
 
 DOCUMENTS = {f"shoe-{number:02}": {"title": " ".join(["shoe"] * number), "rank": number} for number in range(1, 31)}
 BY_RANK = 'query: {match: {title: "{{text}}"}}\n  sort: [{rank: asc}]'

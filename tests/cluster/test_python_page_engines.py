@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.api import Relevance
-from harness.run.options import RunOptions
+from harness.options import RunOptions
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"

@@ -34,8 +34,8 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.run.execution import FinishedSuite
-from harness.run.options import RunOptions
 from harness.run.report import assemble
 from harness.search.testing import FakeSearch
 

@@ -34,7 +34,7 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.run.options import RunOptions
+from harness.options import RunOptions
 from harness.run.report import assemble
 
 OPTIONS = CompareOptions(date(2026, 5, 1))

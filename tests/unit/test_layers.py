@@ -13,7 +13,7 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 LAYERS = (
-    ("errors", "model", "words"),
+    ("errors", "model", "options", "words"),
     ("masking", "means"),
     ("statistics",),
     ("metrics",),

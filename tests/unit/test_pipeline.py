@@ -9,8 +9,9 @@ import harness.search
 import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
+from harness.options import RunOptions
 from harness.run import run_suite, run_suites
-from harness.run.options import Matrix, RunOptions
+from harness.run.matrix import Matrix
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

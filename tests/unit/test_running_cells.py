@@ -6,7 +6,8 @@ import pytest
 
 from harness.errors import UsageError
 from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
-from harness.run.options import Matrix, RunOptions
+from harness.options import RunOptions
+from harness.run.matrix import Matrix
 
 
 def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):

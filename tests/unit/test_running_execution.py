@@ -35,9 +35,9 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.run.execution import QUERIES_LOCATED, SuiteExecution
-from harness.run.options import RunOptions
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 6, 1)

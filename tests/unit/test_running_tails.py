@@ -23,8 +23,8 @@ from harness.model import (
     Target,
     Threshold,
 )
+from harness.options import RunOptions
 from harness.run.execution import Conclusion, SuiteExecution
-from harness.run.options import RunOptions
 from harness.run.searching import SEARCHED, SIZES, execute, search_tails
 from harness.search.testing import FakeSearch
 

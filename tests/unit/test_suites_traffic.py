@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Status
+from harness.options import RunOptions
 from harness.report.terminal.layout import plain
 from harness.report.terminal.run import tag_renderables
 from harness.run import run_suite
-from harness.run.options import RunOptions
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

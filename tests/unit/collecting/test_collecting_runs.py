@@ -26,9 +26,9 @@ from harness.model import (
     SuiteReport,
     Target,
 )
+from harness.options import RunOptions
 from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 from harness.run.execution import FinishedSuite
-from harness.run.options import RunOptions
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -196,7 +196,7 @@ import os, signal, sys
 from pathlib import Path
 from harness.pytest_plugin.runs import SuiteRuns
 from harness.run.execution import FinishedSuite
-from harness.run.options import RunOptions
+from harness.options import RunOptions
 from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
 
 folder, task = Path(sys.argv[1]), sys.argv[2]

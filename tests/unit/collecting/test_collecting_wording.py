@@ -5,8 +5,8 @@ import pytest
 from harness.cli.options import _ENGINE_OPTIONS
 from harness.errors import UsageError
 from harness.model import Engine, Outcome, Profile, QueryReport, Status, SuiteReport, Verdict
+from harness.options import RunOptions
 from harness.pytest_plugin.runs import OPTIONS, Failed, SuiteRuns, in_pytest, reworded
-from harness.run.options import RunOptions
 
 
 @pytest.mark.parametrize(
