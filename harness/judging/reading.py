@@ -13,9 +13,8 @@ from harness.files.records import check_ids, read_records
 from harness.judging.findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
 from harness.model import Mark
 from harness.suites.fixtures import FixtureFile
-from harness.suites.judgments import judgment_files
-from harness.suites.judgments import read_grade as read_written
-from harness.suites.loading import Assembled, assemble
+from harness.suites.judgments import judgment_files, read_written_grade
+from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
 
@@ -33,23 +32,23 @@ def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSu
     Raises:
         SuiteError: Something else than the judgments is wrong; a document that stands twice for a query is not.
     """
-    assembled = assemble(path, environ)
-    repeats = list(_repeats(assembled.reading.root))
-    assembled.require_sound(but=[repeat.problem for _, repeat in repeats])
-    named = judgment_files(assembled.reading.shape.judgments)
+    loaded = load_unchecked(path, environ)
+    repeats = list(_repeats(loaded.reading.root))
+    loaded.require_sound(but=[repeat.problem for _, repeat in repeats])
+    named = judgment_files(loaded.reading.shape.judgments)
     problems: list[Problem] = []
-    judged = [*_inline(assembled), *_repeated(repeats, assembled)]
-    for file in assembled.judgments.named:
-        judged += _from_file(file, assembled.suite.grades, problems)
-    problems += _told_by_the_loader(assembled)
+    judged = [*_inline(loaded), *_repeated(repeats, loaded)]
+    for file in loaded.judgments.named:
+        judged += _from_file(file, loaded.suite.grades, problems)
+    problems += _told_by_the_loader(loaded)
     unreadable = tuple(
         JudgmentFinding(Mark(one.path, one.line, one.column), FindingKind.UNREADABLE, one.message) for one in problems
     )
-    return JudgedSuite(assembled.suite, tuple(judged), unreadable, named.strict, named.skip_ungraded), assembled.brought
+    return JudgedSuite(loaded.suite, tuple(judged), unreadable, named.strict, named.skip_ungraded), loaded.fixture_file
 
 
-def _inline(assembled: Assembled) -> Iterator[PlacedJudgment]:
-    judgments = assembled.judgments
+def _inline(loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
+    judgments = loaded.judgments
     for (query, document), mark in judgments.inline.items():
         yield PlacedJudgment(query, document, judgments.grades[query][document], mark)
 
@@ -63,13 +62,13 @@ def _repeats(root: MappingNode) -> Iterator[tuple[str, Repeat]]:
             yield from ((str(query), repeat) for repeat in judged.repeats)
 
 
-def _repeated(repeats: Iterable[tuple[str, Repeat]], assembled: Assembled) -> Iterator[PlacedJudgment]:
+def _repeated(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
     for query, repeat in repeats:
         if not isinstance(repeat.value, Written):
             found = f"found {describe(repeat.value)} as a grade, expected a number or the name of a grade"
-            assembled.judgments.problems.at(repeat.value.mark, found)
+            loaded.judgments.problems.at(repeat.value.mark, found)
             continue
-        grade = read_written(repeat.value, assembled.suite.grades, assembled.judgments.problems)
+        grade = read_written_grade(repeat.value, loaded.suite.grades, loaded.judgments.problems)
         if grade is not None:
             yield PlacedJudgment(query, str(repeat.key), grade, repeat.key.mark)
 
@@ -88,13 +87,13 @@ def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Probl
     problems.extend(findings.problems)
 
 
-def _told_by_the_loader(assembled: Assembled) -> Iterator[Problem]:
+def _told_by_the_loader(loaded: LoadedSuite) -> Iterator[Problem]:
     """
     What the loader found in the suite itself: grades that are none, and what judgments mean for a measure or a gain.
 
     What it says of a file, and of documents that the fixture lacks, is found again, and in full.
     """
-    inline = {(mark.line, mark.column) for mark in assembled.judgments.inline.values()}
-    for problem in assembled.judgments.problems.found:
-        if problem.path == assembled.suite.path and problem.line and (problem.line, problem.column) not in inline:
+    inline = {(mark.line, mark.column) for mark in loaded.judgments.inline.values()}
+    for problem in loaded.judgments.problems.found:
+        if problem.path == loaded.suite.path and problem.line and (problem.line, problem.column) not in inline:
             yield problem

@@ -9,17 +9,6 @@ from enum import StrEnum
 from harness.model.run import Verdict
 from harness.model.suite import Profile
 
-__all__ = [
-    "Agreement",
-    "Comparison",
-    "ComparisonReport",
-    "MeasureComparison",
-    "MovedDocument",
-    "QueryComparison",
-    "Side",
-    "SideKind",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MeasureComparison:

@@ -8,22 +8,6 @@ from dataclasses import dataclass, field
 from harness.model.run import Engine, IndexFacts, Outcome, Run, Score, Verdict
 from harness.model.suite import Json, Profile
 
-__all__ = [
-    "Baseline",
-    "BaselineFile",
-    "BaselineQuery",
-    "BaselineSummary",
-    "MeasureSummary",
-    "MissingDocument",
-    "QueryReport",
-    "Question",
-    "RankedDocument",
-    "Reference",
-    "Report",
-    "SuiteReport",
-    "TagSummary",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:

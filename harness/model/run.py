@@ -9,26 +9,6 @@ from typing import TypeAlias
 
 from harness.model.suite import HttpRequest, Json, Mark, Waiver
 
-__all__ = [
-    "ANY_TEXT",
-    "Cluster",
-    "Engine",
-    "Failure",
-    "FailureKind",
-    "Hit",
-    "IndexFacts",
-    "Outcome",
-    "Ranking",
-    "Response",
-    "Run",
-    "Score",
-    "SearchRequest",
-    "Status",
-    "TailSearch",
-    "Verdict",
-]
-
-
 ANY_TEXT = "*"
 """The field of a snippet where no field is named: that of the longest text which is not the title."""
 

@@ -8,42 +8,6 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-__all__ = [
-    "AgreementCondition",
-    "BaselineCondition",
-    "Before",
-    "Condition",
-    "DropCondition",
-    "Fixture",
-    "Gain",
-    "GainKind",
-    "HitCount",
-    "HttpRequest",
-    "InTop",
-    "Json",
-    "Judgment",
-    "LatencyCondition",
-    "Mark",
-    "Measure",
-    "Operator",
-    "Parameter",
-    "Profile",
-    "Query",
-    "RequestTemplate",
-    "ScoreCondition",
-    "SignificanceCondition",
-    "StatisticKind",
-    "Suite",
-    "Target",
-    "Threshold",
-    "Unresolved",
-    "Waiver",
-    "WorseCondition",
-    "first_ended",
-    "first_in_force",
-    "in_force",
-]
-
 
 class GainKind(StrEnum):
     """How a grade becomes a gain."""

@@ -167,7 +167,7 @@ def read_grade_names(grades: Mapping[Written, float], problems: Problems) -> dic
     return names
 
 
-def read_grade(written: Written, names: Mapping[str, float] | None, problems: Problems) -> float | None:
+def read_written_grade(written: Written, names: Mapping[str, float] | None, problems: Problems) -> float | None:
     """
     The grade that is written, by number or by name; None where it is neither, which is told.
 
@@ -201,7 +201,7 @@ def read_gain(written: Any, names: Mapping[str, float], profile: Profile, proble
         return Gain(GainKind(written))
     table: dict[float, tuple[float, Written]] = {}
     for key, gain in written.items():
-        grade = read_grade(key, names, problems)
+        grade = read_written_grade(key, names, problems)
         if grade is None:
             continue
         if grade in table:

@@ -47,13 +47,19 @@ DEFAULT_MEASURE = "nDCG@10"
 
 
 @dataclass
-class Parts:
-    """The parts of one suite; one that others need is made once, when it is first asked for."""
+class LoadedSuite:
+    """
+    A suite with its parts, each made once, when it is first asked for.
+
+    What is wrong with its judgments, and follows from them, is in the problems of *judgments*, all else in those of
+    its *reading*.
+    """
 
     reading: Reading
     path: Path
     root: Path | None
 
+    @cached_property
     def suite(self) -> Suite:
         """The whole of it; not to be used before it was checked, and the problems were looked at."""
         shape, reading = self.reading.shape, self.reading
@@ -69,16 +75,28 @@ class Parts:
             gain=self._gain,
             profile=self._profile,
             grades=self._grade_names,
-            depth=self._depth(),
+            depth=choose_depth(self.reading, self._templates.values(), self._measures, self.all_thresholds),
             skip_undefined=shape.undefined == "skip",
             title_field=None if shape.title_field is None else str(shape.title_field),
-            fixture=None if self.brought is None else self.brought.fixture,
+            fixture=None if self.fixture_file is None else self.fixture_file.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
             ungraded=self.judgments.ungraded,
         )
+
+    def require_sound(self, *, but: Collection[Problem] = ()) -> None:
+        """
+        Fail where anything is wrong but what is in the problems of *judgments*, and what is among *but*.
+
+        Raises:
+            SuiteError: With the first of all problems, variables masked.
+        """
+        problems = self.reading.problems
+        if any(one not in but for one in problems.found):
+            masker = Masker(self.reading.variables)
+            raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_PROBLEMS)])
 
     def is_whole(self, *keys: str) -> bool:
         """Whether nothing is wrong below any of the top *keys*, so that what is there is all that was meant."""
@@ -131,9 +149,19 @@ class Parts:
         )
 
     @property
-    def _own_thresholds(self) -> list[Threshold]:
-        """What the queries hold themselves to, and what they expect of single documents."""
-        return [threshold for query in self._queries or () for threshold in query.thresholds]
+    def all_thresholds(self) -> list[Threshold]:
+        """The thresholds of the suite and of its queries, and what they expect of single documents."""
+        return [*self._thresholds, *(threshold for query in self._queries or () for threshold in query.thresholds)]
+
+    @property
+    def scores_anything(self) -> bool:
+        """Whether a threshold, the suite's or a query's own, is on a score."""
+        return any(measure_named(threshold) is not None for threshold in self.all_thresholds)
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether anything was found wrong so far."""
+        return bool(self.reading.problems.found or self.judgments.problems.found)
 
     @cached_property
     def judgments(self) -> Judgments:
@@ -176,7 +204,7 @@ class Parts:
     def _measures(self) -> tuple[Measure, ...]:
         measures = read_measures(self.reading.shape.measures, self.reading.problems)
         unsaid = not self.reading.shape.measures and self.is_whole("measures", "thresholds")
-        if unsaid and not self._scored() and any(query.judgments for query in self._judged_queries):
+        if unsaid and not self.scores_anything and any(query.judgments for query in self._judged_queries):
             return (parse_measure(DEFAULT_MEASURE),)
         return measures
 
@@ -187,73 +215,59 @@ class Parts:
         return target
 
     @cached_property
-    def brought(self) -> FixtureFile | None:
-        """What the suite brings along, None where it has no fixture."""
+    def fixture_file(self) -> FixtureFile | None:
+        """The fixture with the ids of its documents, None where the suite has none."""
         return read_fixture(self.reading, self._files)
-
-    def _depth(self) -> int:
-        thresholds = [*self._thresholds, *self._own_thresholds]
-        return choose_depth(self.reading, self._templates.values(), self._measures, thresholds)
-
-    def _scored(self) -> list[Threshold]:
-        """Every threshold on a score, the suite's and the queries' own."""
-        everything = [*self._thresholds, *self._own_thresholds]
-        return [threshold for threshold in everything if measure_named(threshold) is not None]
 
 
 NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
 """What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
 
 
-def check_suite(suite: Suite, parts: Parts) -> None:
+def _check(parts: LoadedSuite) -> None:
     """
-    Tell the problems of *parts* what does not go together in *suite*.
+    Note the problems of parts that are right, each by itself, and do not go together.
 
     Where a part could not be read whole, what needs all of it is not checked: the wrong line would be blamed.
     """
     if parts.knows_queries:
-        _check_documents(suite, parts)
-        _check_judgments(suite, parts)
-        _check_queries(suite, parts)
-    if suite.target.service == "http":
-        own = [threshold for query in suite.queries for threshold in query.thresholds]
-        check_service([*suite.thresholds, *own], parts.reading)
+        _check_documents(parts)
+        _check_judgments(parts)
+        _check_queries(parts)
+    if parts.suite.target.service == "http":
+        check_service(parts.all_thresholds, parts.reading)
 
 
-def _check_documents(suite: Suite, parts: Parts) -> None:
+def _check_documents(parts: LoadedSuite) -> None:
     """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
-    elsewhere = not parts.is_whole("request", "requests") or any(one.index for one in suite.requests.values())
-    if parts.brought is not None and not elsewhere:
-        check_documents(parts.brought, suite.queries, parts.judgments, parts.reading.problems)
+    elsewhere = not parts.is_whole("request", "requests") or any(one.index for one in parts.suite.requests.values())
+    if parts.fixture_file is not None and not elsewhere:
+        check_documents(parts.fixture_file, parts.suite.queries, parts.judgments, parts.reading.problems)
 
 
-def _check_judgments(suite: Suite, parts: Parts) -> None:
+def _check_judgments(parts: LoadedSuite) -> None:
     """A suite that scores has judgments; one that only expects documents or counts hits needs none."""
-    if not suite.queries or not parts.is_whole("judgments") or _is_wrong(parts):
+    suite = parts.suite
+    if not suite.queries or not parts.is_whole("judgments") or parts.has_problems:
         return
     if any(query.judgments for query in suite.queries):
         return
-    thresholds = [*suite.thresholds, *(threshold for query in suite.queries for threshold in query.thresholds)]
-    if suite.measures or not thresholds or any(measure_named(threshold) is not None for threshold in thresholds):
+    if suite.measures or not parts.all_thresholds or parts.scores_anything:
         parts.judgments.problems.at(parts.reading.key_mark("queries"), NO_JUDGMENTS)
 
 
-def _check_queries(suite: Suite, parts: Parts) -> None:
+def _check_queries(parts: LoadedSuite) -> None:
     """Tags, gains, measures and placeholders against the queries that they are for."""
-    reading, wrong = parts.reading, parts.judgments.problems
+    suite, reading, wrong = parts.suite, parts.reading, parts.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
     if parts.known_gain is not None:
         check_gain(suite.gain, reading.key_mark("gain"), suite.queries, wrong)
     measures = _measures_with_places(suite, reading.key_mark("measures"))
     check_measure_gains(measures, wrong)
-    if not _is_wrong(parts):
+    if not parts.has_problems:
         check_measures(measures, suite.gain, suite.profile, wrong)
     if parts.is_whole("request", "requests"):
         check_placeholders(request_nodes(reading), suite.queries, reading.problems)
-
-
-def _is_wrong(parts: Parts) -> bool:
-    return bool(parts.reading.problems.found or parts.judgments.problems.found)
 
 
 def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark, Sequence[Query]]]:
@@ -264,53 +278,24 @@ def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark,
     return scored
 
 
-MOST_TOLD = 50
-"""Problems of one suite that are told; who has more of them mends the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """
-    A *suite* with all that is wrong with it, so that it must not run before that was looked at.
-
-    What is wrong with its judgments, and follows from them, is in the problems of *judgments*, all else in those of
-    its *reading*. *brought* is what its fixture holds.
-    """
-
-    suite: Suite
-    reading: Reading
-    judgments: Judgments
-    brought: FixtureFile | None
-
-    def require_sound(self, *, but: Collection[Problem] = ()) -> None:
-        """
-        Fail where anything is wrong but what is in the problems of *judgments*, and what is among *but*.
-
-        Raises:
-            SuiteError: With the first of all problems, variables masked.
-        """
-        problems = self.reading.problems
-        if any(one not in but for one in problems.found):
-            masker = Masker(self.reading.variables)
-            raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_TOLD)])
+MOST_PROBLEMS = 50
+"""Problems of one suite that an error lists; how many more there are is said."""
 
 
 def load(
     path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, needs_judgments: bool = True
 ) -> Suite:
     """As `harness.suites.load_suite` says."""
-    assembled = assemble(path, environ, root=root)
-    found = assembled.judgments.problems.found
-    assembled.reading.problems.extend(one for one in found if needs_judgments or one.message != NO_JUDGMENTS)
-    assembled.require_sound()
-    return assembled.suite
+    loaded = load_unchecked(path, environ, root=root)
+    found = loaded.judgments.problems.found
+    loaded.reading.problems.extend(one for one in found if needs_judgments or one.message != NO_JUDGMENTS)
+    loaded.require_sound()
+    return loaded.suite
 
 
-def assemble(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> Assembled:
+def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
-    reading = read_suite_file(path, environ)
-    parts = Parts(reading, path, root)
-    suite = parts.suite()
-    check_suite(suite, parts)
-    check_config(path.parent, reading.problems)
-    return Assembled(suite, reading, parts.judgments, parts.brought)
+    loaded = LoadedSuite(read_suite_file(path, environ), path, root)
+    _check(loaded)
+    check_config(path.parent, loaded.reading.problems)
+    return loaded

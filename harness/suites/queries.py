@@ -20,7 +20,7 @@ from harness.files.opening import Source, read_source
 from harness.files.records import read_number, separator_of
 from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Profile, Query
-from harness.suites.judgments import Judgments, read_grade
+from harness.suites.judgments import Judgments, read_written_grade
 from harness.suites.reading import NamedFile, Reading, SuiteFiles
 from harness.suites.scalars import EXPECTED_WEIGHT, is_weight, masked_variables, read_masked
 from harness.suites.shape import QueryShape
@@ -322,6 +322,6 @@ def _distinct(queries: Sequence[Query], problems: Problems) -> tuple[Query, ...]
 
 def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgments: Judgments) -> None:
     for document, written in entry.judgments.items():
-        grade = read_grade(written, names, judgments.problems)
+        grade = read_written_grade(written, names, judgments.problems)
         if grade is not None:
             judgments.add_inline(str(entry.id), str(document), grade, document.mark)
