@@ -193,12 +193,12 @@ class Indexes:
         content = self._content(answer)
         items = content.get("items")
         outcomes = [_outcome(item) for item in items] if isinstance(items, list) else []
-        told = [outcome for outcome in outcomes if outcome is not None]
-        failed = any(status >= 300 for _, status, _ in told)
-        ids = [identity for identity, _, _ in told]
+        complete = [outcome for outcome in outcomes if outcome is not None]
+        failed = any(status >= 300 for _, status, _ in complete)
+        ids = [identity for identity, _, _ in complete]
         if ids != [one.id for one in documents] or content.get("errors") is not failed:
             raise FixtureError(f'the engine does not say what became of each document of a bulk request to "{index}"')
-        return [(document, status, error) for document, (_, status, error) in zip(documents, told, strict=True)]
+        return [(document, status, error) for document, (_, status, error) in zip(documents, complete, strict=True)]
 
     def _call(
         self,

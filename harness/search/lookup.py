@@ -126,6 +126,6 @@ def _answered(response: Response, index: str | None) -> Ranking:
     if isinstance(response, Failure):
         raise SearchError(f"whether documents are in {index} is not known: {failure_text(response)}")
     if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
-        told = f"{response.returned} of {response.total} hits came"
-        raise SearchError(f"whether documents are in {index} is not known: {told}")
+        found = f"{response.returned} of {response.total} hits came"
+        raise SearchError(f"whether documents are in {index} is not known: {found}")
     return response

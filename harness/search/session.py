@@ -1,4 +1,4 @@
-"""What searches have in common: a connection, what is said of it, and how long asking may go on."""
+"""What searches have in common: a connection, whether the server answers, and when to ask again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ down ends one, a server that expects TLS ends them all.
 
 class ServerHealth:
     """
-    What is known of a server while the searches of one run are asked; several threads may tell it.
+    What is known of a server while the searches of one run are asked; several threads may report to it.
 
     *given_up* is set once nobody answers any more, and from then on nothing is sent. *answered* tells whether
     anything was ever answered, *reached* whether anybody ever took a connection. *loss* is the connection's last error,
@@ -193,8 +193,8 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
         if refusal is None:
             return
         remedy = remedies.get(refusal.status or 0)
-        said = f"{what} refuses the login (status {refusal.status}: {refusal.reason})"
-        raise LoginRefused(self.connection.mask(f"{said}: {remedy}" if remedy else said))
+        sentence = f"{what} refuses the login (status {refusal.status}: {refusal.reason})"
+        raise LoginRefused(self.connection.mask(f"{sentence}: {remedy}" if remedy else sentence))
 
     def _masked(self, response: Response) -> Response:
         if isinstance(response, Ranking):

@@ -17,7 +17,7 @@ from harness.suites.judgments import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 """Ids that are told; where the wrong file is named, all of them are missing."""
 
 
@@ -52,34 +52,38 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
         return FixtureFile(fixture)
 
 
-def check_documents(brought: FixtureFile, queries: Sequence[Query], judgments: Judgments, problems: Problems) -> None:
+def check_documents(
+    fixture_file: FixtureFile, queries: Sequence[Query], judgments: Judgments, problems: Problems
+) -> None:
     """
     Each document that is judged, or that an expectation names, is one of those that the suite brings along.
 
     Args:
-        brought: Where their ids are not known, nothing is told.
+        fixture_file: Where their ids are not known, nothing is told.
         queries: With their judgments and expectations.
         judgments: Tells where each judgment stands.
         problems: Takes what is wrong.
     """
-    file, ids = brought.file, brought.ids
+    file, ids = fixture_file.file, fixture_file.ids
     if ids is None:
         return
     judged = [(query.id, document) for query in queries for document in query.judgments if document not in ids]
     expected = [(document, mark) for document, mark in _expected(queries) if document not in ids]
-    told_judged, told_expected = judged[:MOST_TOLD], expected[: MOST_TOLD - len(judged[:MOST_TOLD])]
-    meant = _meant({document for _, document in told_judged} | {document for document, _ in told_expected}, ids)
+    shown_judged, shown_expected = judged[:MOST_SHOWN], expected[: MOST_SHOWN - len(judged[:MOST_SHOWN])]
+    similar = _similar_ids(
+        {document for _, document in shown_judged} | {document for document, _ in shown_expected}, ids
+    )
 
     def sentence(document: str) -> str:
-        return f"the document {document!r} is not in {file}{did_you_mean(document, meant.get(document, ()))}"
+        return f"the document {document!r} is not in {file}{did_you_mean(document, similar.get(document, ()))}"
 
-    judgments.tell({pair: sentence(pair[1]) for pair in told_judged})
-    for document, mark in told_expected:
+    judgments.note({pair: sentence(pair[1]) for pair in shown_judged})
+    for document, mark in shown_expected:
         problems.at(mark, sentence(document))
-    others = len(judged) + len(expected) - len(told_judged) - len(told_expected)
+    others = len(judged) + len(expected) - len(shown_judged) - len(shown_expected)
     if others:
-        untold = judgments.problems if len(judged) > len(told_judged) else problems
-        untold.others(f"{others:,} more documents are not in {file}, and not told", others)
+        collector = judgments.problems if len(judged) > len(shown_judged) else problems
+        collector.others(f"{others:,} more documents are not in {file}, and not told", others)
 
 
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:
@@ -96,7 +100,7 @@ def _documents_of(threshold: Threshold) -> tuple[str, ...]:
     return (condition.document, condition.other) if isinstance(condition, Before) else ()
 
 
-def _meant(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
+def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
     """
     For each of *missing* those of *ids* that it is one slip away from, letter case aside.
 
@@ -107,12 +111,12 @@ def _meant(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[
     for document in missing:
         for text in _shortened(document):
             by_shortened.setdefault(text, []).append(document)
-    meant: dict[str, list[str]] = {}
+    similar: dict[str, list[str]] = {}
     for known in ids if by_shortened else ():
         for text in _shortened(known) & by_shortened.keys():
             for document in by_shortened[text]:
-                meant.setdefault(document, []).append(known)
-    return meant
+                similar.setdefault(document, []).append(known)
+    return similar
 
 
 def _shortened(text: str) -> set[str]:

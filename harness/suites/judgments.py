@@ -22,7 +22,7 @@ from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
 
-_MOST_TOLD = 20
+_MOST_SHOWN = 20
 
 
 @dataclass(slots=True)
@@ -76,10 +76,10 @@ class Judgments:
         self.ungraded += sum(record.query in queries for record in ungraded or ())
         others = [query for query in judgments if query not in queries]
         if strict and others:
-            self._tell_others(file, others, queries)
+            self._note_other_queries(file, others, queries)
         twice = [pair for query in judgments if query in queries for pair in self._join(query, judgments[query])]
         if twice:
-            self._tell_twice(file, twice)
+            self._note_repeated(file, twice)
         self.files.append(file)
 
     def join_to(self, queries: Sequence[Query]) -> tuple[Query, ...]:
@@ -96,14 +96,14 @@ class Judgments:
         self.grades[query] = judged | known
         return twice
 
-    def _tell_others(self, file: NamedFile, others: list[str], queries: Mapping[str, Query]) -> None:
+    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Mapping[str, Query]) -> None:
         line = query_line(file.path, others[0], name=file.name)
         shown = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
         message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
-        self._tell(file, [Problem(file.name, line, 1 if line else 0, message)])
+        self._note_in(file, [Problem(file.name, line, 1 if line else 0, message)])
 
-    def tell(self, sentences: Mapping[tuple[str, str], str]) -> None:
+    def note(self, sentences: Mapping[tuple[str, str], str]) -> None:
         """Note a sentence about each judgment, by query and document, at the place where it stands."""
         for pair, sentence in sentences.items():
             if pair in self.inline:
@@ -111,26 +111,26 @@ class Judgments:
         wanted = sentences.keys() - self.inline.keys()
         for file in self.files if wanted else ():
             lines = judgment_lines(file.path, wanted, name=file.name)
-            self._tell(file, [Problem(file.name, line, 1, sentences[pair]) for pair, line in lines.items()])
+            self._note_in(file, [Problem(file.name, line, 1, sentences[pair]) for pair, line in lines.items()])
 
-    def _tell_twice(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
+    def _note_repeated(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
         wanted = set(twice)
         first: dict[tuple[str, str], Mark] = {}
         for earlier in self.files:
             for pair, line in judgment_lines(earlier.path, wanted, name=earlier.name).items():
                 first.setdefault(pair, Mark(earlier.name, line, 1))
         here = judgment_lines(file.path, wanted, name=file.name)
-        told = []
-        for query, document in twice[:_MOST_TOLD]:
+        problems = []
+        for query, document in twice[:_MOST_SHOWN]:
             place = self.inline.get((query, document)) or first.get((query, document), Mark(file.name))
             message = f"document {document!r} is judged twice for query {query!r}, first at {place}"
-            told.append(Problem(file.name, here.get((query, document), 0), 1, message))
-        if len(twice) > _MOST_TOLD:
-            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_TOLD} are told"
-            told.append(Problem(file.name, 0, 0, more))
-        self._tell(file, told)
+            problems.append(Problem(file.name, here.get((query, document), 0), 1, message))
+        if len(twice) > _MOST_SHOWN:
+            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_SHOWN} are told"
+            problems.append(Problem(file.name, 0, 0, more))
+        self._note_in(file, problems)
 
-    def _tell(self, file: NamedFile, problems: list[Problem]) -> None:
+    def _note_in(self, file: NamedFile, problems: list[Problem]) -> None:
         self.problems.extend(with_excerpts(file.path, problems))
 
 

@@ -238,12 +238,12 @@ def _gap(name: str, query: Query, *, inside: bool) -> str | None:
 
 def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
     """No param has a name that is taken, or one that no request asks for; the latter is told once."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for query in queries:
         for name in query.params:
             if name in RESERVED:
                 problems.at(query.mark, f"query {query.id!r} has a param {name!r}, a name that is taken")
-            elif name not in used and name not in told:
-                told.add(name)
+            elif name not in used and name not in reported:
+                reported.add(name)
                 guess = did_you_mean(name, used - set(RESERVED))
                 problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request asks for{guess}")

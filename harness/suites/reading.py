@@ -86,13 +86,13 @@ def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozen
     if not failures:
         return shape, misspelt
     for failure in failures:
-        _tell(failure, problems)
+        _note(failure, problems)
     broken = misspelt.union(str(failure["loc"][0]) for failure in failures)
     sound = _without(root, [failure["loc"] for failure in failures])
     return SuiteShape.model_validate(sound, context=[]), broken
 
 
-def _tell(failure: Any, problems: Problems) -> None:
+def _note(failure: Any, problems: Problems) -> None:
     """A failure of pydantic's in our own words, at the node that it is about."""
     node, kind = failure["input"], failure["type"]
     mark = failure.get("ctx", {}).get("mark") or node.mark
