@@ -5,6 +5,7 @@ Pure: no file, no clock, no network. numpy is imported below `bulk` only.
 """
 
 from harness.metrics.definition import Cutoff, Definition, Needs, Settings, read_gain
+from harness.metrics.grammar import parse_measure
 from harness.metrics.profiles import profile_gain, read_profile
 from harness.metrics.ranking import GradedRanking
 from harness.metrics.registry import (
@@ -13,7 +14,6 @@ from harness.metrics.registry import (
     gain_in_force,
     is_built_in,
     measure_range,
-    parse_measure,
     register_measure,
     settings_of,
 )

@@ -1,6 +1,7 @@
 """
-How far two rankings agree, with no judgment: ``RBO(p=0.8)@20``, ``overlap@10``, of a query and over
-all of them. Pure.
+How far two runs rank alike, with no judgment, as thresholds name it: ``RBO``, ``RBO(p=0.8)@20``, ``overlap@10``.
+
+These are written as measures are, but compare a ranking with another one, so no single run has a score of them. Pure.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.means import mean_of
-from harness.metrics.definition import take_apart
-from harness.metrics.graded import kendall_tau, overlap, rbo
+from harness.metrics.grammar import take_apart
+from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure, Parameter
 
 __all__ = [
@@ -26,12 +27,6 @@ __all__ = [
     "mean_agreement",
     "read_agreement",
 ]
-
-
-# How far two rankings agree, as a threshold names it: ``RBO``, ``RBO(p=0.8)@20``, ``overlap@10``.
-#
-# These are written as measures are, but compare a ranking with another one, so no single run has a score of them.
-
 
 RBO = "RBO"
 OVERLAP = "overlap"
@@ -78,9 +73,6 @@ def _persistence(text: str, offset: int) -> float:
     if not 0 < value < 1:
         raise MeasureError(f"RBO's p: found {text}, expected a number above 0 and below 1, such as 0.9", offset)
     return value
-
-
-# How far two runs rank alike, with no judgment: per query, and over all of them. Pure: ids in, figures out.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,90 @@
-"""Formulas that ask of a document only whether it is relevant, also where judgments are incomplete."""
+"""Measures that ask of a document only whether it is relevant; of sets, whatever their order; and counts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
+from harness.metrics.definition import (
+    CONDENSED,
+    LEVEL,
+    Choice,
+    Cutoff,
+    Definition,
+    Kind,
+    Number,
+    Settings,
+    mean_worths,
+)
+from harness.metrics.ranking import GradedRanking, places_left, split_groups
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
 
 __all__ = [
-    "SMOOTHING",
+    "MEASURES",
     "average_precision",
-    "bpref",
     "documents_of_recall",
+    "expected_average_precision",
+    "expected_blend",
+    "expected_reciprocal_rank",
+    "expected_success",
     "f_measure",
-    "inferred_ap",
     "interpolated_precision",
-    "judged",
     "precision",
     "r_precision",
     "recall",
     "reciprocal_rank",
-    "relative_precision",
-    "set_average_precision",
-    "set_f",
+    "relevance",
     "shares_of",
     "success",
 ]
 
+BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
 
-# Formulas that ask of a document only whether it is relevant, also where judgments are incomplete.
+
+def relevance(grade: float | None, settings: Settings) -> float:
+    """
+    1 for a relevant document, 0 for any other: what documents are worth to all measures of this module.
+
+    >>> from harness.model import Gain
+    >>> relevance(3, Settings(None, Gain(), {"rel": 2.0})), relevance(None, Settings(None, Gain(), {"rel": 2.0}))
+    (1.0, 0.0)
+    """
+    return float(grade is not None and grade >= settings.level)
+
+
+def relevant_hits(ranking: GradedRanking, settings: Settings) -> list[bool]:
+    """Whether the hit at each rank is relevant."""
+    return ranking.relevant(settings.level)
+
+
+def total_relevant(ranking: GradedRanking, settings: Settings) -> int:
+    """How many judged documents are relevant, returned or not."""
+    return ranking.total_relevant(settings.level)
+
+
+def require_relevant(total: int) -> int:
+    """*total*, which must not be 0."""
+    if not total:
+        raise UndefinedScore("no judged document is relevant")
+    return total
+
+
+def expected_found(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    """The mean number of relevant hits."""
+    return sum(mean_worths(relevance, ranking, groups, settings))
+
+
+def batch_found(batch: Batch, settings: Settings) -> Floats:
+    """The number of relevant hits of each query."""
+    return batch.found(settings.level, settings.cutoff)
+
+
+def batch_total(batch: Batch, settings: Settings) -> Floats:
+    """`total_relevant` of each query."""
+    return batch.total(settings.level)
 
 
 def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
@@ -45,43 +102,30 @@ def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
     return sum(relevant) / ranks if ranks else 0.0
 
 
-def relative_precision(relevant: Sequence[bool], total: int) -> float:
-    """
-    Precision over the greatest that so many hits can have: relevant hits over the lesser of the hits and *total*.
-
-    Source: set_relative_P of trec_eval.
-
-    >>> relative_precision([True, False, True], total=2)
-    1.0
-    """
-    ranks = min(len(relevant), _require_relevant(total))
-    return sum(relevant) / ranks if ranks else 0.0
+def _precision(ranking: GradedRanking, settings: Settings) -> float:
+    ranks = settings.cutoff if settings.word("over") == "cutoff" else None
+    return precision(relevant_hits(ranking, settings), ranks)
 
 
-def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, *, nearest: bool = False) -> float:
-    """
-    The greatest precision at any rank from which on *recall* is reached; 0 where it never is.
-
-    *recall* of *total* documents is a number of documents: rounded up from a tenth on, or to the *nearest*.
-
-    Source: Manning, Raghavan & Schütze (2008), section 8.4; the rounding is that of trec_eval 9, or 10.
-
-    >>> interpolated_precision([True, False, True, False], total=2, recall=0.6)
-    0.6666666666666666
-    """
-    needed = documents_of_recall(recall, _require_relevant(total), nearest=nearest)
-    ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
-    return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
+def _batch_precision(batch: Batch, settings: Settings) -> Floats:
+    ranks = settings.cutoff if settings.word("over") == "cutoff" else batch.hits(settings.cutoff)
+    return batch.ratio(batch_found(batch, settings), batch.returned if ranks is None else ranks)
 
 
-def documents_of_recall(recall: float, total: int, *, nearest: bool) -> int:
-    """
-    How many of *total* relevant documents make a *recall*.
+def _expected_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    means = mean_worths(relevance, ranking, groups, settings)
+    over_hits = settings.cutoff is None or settings.word("over") == "hits"
+    return sum(means) / (len(means) if over_hits else settings.cutoff or 1) if means else 0.0
 
-    >>> documents_of_recall(0.2, 3, nearest=False), documents_of_recall(0.1, 3, nearest=True)
-    (1, 0)
-    """
-    return int(recall * total + (0.5 if nearest else 0.9))
+
+P = Definition(
+    "P",
+    _precision,
+    {**LEVEL, "over": Choice("cutoff", ("cutoff", "hits")), **CONDENSED},
+    batch=_batch_precision,
+    worth=relevance,
+    expected=_expected_precision,
+)
 
 
 def recall(relevant: Sequence[bool], total: int) -> float:
@@ -93,7 +137,19 @@ def recall(relevant: Sequence[bool], total: int) -> float:
     >>> recall([True, False, True], total=4)
     0.5
     """
-    return sum(relevant) / _require_relevant(total)
+    return sum(relevant) / require_relevant(total)
+
+
+R = Definition(
+    "R",
+    lambda ranking, settings: recall(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    BINARY,
+    batch=lambda batch, settings: batch.ratio(batch_found(batch, settings), batch_total(batch, settings)),
+    worth=relevance,
+    expected=lambda ranking, groups, settings: (
+        expected_found(ranking, groups, settings) / total_relevant(ranking, settings)
+    ),
+)
 
 
 def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: float = 1.0) -> float:
@@ -107,7 +163,7 @@ def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: fl
     >>> round(f_measure([True, False, True], total=4, cutoff=5), 4)
     0.4444
     """
-    return _blended(precision(relevant, cutoff), recall(relevant, total), beta * beta)
+    return blend(precision(relevant, cutoff), recall(relevant, total), beta * beta)
 
 
 def shares_of(weight: float) -> tuple[float, float]:
@@ -121,28 +177,45 @@ def shares_of(weight: float) -> tuple[float, float]:
     return 1.0 - rest, rest
 
 
-def set_f(relevant: Sequence[bool], total: int, weight: float = 1.0) -> float:
-    """
-    `f_measure` of all hits, in which recall counts the root of *weight* times as much as precision.
-
-    Source: set_F of trec_eval.
-
-    >>> round(set_f([True, False, True], total=4, weight=2.0), 4)
-    0.5455
-    """
-    return _blended(precision(relevant, None), recall(relevant, total), weight)
+def blend(share_of_ranks: float, share_of_relevant: float, weight: float) -> float:
+    """The harmonic mean of precision and recall, in which recall counts the root of *weight* times as much."""
+    of_recall, of_precision = shares_of(weight)
+    below = of_recall * share_of_ranks + of_precision * share_of_relevant
+    return share_of_ranks * share_of_relevant / below if below else 0.0
 
 
-def set_average_precision(relevant: Sequence[bool], total: int) -> float:
-    """
-    Precision times recall, of all hits: average precision where their order is not known.
+def batch_blend(batch: Batch, settings: Settings, weight: float) -> Floats:
+    """`blend` for each query."""
+    found = batch_found(batch, settings)
+    share_of_ranks = batch.ratio(found, batch.returned if settings.cutoff is None else settings.cutoff)
+    share_of_relevant = batch.ratio(found, batch_total(batch, settings))
+    of_recall, of_precision = shares_of(weight)
+    return batch.ratio(
+        share_of_ranks * share_of_relevant, of_recall * share_of_ranks + of_precision * share_of_relevant
+    )
 
-    Source: set_map of trec_eval.
 
-    >>> round(set_average_precision([True, False, True], total=4), 4)
-    0.3333
-    """
-    return precision(relevant, None) * recall(relevant, total)
+def _f_measure(ranking: GradedRanking, settings: Settings) -> float:
+    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    return f_measure(relevant, total, settings.cutoff, settings.number("beta"))
+
+
+def _expected_f_measure(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    """F is (1 + beta^2) found / (beta^2 total + ranks), and so linear in what was found."""
+    of_recall, of_precision = shares_of(settings.number("beta") * settings.number("beta"))
+    ranks = len(ranking.grades) if settings.cutoff is None else settings.cutoff
+    below = of_recall * total_relevant(ranking, settings) + of_precision * ranks
+    return expected_found(ranking, groups, settings) / below if below else 0.0
+
+
+F = Definition(
+    "F",
+    _f_measure,
+    {**LEVEL, "beta": Number(1.0, least=0.0), **CONDENSED},
+    batch=lambda batch, settings: batch_blend(batch, settings, settings.number("beta") * settings.number("beta")),
+    worth=relevance,
+    expected=_expected_f_measure,
+)
 
 
 def reciprocal_rank(relevant: Sequence[bool]) -> float:
@@ -155,6 +228,52 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
     0.5
     """
     return next((1.0 / rank for rank, hit in enumerate(relevant, start=1) if hit), 0.0)
+
+
+def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
+    """
+    The first group that holds a relevant document decides; its r relevant ones fall anywhere among its n places.
+
+    >>> expected_reciprocal_rank([False, True], [2], None)
+    0.75
+    """
+    for start, members in split_groups(relevant, groups):
+        size, hits = len(members), sum(members)
+        if hits:
+            places = min(size - hits + 1, places_left(start, size, cutoff))
+            missed = _missed(size, hits, places)
+            return sum(still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1]))
+    return 0.0
+
+
+def _missed(size: int, hits: int, places: int) -> list[float]:
+    """The chance that none of *hits* among *size* documents stands in the first 0, 1 … to *places* of them."""
+    missed = [1.0]
+    for above in range(places):
+        missed.append(missed[-1] * max(0, size - hits - above) / (size - above))
+    return missed
+
+
+def _batch_reciprocal_rank(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    found = batch.relevant(settings.level, settings.cutoff)
+    first = np.flatnonzero(np.diff(found.query, prepend=-1))
+    values = np.zeros(batch.queries)
+    values[found.query[first]] = 1.0 / found.rank[first]
+    return values
+
+
+RR = Definition(
+    "RR",
+    lambda ranking, settings: reciprocal_rank(relevant_hits(ranking, settings)),
+    BINARY,
+    batch=_batch_reciprocal_rank,
+    worth=relevance,
+    expected=lambda ranking, groups, settings: expected_reciprocal_rank(
+        relevant_hits(ranking, settings), groups, settings.cutoff
+    ),
+)
 
 
 def average_precision(relevant: Sequence[bool], total: int) -> float:
@@ -175,7 +294,73 @@ def average_precision(relevant: Sequence[bool], total: int) -> float:
         if hit:
             found += 1
             sum_of_precisions += found / rank
-    return sum_of_precisions / _require_relevant(total)
+    return sum_of_precisions / require_relevant(total)
+
+
+def expected_average_precision(
+    relevant: Sequence[bool], groups: Sequence[int], total: int, cutoff: int | None
+) -> float:
+    """
+    The mean of average precision.
+
+    >>> expected_average_precision([False, True], [2], total=1, cutoff=None)
+    0.75
+    """
+    return expected_blend([float(hit) for hit in relevant], [], groups, total, cutoff, beta=0.0)
+
+
+def expected_blend(
+    gains: Sequence[float], ideal: Sequence[float], groups: Sequence[int], total: int, cutoff: int | None, beta: float
+) -> float:
+    """
+    The mean of the Q-measure, and with *beta* 0 of average precision; divided by *total*.
+
+    A relevant document stands at each place of its group as often as at any other, and the others are spread evenly
+    over the rest.
+
+    >>> expected_blend([0.0, 2.0], [2.0], [2], total=1, cutoff=None, beta=1.0)
+    0.875
+    """
+    of_gain, of_rank = shares_of(beta)
+    blended = [of_rank * float(gain > 0) + of_gain * gain for gain in gains]
+    value, above, best = 0.0, 0.0, 0.0
+    for start, members in split_groups(blended, groups):
+        size, whole = len(members), sum(members)
+        found = [worth for worth, gain in zip(members, gains[start : start + size], strict=True) if gain > 0]
+        of_found = sum(found)
+        for at in range(1, size + 1):
+            rank = start + at
+            best += ideal[rank - 1] if rank <= len(ideal) else 0.0
+            if cutoff is not None and rank > cutoff:
+                break
+            others = (at - 1) / (size - 1) if size > 1 else 0.0
+            term = (len(found) * (above + others * whole) + (1.0 - others) * of_found) / size
+            value += term / (of_rank * rank + of_gain * best)
+        above += whole
+    return value / total
+
+
+def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
+    from harness.metrics.bulk.batch import order_within
+
+    found = batch.relevant(settings.level, settings.cutoff)
+    precisions = order_within(found.query) / found.rank
+    return batch.ratio(batch.per_query(found.query, precisions), batch_total(batch, settings))
+
+
+def _expected_average_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    return expected_average_precision(relevant, groups, total, settings.cutoff)
+
+
+AP = Definition(
+    "AP",
+    lambda ranking, settings: average_precision(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    BINARY,
+    batch=_batch_average_precision,
+    worth=relevance,
+    expected=_expected_average_precision,
+)
 
 
 def r_precision(relevant: Sequence[bool], total: int) -> float:
@@ -187,7 +372,28 @@ def r_precision(relevant: Sequence[bool], total: int) -> float:
     >>> r_precision([True, False, True], total=2)
     0.5
     """
-    return sum(relevant[: _require_relevant(total)]) / total
+    return sum(relevant[: require_relevant(total)]) / total
+
+
+def _batch_r_precision(batch: Batch, settings: Settings) -> Floats:
+    found, total = batch.relevant(settings.level), batch_total(batch, settings)
+    return batch.ratio(batch.per_query(found.query[found.rank <= total[found.query]]), total)
+
+
+def _expected_r_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    total = total_relevant(ranking, settings)
+    return sum(mean_worths(relevance, ranking, groups, settings)[:total]) / total
+
+
+RPREC = Definition(
+    "Rprec",
+    lambda ranking, settings: r_precision(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    BINARY,
+    Cutoff.NONE,
+    batch=_batch_r_precision,
+    worth=relevance,
+    expected=_expected_r_precision,
+)
 
 
 def success(relevant: Sequence[bool]) -> float:
@@ -202,123 +408,87 @@ def success(relevant: Sequence[bool]) -> float:
     return float(any(relevant))
 
 
-def _blended(share_of_ranks: float, share_of_relevant: float, weight: float) -> float:
-    of_recall, of_precision = shares_of(weight)
-    below = of_recall * share_of_ranks + of_precision * share_of_relevant
-    return share_of_ranks * share_of_relevant / below if below else 0.0
-
-
-def _require_relevant(total: int) -> int:
-    """*total*, which must not be 0."""
-    if not total:
-        raise UndefinedScore("no judged document is relevant")
-    return total
-
-
-# Measures for judgments that do not cover what was returned.
-#
-# All take *grades*: the grade at each rank, None for an unjudged document, cut at k.
-
-
-SMOOTHING = 0.00001
-"""The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
-
-
-def judged(grades: Sequence[float | None]) -> float:
+def expected_success(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
     """
-    The share of the hits that have a judgment, whatever its grade; 0 where there are no hits.
+    1 less the probability that no relevant document of the group that the cutoff divides comes above it.
 
-    Divided by the hits there are, not by k: a short ranking is not an unjudged one.
-
-    Source: Judged@k of ir_measures.
-
-    >>> judged([3, None, 0, None])
+    >>> expected_success([False, True], [2], 1)
     0.5
     """
-    return sum(grade is not None for grade in grades) / len(grades) if grades else 0.0
+    missed = 1.0
+    for start, members in split_groups(relevant, groups):
+        size = len(members)
+        missed *= _missed(size, sum(members), places_left(start, size, cutoff))[-1]
+    return 1.0 - missed
 
 
-def bpref(
-    grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, skip_negative: bool = False
-) -> float:
+SUCCESS = Definition(
+    "Success",
+    lambda ranking, settings: success(relevant_hits(ranking, settings)),
+    BINARY,
+    batch=lambda batch, settings: (batch_found(batch, settings) > 0).astype(float),
+    worth=relevance,
+    expected=lambda ranking, groups, settings: expected_success(
+        relevant_hits(ranking, settings), groups, settings.cutoff
+    ),
+)
+
+
+def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, *, nearest: bool = False) -> float:
     """
-    Binary preference: how often a relevant document comes before the judged non-relevant ones; unjudged do not count.
+    The greatest precision at any rank from which on *recall* is reached; 0 where it never is.
 
-    With R relevant and N non-relevant judged documents it is 1/R times the sum, over the relevant documents returned,
-    of 1 - min(n, R) / min(N, R), where n non-relevant ones stand before it.
+    *recall* of *total* documents is a number of documents: rounded up from a tenth on, or to the *nearest*.
 
-    Args:
-        grades: The grade at each rank.
-        judgments: The grades of all judged documents, returned or not.
-        level: The least grade that is relevant.
-        skip_negative: A grade below 0 is no judgment, as trec_eval has it; else it is a non-relevant document.
+    Source: Manning, Raghavan & Schütze (2008), section 8.4; the rounding is that of trec_eval 9, or 10.
 
-    Raises:
-        UndefinedScore: nothing judged is relevant.
-
-    Source: Buckley & Voorhees (2004), as corrected in trec_eval 8.
-
-    >>> bpref([0, 1, None, 1], judgments=[1, 1, 0, 0])
-    0.5
+    >>> interpolated_precision([True, False, True, False], total=2, recall=0.6)
+    0.6666666666666666
     """
-    counted = [grade for grade in judgments if grade >= 0 or not skip_negative]
-    relevant = sum(grade >= level for grade in counted)
-    if not relevant:
-        raise UndefinedScore("no judged document is relevant")
-    most = min(len(counted) - relevant, relevant)
-    before, value = 0, 0.0
-    for grade in grades:
-        if grade is None or (grade < 0 and skip_negative):
-            continue
-        if grade < level:
-            before += 1
-        else:
-            value += 1.0 - min(before, relevant) / most if before else 1.0
-    return value / relevant
+    needed = documents_of_recall(recall, require_relevant(total), nearest=nearest)
+    ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
+    return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
 
 
-def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) -> float:
+def documents_of_recall(recall: float, total: int, *, nearest: bool) -> int:
     """
-    Average precision, estimated where only a sample of the pool was judged.
+    How many of *total* relevant documents make a *recall*.
 
-    A grade below 0 marks a document that was in the pool and not judged; None one that was not in the pool, which is
-    taken for non-relevant. The precision above a relevant document at rank k is estimated from the judged ones of the
-    k - 1 above it: 1/k + (k-1)/k * (in the pool above / (k-1)) * (relevant above / judged above).
-
-    Args:
-        grades: The grade at each rank.
-        total: The number of relevant documents, returned or not.
-        level: The least grade that is relevant, above 0.
-
-    Raises:
-        UndefinedScore: nothing judged is relevant.
-
-    Source: Yilmaz & Aslam (2006).
-
-    >>> round(inferred_ap([1, -1, None, 1], total=2), 4)
-    0.875
+    >>> documents_of_recall(0.2, 3, nearest=False), documents_of_recall(0.1, 3, nearest=True)
+    (1, 0)
     """
-    if not total:
-        raise UndefinedScore("no judged document is relevant")
-    relevant = other = unknown = 0
-    value = 0.0
-    for above, grade in enumerate(grades):
-        if grade is None:
-            continue
-        if grade < 0:
-            unknown += 1
-        elif grade < level:
-            other += 1
-        else:
-            value += _expected_precision(above, relevant, other, unknown)
-            relevant += 1
-    return value / total
+    return int(recall * total + (0.5 if nearest else 0.9))
 
 
-def _expected_precision(above: int, relevant: int, other: int, unknown: int) -> float:
-    """At a relevant document with so many documents *above* it, so many of each kind among them."""
-    if not above:
-        return 1.0
-    in_pool = (relevant + other + unknown) / above
-    of_judged = (relevant + SMOOTHING) / (relevant + other + 2 * SMOOTHING)
-    return 1 / (above + 1) + above / (above + 1) * in_pool * of_judged
+def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:
+    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    nearest = settings.word("rounding") == "nearest"
+    return interpolated_precision(relevant, total, settings.number("recall"), nearest=nearest)
+
+
+def _batch_interpolated_precision(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    from harness.metrics.bulk.batch import order_within
+
+    found = batch.relevant(settings.level)
+    order = order_within(found.query)
+    rounded = 0.5 if settings.word("rounding") == "nearest" else 0.9
+    needed = np.floor(settings.number("recall") * batch_total(batch, settings) + rounded)
+    reached = order >= needed[found.query]
+    values = np.zeros(batch.queries)
+    np.maximum.at(values, found.query[reached], order[reached] / found.rank[reached])
+    return values
+
+
+IPREC = Definition(
+    "IPrec",
+    _interpolated_precision,
+    {**LEVEL, "recall": Number(None, 0.0, 1.0), "rounding": Choice("up", ("up", "nearest")), **CONDENSED},
+    Cutoff.NONE,
+    at="recall",
+    batch=_batch_interpolated_precision,
+    worth=relevance,
+)
+
+MEASURES = (P, R, F, RR, AP, RPREC, SUCCESS, IPREC)

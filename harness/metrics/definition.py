@@ -1,29 +1,34 @@
-"""What the registry knows of a measure: the parts of its text, and the kinds of its parameters."""
+"""What a measure is: its formulas, the kinds of its parameters, how far it goes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from math import e, inf, isfinite
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.errors import MeasureError, UsageError
-from harness.metrics.ranking import DiverseRanking, GradedRanking, finite
+from harness.metrics.ranking import DiverseRanking, GradedRanking, finite, mean_by_group
 from harness.model import Gain, GainKind, Parameter
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
 
 __all__ = [
     "CONDENSED",
     "LEVEL",
     "NEGATIVE",
     "UNJUDGED",
+    "BatchFormula",
     "Choice",
     "Cutoff",
     "Definition",
     "DiverseFormula",
+    "Expected",
     "Flag",
     "Formula",
     "GainChoice",
@@ -31,145 +36,14 @@ __all__ = [
     "LogBase",
     "Needs",
     "Number",
-    "Part",
-    "Parts",
     "Range",
     "Reach",
     "Settings",
+    "Worth",
     "as_text",
+    "mean_worths",
     "read_gain",
-    "take_apart",
 ]
-
-
-# The text of a measure, taken apart.
-#
-# ::
-#
-#     measure   = name [ "(" parameter { "," parameter } ")" ] [ "@" cutoff ]
-#     cutoff    = whole number of at least 1, or the number that a measure takes in its place
-#     parameter = name "=" value
-#     value     = word | number | "{" grade ":" gain { "," grade ":" gain } "}"
-#
-# Blanks may stand around every part. Offsets count characters from 0 in the text as given.
-
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-DIGITS = re.compile(r"[0-9]+")
-LONGEST_CUTOFF = 9  # digits: a billion ranks
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of the text and where it starts."""
-
-    text: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A measure's text as read, before any name is looked up; *at* is what stands behind ``@``, None without one."""
-
-    name: Part
-    parameters: tuple[tuple[Part, Part], ...]
-    at: Part | None
-
-    @property
-    def cutoff(self) -> int | None:
-        """
-        The cutoff, None where there is none.
-
-        Raises:
-            MeasureError: what stands behind ``@`` is no cutoff.
-        """
-        return None if self.at is None else _cutoff(self.at)
-
-
-def take_apart(text: str) -> Parts:
-    """
-    Read the text of a measure.
-
-    Raises:
-        MeasureError: where the text leaves the grammar.
-    """
-    start = _skip_blanks(text, 0)
-    match = NAME.match(text, start)
-    if not match:
-        raise MeasureError(f"expected the name of a measure, such as nDCG@10, found {_found(text, start)}", start)
-    at = _skip_blanks(text, match.end())
-    parameters: tuple[tuple[Part, Part], ...] = ()
-    if text[at : at + 1] == "(":
-        close = _closing(text, at)
-        parameters = tuple(_parameters(text, at + 1, close))
-        at = _skip_blanks(text, close + 1)
-    behind = None
-    if text[at : at + 1] == "@":
-        at = _skip_blanks(text, at + 1)
-        behind = Part(text[at:].rstrip(), at)
-    elif at < len(text):
-        raise MeasureError(f"expected @ and a cutoff, or the end, after {text[:at].strip()}, found {text[at:]!r}", at)
-    return Parts(Part(match.group(), start), parameters, behind)
-
-
-def _cutoff(at: Part) -> int:
-    if not DIGITS.fullmatch(at.text):
-        found = repr(at.text) if at.text else "nothing"
-        raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {found}", at.offset)
-    digits = at.text.lstrip("0")
-    if not digits:
-        raise MeasureError(f"the cutoff must be at least 1, found {at.text}", at.offset)
-    if len(digits) > LONGEST_CUTOFF:
-        raise MeasureError(f"the cutoff {digits} is larger than any ranking", at.offset)
-    return int(digits)
-
-
-def _closing(text: str, opening: int) -> int:
-    """Where the parenthesis closes; braces of a gain map may hold commas, but no parentheses."""
-    close = text.find(")", opening)
-    if close < 0:
-        raise MeasureError(f"the parenthesis of {text[: opening + 1].strip()} is never closed", opening)
-    return close
-
-
-def _parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, Part]]:
-    if not text[start:end].strip():
-        raise MeasureError("expected a parameter such as rel=2 in the parentheses, found none", start)
-    for piece_start, piece_end in _pieces(text, start, end):
-        piece = text[piece_start:piece_end]
-        name, equals, value = piece.partition("=")
-        name_offset = piece_start + len(piece) - len(piece.lstrip())
-        if not equals or not NAME.fullmatch(name.strip()):
-            found = piece.strip() or "nothing"
-            raise MeasureError(f"expected a parameter such as rel=2, found {found}", min(name_offset, piece_end))
-        value_offset = piece_start + len(name) + 1 + len(value) - len(value.lstrip())
-        if not value.strip():
-            raise MeasureError(f"expected a value for {name.strip()}, found nothing", min(value_offset, piece_end))
-        yield Part(name.strip(), name_offset), Part(value.strip(), value_offset)
-
-
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut at the commas that stand outside braces."""
-    depth = 0
-    for at in range(start, end):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if text[at] == "," and depth <= 0:
-            yield start, at
-            start = at + 1
-    yield start, end
-
-
-def _skip_blanks(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _found(text: str, at: int) -> str:
-    return repr(text[at:]) if at < len(text) else "nothing"
-
-
-# The kinds of parameters that a measure's text can hold: how each is read, and how it is written again.
 
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -372,9 +246,6 @@ UNJUDGED: Mapping[str, Kind] = {"unjudged": Number(None, least=0.0)}
 """The grade of unjudged hits, where a profile has such a thing."""
 
 
-# What the registry knows of a measure.
-
-
 Range: TypeAlias = tuple[float | None, float | None]
 """The least and the greatest value that a measure can reach; None is without bound."""
 
@@ -417,6 +288,10 @@ class Settings:
         """The value of a parameter that is a word."""
         return str(self.values[name])
 
+    def optional(self, name: str) -> float | None:
+        """The value of a parameter that is a number and need not be there."""
+        return self.number(name) if self.given(name) else None
+
     def given(self, name: str) -> bool:
         """Whether a parameter that need not be there has a value."""
         return self.values.get(name) is not None
@@ -431,6 +306,9 @@ class Settings:
 
 Formula: TypeAlias = Callable[[GradedRanking, Settings], float]
 DiverseFormula: TypeAlias = Callable[[DiverseRanking, Settings], float]
+BatchFormula: TypeAlias = "Callable[[Batch, Settings], Floats]"
+Worth: TypeAlias = Callable[[float | None, Settings], float]
+Expected: TypeAlias = Callable[[GradedRanking, Sequence[int], Settings], float]
 Reach: TypeAlias = Callable[[Settings], Range]
 Check: TypeAlias = Callable[[Settings], str | None]
 
@@ -450,22 +328,55 @@ class Definition:
     """
     A measure that can be written in a suite; equal to itself only.
 
-    *formula* computes it for one graded ranking, which is cut at the cutoff already; a measure of novelty has a
-    *diverse* formula instead, over judgments by subtopic. *parameters* maps each name that may stand in parentheses to
-    its kind, in the order of the canonical text. *reach* gives the range of its values. *check* says what is wrong
-    with parameters that do not go together. *summed* marks counts, for which a sum over the queries says more than a
-    mean. *batched*: `harness.metrics.bulk.measures` has a formula for many queries at once. *at* names the parameter
-    that stands behind ``@`` in place of a cutoff, and must be given.
+    A formula for one query is enough. The others make it fast and its tie bands exact; each gives what the formula
+    gives. No module of formulas imports numpy but inside a batch formula: who scores some queries does not wait for it.
     """
 
     name: str
+
     formula: Formula | None = None
+    """The score of one ranking, which is graded and cut at the cutoff already; None for a measure of novelty."""
+
     parameters: Mapping[str, Kind] = field(default_factory=dict)
+    """The kind of each name that may stand in parentheses, in the order of the canonical text."""
+
     cutoff: Cutoff = Cutoff.OPTIONAL
     needs: Needs = Needs.RELEVANT
+
     reach: Reach = unit_range
+    """The range of its values."""
+
     summed: bool = False
-    batched: bool = False
+    """A count, of which a sum over the queries says more than a mean."""
+
     check: Check = no_objection
+    """What is wrong with parameters that do not go together."""
+
     diverse: DiverseFormula | None = None
+    """The score of one ranking by judgments by subtopic, of a measure of novelty."""
+
     at: str | None = None
+    """The parameter that stands behind ``@`` in place of a cutoff, and must be given."""
+
+    batch: BatchFormula | None = None
+    """
+    One float64 a query of a batch; anything where a query lacks what the measure *needs*. Where there is none, many
+    queries are scored one by one.
+    """
+
+    worth: Worth | None = None
+    """
+    What a document of a grade, None for an unjudged one, is worth: of documents of equal score, the ranking is best
+    where those of more worth come first, and worst where they come last. Where that is not known, orders are tried.
+    """
+
+    expected: Expected | None = None
+    """
+    The mean over all orders of documents of equal score; takes the ranking before the cut, and how many documents share
+    each score, best first. It is used where *worth* is known too; where there is none, orders are tried.
+    """
+
+
+def mean_worths(worth: Worth, ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> Sequence[float]:
+    """The mean worth at each rank down to the cutoff; a measure that is linear in it has its own mean there."""
+    return mean_by_group([worth(grade, settings) for grade in ranking.grades], groups)[: settings.cutoff]

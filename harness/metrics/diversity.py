@@ -7,12 +7,16 @@ All take *covers*: for the document at each rank, the subtopics that it is relev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2
 
 from harness.errors import UndefinedScore
+from harness.metrics.definition import LEVEL, Definition, Kind, Number, Settings
+from harness.metrics.ranking import DiverseRanking
 
-__all__ = ["alpha_dcg", "alpha_ndcg", "err_ia", "ideal_covers", "novelty_gains", "subtopic_recall"]
+__all__ = ["MEASURES", "alpha_dcg", "alpha_ndcg", "err_ia", "ideal_covers", "novelty_gains", "subtopic_recall"]
+
+NOVELTY: Mapping[str, Kind] = {**LEVEL, "alpha": Number(0.5, 0.0, 1.0)}
 
 
 def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float]:
@@ -40,6 +44,14 @@ def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
     2.3155
     """
     return sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
+
+
+ALPHA_DCG = Definition(
+    "alpha_DCG",
+    parameters=NOVELTY,
+    reach=lambda _: (0.0, None),
+    diverse=lambda ranking, settings: alpha_dcg(ranking.covers, settings.number("alpha")),
+)
 
 
 def alpha_ndcg(
@@ -81,6 +93,15 @@ def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int
     return order
 
 
+def _alpha_ndcg(ranking: DiverseRanking, settings: Settings) -> float:
+    alpha = settings.number("alpha")
+    ideal = ideal_covers(ranking.judged_covers, alpha, settings.cutoff)
+    return alpha_ndcg(ranking.covers, ideal, settings.cutoff, alpha)
+
+
+ALPHA_NDCG = Definition("alpha_nDCG", parameters=NOVELTY, diverse=_alpha_ndcg)
+
+
 def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha: float = 0.5) -> float:
     """
     Expected reciprocal rank, averaged over the subtopics, over that of documents that all cover every subtopic.
@@ -107,6 +128,14 @@ def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha:
     return sum(gain / rank for rank, gain in enumerate(gains, start=1)) / best if best else 0.0
 
 
+def _err_ia(ranking: DiverseRanking, settings: Settings) -> float:
+    depth = len(ranking.covers) if settings.cutoff is None else settings.cutoff
+    return err_ia(ranking.covers, ranking.subtopics, depth, settings.number("alpha"))
+
+
+ERR_IA = Definition("ERR_IA", parameters=NOVELTY, diverse=_err_ia)
+
+
 def subtopic_recall(covers: Iterable[Collection[str]], subtopics: int) -> float:
     """
     The share of the subtopics that at least one hit covers.
@@ -122,3 +151,10 @@ def subtopic_recall(covers: Iterable[Collection[str]], subtopics: int) -> float:
     if not subtopics:
         raise UndefinedScore("no judged document is relevant to a subtopic")
     return len({subtopic for covered in covers for subtopic in covered}) / subtopics
+
+
+ST_RECALL = Definition(
+    "StRecall", parameters=LEVEL, diverse=lambda ranking, _: subtopic_recall(ranking.covers, ranking.subtopics)
+)
+
+MEASURES = (ALPHA_DCG, ALPHA_NDCG, ERR_IA, ST_RECALL)

@@ -166,7 +166,7 @@ def is_batched(measure: Measure, profile: Profile) -> bool:
     rules, given = rules_of(profile), dict(measure.parameters)
     if measure.name in rules.formulas or "unjudged" in given or (rules.cuts_first and given.get("judged_only")):
         return False
-    return definition_of(measure).batched
+    return definition_of(measure).batch is not None
 
 
 def _depth(measures: Sequence[Measure]) -> int | None:

@@ -1,13 +1,13 @@
-"""One ranking with what is known of its documents, and what a grade is worth: what every formula is computed from."""
+"""What every formula is computed from: one ranking with the grades of its documents, and what a grade gains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
 from numbers import Real
-from typing import cast
+from typing import TypeVar, cast
 
 from harness.errors import MeasureError, UsageError
 from harness.model import Gain, GainKind
@@ -23,11 +23,13 @@ __all__ = [
     "gains_of",
     "grade_ranking",
     "ideal_gains",
+    "mean_by_group",
+    "places_left",
+    "split_groups",
     "without_duplicates",
 ]
 
-
-# What a grade is worth: exponential, linear, or a map of the suite's own.
+T = TypeVar("T")
 
 
 def gain_of(gain: Gain, grade: float) -> float:
@@ -116,9 +118,6 @@ def finite(value: object) -> float | None:
     except OverflowError:
         return None
     return number if isfinite(number) else None
-
-
-# One ranking with what is known of its documents, and what a grade is worth: what every formula is computed from.
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +222,29 @@ def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:
     if len(set(ranking)) == len(ranking):
         return ranking
     return list(dict.fromkeys(ranking))
+
+
+def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]:
+    """
+    Each value replaced by the mean of its group: whatever is linear in the values has its mean there.
+
+    >>> mean_by_group([3.0, 1.0, 0.0], [1, 2])
+    [3.0, 0.5, 0.5]
+    """
+    means: list[float] = []
+    for _, members in split_groups(values, groups):
+        means += [sum(members) / len(members)] * len(members)
+    return means
+
+
+def split_groups(values: Sequence[T], groups: Sequence[int]) -> Iterator[tuple[int, Sequence[T]]]:
+    """The values of each group of documents of equal score, by its size, and how many ranks stand above it."""
+    start = 0
+    for size in groups:
+        yield start, values[start : start + size]
+        start += size
+
+
+def places_left(start: int, size: int, cutoff: int | None) -> int:
+    """How many places of a group lie within *cutoff*."""
+    return size if cutoff is None else max(0, min(size, cutoff - start))

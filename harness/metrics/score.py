@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.metrics.binary import judged
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
+from harness.metrics.incomplete import judged
 from harness.metrics.profiles import Rules, by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import definition_of, settings_for, settings_of

@@ -11,10 +11,9 @@ from random import Random
 from typing import TypeAlias
 
 from harness.errors import UsageError
-from harness.metrics.expectations import EXPECTED, WORTH
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, grade_ranking
-from harness.metrics.registry import settings_for
+from harness.metrics.registry import definition_of, settings_for
 from harness.metrics.score import in_bounds, score_graded, score_query
 from harness.model import Gain, Measure, Profile
 
@@ -104,18 +103,19 @@ def tie_band(
     now = score(groups)
     if not tied:
         return TieBand(now, now, now, 0)
-    if cut_first or measure.name in rules.formulas or measure.name not in WORTH:
+    definition = definition_of(measure)
+    worth, expected = definition.worth, definition.expected
+    if cut_first or measure.name in rules.formulas or worth is None:
         return _looked_at(groups, score, tied)
-    worth = WORTH[measure.name]
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
     falling = [members[::-1] for members in rising]
     least, greatest = score(rising), score(falling)
     if least == greatest:
         return TieBand(least, least, greatest, tied)
-    if measure.name not in EXPECTED:
+    if expected is None:
         return replace(_looked_at(groups, score, tied), least=least, greatest=greatest)
-    expected = in_bounds(measure, EXPECTED[measure.name](whole, [len(members) for members in groups], settings))
-    return TieBand(least, expected, greatest, tied)
+    mean = in_bounds(measure, expected(whole, [len(members) for members in groups], settings))
+    return TieBand(least, mean, greatest, tied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +165,10 @@ def tie_range(
     if all(len(members) == 1 for members in groups):
         now = score(graded)
         return TieRange(now, now)
-    if settings.values.get("judged_only") or measure.name in rules.formulas or measure.name not in WORTH:
+    worth = definition_of(measure).worth
+    if settings.values.get("judged_only") or measure.name in rules.formulas or worth is None:
         band = _looked_at(graded, score, 0)
         return TieRange(band.least, band.greatest, band.exact)
-    worth = WORTH[measure.name]
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
     return TieRange(score(rising), score([members[::-1] for members in rising]))
 

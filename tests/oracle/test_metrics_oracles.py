@@ -409,7 +409,7 @@ def test_scikit_learns_averaged_ties_are_the_expected_value_of_the_band(seed):
 def test_kendalls_tau_is_scipys():
     from scipy.stats import kendalltau
 
-    from harness.metrics.graded import kendall_tau
+    from harness.metrics.rank_correlation import kendall_tau
 
     draw = random.Random(3)
     for size in (2, 3, 10, 101, 256, 257, 1500):
@@ -421,7 +421,7 @@ def test_kendalls_tau_is_scipys():
 
 def test_rank_biased_overlap_is_the_mean_agreement_over_where_readers_stop():
     """The definition itself, summed so deep that nothing is left, and not the closed form that is in use."""
-    from harness.metrics.graded import rbo
+    from harness.metrics.rank_correlation import rbo
 
     def agreement(short, long, depth):
         """As the source extrapolates it: below the shorter list its share goes on, below both the last of all."""

@@ -13,8 +13,9 @@ Their rankings and grades are written anew here; the numbers are theirs.
 import pytest
 
 from harness.metrics import parse_measure, score_query
-from harness.metrics.graded import rbo, stop_probability
 from harness.metrics.profiles import workbench_level
+from harness.metrics.rank_correlation import rbo
+from harness.metrics.user_models import stop_probability
 from harness.model import Profile
 
 RANK_EVAL, SRW, SRW_3_5 = Profile.RANK_EVAL, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5

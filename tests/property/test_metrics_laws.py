@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
 from harness.metrics import measure_range, parse_measure, score_query, unjudged_bounds
-from harness.metrics.graded import kendall_tau, overlap, rbo
+from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
 from harness.model import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(14)]

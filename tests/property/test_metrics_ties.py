@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from harness.errors import UndefinedScore
 from harness.metrics import parse_measure, score_query, tie_band, tie_range
 from harness.metrics import ties as ties_of_measures
-from harness.metrics.expectations import EXPECTED, WORTH, expected_err
+from harness.metrics.registry import DEFINITIONS
+from harness.metrics.user_models import expected_err
 from harness.model import Gain, GainKind, Profile
 
 MEASURES = [
@@ -98,8 +99,9 @@ def test_band_brackets_sampled_orders_of_a_long_tie(measure):
 
 def test_only_measures_without_a_formula_are_sampled():
     whatever_the_order = {"NumQ", "NumRet", "NumRel", "SetP", "SetR", "SetF", "SetAP"}
-    assert set(EXPECTED) == set(WORTH) - whatever_the_order - {"IPrec", "Compat"}
-    assert {measure.name for measure in MEASURES} == set(WORTH) | {"infAP"}
+    worth = {one.name for one in DEFINITIONS if one.worth}
+    assert {one.name for one in DEFINITIONS if one.expected} == worth - whatever_the_order - {"IPrec", "Compat"}
+    assert {measure.name for measure in MEASURES} == worth | {"infAP"}
 
 
 def test_untied_scores_leave_no_band():

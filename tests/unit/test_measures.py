@@ -462,8 +462,8 @@ class TestOfYourOwn:
             measure_range(parse_measure("Mine"))
 
     def test_a_formula_for_many_queries_at_once_is_the_harness_s_own_only(self):
-        register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batched=True))
-        assert not builtin_measures.definition_named("Mine").batched
+        register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batch=print))
+        assert not builtin_measures.definition_named("Mine").batch
 
     def test_a_name_must_fit_into_the_text_of_a_measure(self):
         with pytest.raises(UsageError, match="'bad on top' cannot name a measure"):

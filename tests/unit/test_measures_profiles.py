@@ -6,8 +6,8 @@ import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import parse_measure, score_query, tie_band
+from harness.metrics.cumulative import dcg
 from harness.metrics.evaluate import evaluate
-from harness.metrics.graded import dcg
 from harness.metrics.profiles import by_score
 from harness.model import Gain, GainKind, Profile
 

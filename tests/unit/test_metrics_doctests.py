@@ -25,7 +25,7 @@ def test_every_formula_has_an_example():
         (name, function)
         for name in modules_of(harness.metrics)
         for module in [importlib.import_module(name)]
-        if name.rsplit(".", 1)[-1] in {"binary", "diversity", "graded"}
+        if hasattr(module, "MEASURES")
         for function in map(vars(module).get, module.__all__)
         if callable(function) and not isinstance(function, type)
     ]

@@ -11,20 +11,18 @@ from harness.metrics import (
     Definition,
     Settings,
     binary,
+    cumulative,
     diversity,
-    graded,
+    incomplete,
     measure_range,
     parse_measure,
+    rank_correlation,
     register_measure,
     score_diverse_query,
     score_query,
     tie_band,
 )
-from harness.metrics import binary as incomplete
 from harness.metrics import evaluate as evaluation
-from harness.metrics import expectations as ties
-from harness.metrics import graded as cumulative
-from harness.metrics import graded as ranks
 from harness.metrics import registry as builtin_measures
 from harness.metrics.bulk import joining as lookup
 from harness.metrics.bulk.evaluate import evaluate_grades
@@ -44,8 +42,8 @@ JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}
         lambda: binary.r_precision([True], 0),
         lambda: incomplete.bpref([0], [0]),
         lambda: incomplete.inferred_ap([0], 0),
-        lambda: graded.q_measure([0.0], [], None),
-        lambda: graded.compatibility(["a"], {"a": 0}),
+        lambda: cumulative.q_measure([0.0], [], None),
+        lambda: rank_correlation.compatibility(["a"], {"a": 0}),
         lambda: diversity.alpha_ndcg([frozenset()], [], 5),
         lambda: diversity.err_ia([frozenset()], 0, 5),
         lambda: diversity.subtopic_recall([], 0),
@@ -57,8 +55,8 @@ def test_a_formula_without_anything_relevant_has_no_value(formula):
 
 
 def test_nothing_relevant_among_the_tied():
-    assert ties.expected_reciprocal_rank([False, False], [2], None) == 0
-    assert ties.expected_success([False, True], [1, 1], 1) == 0
+    assert binary.expected_reciprocal_rank([False, False], [2], None) == 0
+    assert binary.expected_success([False, True], [1, 1], 1) == 0
 
 
 class TestSubtopics:
@@ -198,8 +196,8 @@ class TestNumbersThatAreTooLarge:
         assert np.isfinite([row.difference, row.low, row.high, row.p_value, row.effect, row.detectable]).all()
 
     def test_a_persistence_near_0_is_the_first_rank(self):
-        assert ranks.rbo(["a", "b"], ["a", "c"], p=5e-324) == 1
-        assert ranks.rbo(["b", "a"], ["a", "b"], p=5e-324) < 1e-300
+        assert rank_correlation.rbo(["a", "b"], ["a", "c"], p=5e-324) == 1
+        assert rank_correlation.rbo(["b", "a"], ["a", "b"], p=5e-324) < 1e-300
 
 
 NUMBERS = st.sampled_from(["5e-324", "1e-308", "1e-9", "0.5", "1", "3", "1e9", "1e154", "1e200", "1e308"])

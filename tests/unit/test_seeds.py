@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import MeasureError
 from harness.metrics import parse_measure, score_query
-from harness.metrics.graded import cg, dcg, divisors, ndcg
+from harness.metrics.cumulative import cg, dcg, divisors, ndcg
 from harness.metrics.ranking import gain_of, gains_of, ideal_gains
 from harness.model import Gain, GainKind
 

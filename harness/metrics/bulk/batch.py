@@ -1,13 +1,12 @@
 """
-Many queries at once, as numpy arrays.
+Many queries at once, as numpy arrays: what the batch formulas of the measures are computed from.
 
 Only judged hits are held, one row each, sorted by query and rank: most hits are unjudged and gain nothing.
-Imports numpy, so it is only imported where a batch is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,8 +22,9 @@ __all__ = [
     "Numbers",
     "Positions",
     "at_least",
+    "by_order",
+    "counted_before",
     "distinct",
-    "gains_of_array",
     "order_within",
     "ranks_grouped",
 ]
@@ -33,6 +33,12 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
 """Integers of any width, or floats."""
+
+Divisors: TypeAlias = Callable[[int], Sequence[float]]
+"""What the gains of the first so many ranks are divided by."""
+
+IDEALS_COUNTED = 4
+"""Gains are counted by query, and not sorted, where that takes at most so many times the room of the judgments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,13 @@ class Batch:
         """The sum of *weights*, 1 each where there are none, for each query."""
         return np.bincount(query, weights, minlength=self.queries).astype(np.float64, copy=False)
 
+    @staticmethod
+    def ratio(above: Numbers, below: Numbers | int) -> Floats:
+        """*above* / *below*, and 0 where *below* is 0."""
+        values = np.zeros(len(above))
+        np.divide(above, below, out=values, where=np.not_equal(below, 0))
+        return values
+
     def relevant(self, level: float, cutoff: int | None = None) -> Positions:
         """The hits of at least the grade *level*, down to *cutoff*."""
 
@@ -94,9 +107,86 @@ class Batch:
         )
         return total
 
+    def found(self, level: float, cutoff: int | None) -> Floats:
+        """How many hits of each query have at least the grade *level*, down to *cutoff*."""
+        return self.per_query(self.relevant(level, cutoff).query)
+
     def hits(self, cutoff: int | None) -> Numbers:
         """How many hits each query has, down to *cutoff*."""
         return self.returned if cutoff is None else np.minimum(self.returned, cutoff)
+
+    def within(self, cutoff: int | None) -> NDArray[np.bool_] | slice:
+        """Which of the judged hits stand within *cutoff*."""
+        return slice(None) if cutoff is None else self.rank <= cutoff
+
+    def gains(self, gain: Gain, cutoff: int | None) -> tuple[Positions, Floats]:
+        """
+        The judged hits down to *cutoff*, and the gain of each.
+
+        Raises:
+            MeasureError: the map does not hold a grade.
+        """
+        inside = self.within(cutoff)
+        worths, codes = worths_of(gain, self.grade)
+        return Positions(self.query[inside], self.rank[inside]), worths[codes][inside]
+
+    def has_gain(self, gain: Gain) -> NDArray[np.bool_]:
+        """Which queries have a judged document of positive gain."""
+        _, query, _ = self._positive(gain)
+        found = np.zeros(self.queries, bool)
+        found[query] = True
+        return found
+
+    def ideal_dcg(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+        """The DCG of all judged documents of positive gain, best first, cut at *cutoff*: one for all, or one each."""
+        levels, query, _ = self._positive(gain)
+        if not len(query):
+            return np.zeros(self.queries)
+        counted = len(levels) * self.queries <= IDEALS_COUNTED * len(query)
+        return (self._ideal_from_counts if counted else self._ideal_from_order)(gain, cutoff, divisors)
+
+    def _positive(self, gain: Gain) -> tuple[Floats, Numbers, Numbers]:
+        """The positive gains in use, the greatest first; of each document with one, its query and which it is."""
+
+        def find() -> tuple[Floats, Numbers, Numbers]:
+            worths, codes = worths_of(gain, self.judged_grade)
+            levels, of_worth = np.unique(-worths, return_inverse=True)
+            codes, kept = of_worth[codes], int((levels < 0).sum())
+            positive = codes < kept
+            return -levels[:kept], self.judged_query[positive], codes[positive]
+
+        positive: tuple[Floats, Numbers, Numbers] = self.once(("positive", gain), find)
+        return positive
+
+    def _ideal_from_counts(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+        """Documents of one gain fill consecutive ranks, so only their number matters."""
+
+        def count() -> Numbers:
+            levels, query, codes = self._positive(gain)
+            counts = np.bincount(query * np.int64(len(levels)) + codes, minlength=self.queries * len(levels))
+            ends: Numbers = np.cumsum(counts.reshape(self.queries, len(levels)), axis=1)
+            return ends
+
+        ends = self.once(("ideal ends", gain), count)
+        if cutoff is not None:
+            ends = np.minimum(ends, cutoff if isinstance(cutoff, int) else cutoff[:, None])
+        weights = np.cumsum([0.0, *(1.0 / divisor for divisor in divisors(int(ends.max())))])
+        values: Floats = np.diff(weights[ends], axis=1, prepend=0.0) @ self._positive(gain)[0]
+        return values
+
+    def _ideal_from_order(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+        def order() -> tuple[Numbers, Numbers, Numbers]:
+            levels, query, codes = self._positive(gain)
+            keys = np.sort(query * np.int64(len(levels)) + codes)
+            query, codes = np.divmod(keys, len(levels))
+            return query, ranks_grouped(query, np.bincount(query, minlength=self.queries)), levels[codes]
+
+        query, rank, gains = self.once(("ideal order", gain), order)
+        if cutoff is not None:
+            inside = rank <= (cutoff if isinstance(cutoff, int) else cutoff[query])
+            query, rank, gains = query[inside], rank[inside], gains[inside]
+        by_rank = np.array((1.0, *divisors(int(rank.max(initial=0)))))
+        return self.per_query(query, gains / by_rank[rank])
 
     def condensed(self, least: float) -> Batch:
         """The same without the unjudged hits and those of a grade below *least*, so that those below move up."""
@@ -137,17 +227,6 @@ def at_least(grades: Numbers, level: float) -> NDArray[np.bool_]:
     return reached
 
 
-def gains_of_array(gain: Gain, grades: Numbers) -> Floats:
-    """
-    The gain of each grade.
-
-    Raises:
-        MeasureError: the map does not hold a grade.
-    """
-    worths, codes = worths_of(gain, grades)
-    return worths[codes]
-
-
 def order_within(query: Numbers) -> Numbers:
     """The number, from 1, of each entry among those of its query; *query* is sorted."""
     if not len(query):
@@ -160,6 +239,23 @@ def ranks_grouped(query: Numbers, counts: Numbers) -> Numbers:
     starts: Numbers = np.cumsum(counts) - counts
     order: Numbers = np.arange(1, len(query) + 1) - starts[query]
     return order
+
+
+def counted_before(query: Numbers, kind: Numbers) -> Floats:
+    """How many entries of a *kind* stand before each, in the same query; *query* is sorted."""
+    running: Floats = np.cumsum(kind, dtype=np.float64) - kind
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    lengths = np.diff(np.append(first, len(query)))
+    return running - np.repeat(running[first], lengths)
+
+
+def by_order(query: Numbers) -> Iterator[Numbers]:
+    """Where the first entry of each query stands, then the second of each, and so on; *query* is sorted."""
+    if not len(query):
+        return
+    order = order_within(query)
+    by_order = np.argsort(order, kind="stable")
+    yield from np.split(by_order, np.cumsum(np.bincount(order)[1:])[:-1])
 
 
 def worths_of(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:

@@ -1,0 +1,400 @@
+"""Measures of cumulative gain: CG, DCG, nDCG and Q."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from math import log2
+from typing import TYPE_CHECKING
+
+from harness.errors import UndefinedScore
+from harness.metrics.binary import expected_blend, shares_of
+from harness.metrics.definition import (
+    CONDENSED,
+    UNJUDGED,
+    Choice,
+    Definition,
+    GainChoice,
+    Kind,
+    LogBase,
+    Needs,
+    Number,
+    Range,
+    Settings,
+    mean_worths,
+)
+from harness.metrics.ranking import GradedRanking, gain_function, gains_of, ideal_gains
+from harness.model import GainKind
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
+
+__all__ = [
+    "MEASURES",
+    "RANK",
+    "RANK_PLUS_ONE",
+    "Discount",
+    "cg",
+    "dcg",
+    "discount",
+    "divisors",
+    "fixed_length",
+    "ndcg",
+    "q_measure",
+]
+
+Discount = str
+"""The name of a discount: `RANK_PLUS_ONE` or `RANK`."""
+
+RANK_PLUS_ONE: Discount = "log"
+RANK: Discount = "jarvelin"
+
+DEEPEST_SUM = 1_000_000
+"""Ranks beyond this are not summed for a bound; the bound is then left open."""
+
+ROUNDING = 1e-9
+"""How far above 1 a ratio of two equal sums may be rounded."""
+
+BATCH_ROUNDING = 1e-13
+"""How far from 1 a ratio of two equal sums may be that were added in different orders."""
+
+GAIN: Mapping[str, Kind] = {"gain": GainChoice(), "missing": Number(None, greatest=0.0), **UNJUDGED}
+DISCOUNT: Mapping[str, Kind] = {"log": LogBase(), "discount": Choice(RANK_PLUS_ONE, (RANK_PLUS_ONE, RANK))}
+
+
+def _gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
+    return _filled(gains_of(settings.gain, ranking.grades, settings.optional("unjudged")), settings)
+
+
+def _filled(gains: Sequence[float], settings: Settings) -> Sequence[float]:
+    """With ``missing=``, ranks without a hit have a gain too."""
+    if settings.cutoff is None or not settings.given("missing"):
+        return gains
+    return fixed_length(gains, settings.cutoff, settings.number("missing"))
+
+
+def _worth(grade: float | None, settings: Settings) -> float:
+    known = settings.optional("unjudged") if grade is None else grade
+    return 0.0 if known is None else gain_function(settings.gain)(known)
+
+
+def _expected_gains(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> Sequence[float]:
+    return _filled(mean_worths(_worth, ranking, groups, settings), settings)
+
+
+def _spread(settings: Settings, weight: float | None) -> Range:
+    """The range of a sum of gains, each times its rank's share of *weight*; None where the ranks have no end."""
+    least, greatest = _ends_of_gain(settings)
+    low = None if least < 0 and weight is None else least * (weight or 0.0)
+    high = None if greatest is None or (greatest > 0 and weight is None) else greatest * (weight or 0.0)
+    return low, high
+
+
+def _ends_of_gain(settings: Settings) -> tuple[float, float | None]:
+    """The least (0 for an unjudged document) and the greatest gain a rank can hold; None where grades have no top."""
+    worths = [worth for _, worth in settings.gain.table]
+    if settings.given("missing"):
+        worths.append(settings.number("missing"))
+    greatest = max([0.0, *worths]) if settings.gain.kind is GainKind.MAP else None
+    return min([0.0, *worths]), greatest
+
+
+def _check(settings: Settings) -> str | None:
+    if settings.given("missing") and settings.cutoff is None:
+        return "missing= fills the ranking up to the cutoff, so it needs one, such as @10"
+    if settings.given("missing") and (settings.cutoff or 0) > DEEPEST_SUM:
+        return f"missing= fills the ranking up to the cutoff, which may be no more than @{DEEPEST_SUM} then"
+    return None
+
+
+def cg(gains: Sequence[float]) -> float:
+    """
+    Cumulative gain: the sum of the gains, whatever their order.
+
+    Source: Järvelin & Kekäläinen (2002).
+
+    >>> cg([3, 2, 3, 0, 1, 2])
+    11.0
+    """
+    return float(sum(gains))
+
+
+def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:
+    """
+    *gains* filled up to *cutoff* ranks with the gain of a *missing* document.
+
+    So a ranking that is too short loses against one that is not.
+
+    >>> fixed_length([1.0, 1.0], 4, -1.0)
+    [1.0, 1.0, -1.0, -1.0]
+    """
+    return [*gains, *[missing] * (cutoff - len(gains))]
+
+
+def _batch_cg(batch: Batch, settings: Settings) -> Floats:
+    hits, gains = batch.gains(settings.gain, settings.cutoff)
+    total, missing = batch.per_query(hits.query, gains), settings.optional("missing")
+    if missing and settings.cutoff is not None:
+        total += missing * (settings.cutoff - batch.hits(settings.cutoff))
+    return total
+
+
+def _cg_range(settings: Settings) -> Range:
+    """All ranks hold the worst, or the best, document of the map; other gains have no top."""
+    return _spread(settings, None if settings.cutoff is None else float(settings.cutoff))
+
+
+CG = Definition(
+    "CG",
+    lambda ranking, settings: cg(_gains(ranking, settings)),
+    {**GAIN, **CONDENSED},
+    needs=Needs.GAIN,
+    reach=_cg_range,
+    check=_check,
+    batch=_batch_cg,
+    worth=_worth,
+    expected=lambda ranking, groups, settings: cg(_expected_gains(ranking, groups, settings)),
+)
+
+
+def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE) -> float:
+    """
+    Discounted cumulative gain: the sum of gain / log_b(rank + 1), where *log* is b.
+
+    *discount* chooses Järvelin & Kekäläinen's own instead, see `discount`.
+
+    Source: Burges et al. (2005) for the discount log(rank + 1); Järvelin & Kekäläinen (2002) for the measure.
+
+    >>> round(dcg([3, 2, 3, 0, 1, 2]), 3)
+    6.861
+    >>> round(dcg([3, 2, 3, 0, 1, 2], discount="jarvelin"), 3)
+    8.097
+    """
+    return float(sum(gain / divisor for gain, divisor in zip(gains, divisors(discount, log, len(gains)), strict=True)))
+
+
+def discount(kind: Discount, base: float) -> Callable[[int], float]:
+    """
+    What a gain at a rank (from 1) is divided by.
+
+    ``log`` is log_base(rank + 1), which every engine and trec_eval use. ``jarvelin`` is the discount of Järvelin &
+    Kekäläinen (2002): none before rank *base*, log_base(rank) from there on.
+
+    >>> round(discount("log", 2)(3), 6), discount("jarvelin", 2)(2)
+    (2.0, 1.0)
+    """
+    scale = log2(base)
+    if kind == RANK_PLUS_ONE:
+        return lambda rank: log2(rank + 1) / scale
+    return lambda rank: max(1.0, log2(rank) / scale)
+
+
+@lru_cache(maxsize=64)
+def divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
+    """
+    The divisors of ranks 1 to *depth*, computed once for all queries.
+
+    >>> divisors("log", 2, 1)
+    (1.0,)
+    """
+    return tuple(map(discount(kind, base), range(1, depth + 1)))
+
+
+def _discounted(gains: Sequence[float], settings: Settings) -> float:
+    return dcg(gains, log=settings.number("log"), discount=settings.word("discount"))
+
+
+def _divisors(settings: Settings) -> Callable[[int], Sequence[float]]:
+    return partial(divisors, settings.word("discount"), settings.number("log"))
+
+
+def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    hits, gains = batch.gains(settings.gain, settings.cutoff)
+    by_rank = np.array((1.0, *_divisors(settings)(int(hits.rank.max(initial=0)))))
+    total, missing = batch.per_query(hits.query, gains / by_rank[hits.rank]), settings.optional("missing")
+    if missing and settings.cutoff is not None:
+        weights = np.cumsum([0.0, *(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))])
+        total += missing * (weights[settings.cutoff] - weights[batch.hits(settings.cutoff)])
+    return total
+
+
+def _expected_dcg(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    return _discounted(_expected_gains(ranking, groups, settings), settings)
+
+
+def _dcg_range(settings: Settings) -> Range:
+    """As for CG, each rank discounted."""
+    return _spread(settings, _discount_sum(settings))
+
+
+def _discount_sum(settings: Settings) -> float | None:
+    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
+        return None
+    return sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
+
+
+DCG = Definition(
+    "DCG",
+    lambda ranking, settings: _discounted(_gains(ranking, settings), settings),
+    {**GAIN, **DISCOUNT, **CONDENSED},
+    needs=Needs.GAIN,
+    reach=_dcg_range,
+    check=_check,
+    batch=_batch_dcg,
+    worth=_worth,
+    expected=_expected_dcg,
+)
+
+
+def ndcg(
+    gains: Sequence[float], ideal: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
+) -> float:
+    """
+    Normalised discounted cumulative gain: DCG over the DCG of the *ideal* ranking.
+
+    Args:
+        gains: The gain at each rank, cut at k.
+        ideal: The gains of the best k of all judged documents, returned or not, only positive ones, best first.
+        log: Base of the logarithm; it cancels out, except under Järvelin & Kekäläinen's discount.
+        discount: Which discount.
+
+    Returns:
+        Dimensionless, at most 1, and at least 0 where no gain is negative.
+
+    Raises:
+        UndefinedScore: *ideal* is empty.
+
+    Source: Järvelin & Kekäläinen (2002).
+
+    >>> round(ndcg([3, 2, 3, 0, 1, 2], ideal=[3, 3, 2, 2, 1]), 3)
+    0.961
+    """
+    if not ideal:
+        raise UndefinedScore("no judged document has a positive gain, so there is no ideal ranking to compare with")
+    share = dcg(gains, log=log, discount=discount) / dcg(ideal, log=log, discount=discount)
+    return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
+
+
+def _ideal_cutoff(settings: Settings, returned: int) -> int | None:
+    """
+    Where the ideal ranking ends: at the cutoff, at the end of the judgments, or at the number of hits.
+
+    Only the first is sound; the others are what Quepid's nDCG@k and `_rank_eval` do.
+    """
+    return {"cut": settings.cutoff, "all": None, "returned": returned}[settings.word("ideal")]
+
+
+def _ndcg(ranking: GradedRanking, settings: Settings) -> float:
+    end = _ideal_cutoff(settings, len(ranking.grades))
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
+    if not ideal:
+        return 0.0  # nothing was returned, and the ideal was cut there too
+    log, discount = settings.number("log"), settings.word("discount")
+    return ndcg(_gains(ranking, settings), ideal, log=log, discount=discount)
+
+
+def _batch_ndcg(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    end = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}[settings.word("ideal")]
+    share = batch.ratio(_batch_dcg(batch, settings), batch.ideal_dcg(settings.gain, end, _divisors(settings)))
+    return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
+
+
+def _expected_ndcg(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    end = _ideal_cutoff(settings, len(ranking.grades[: settings.cutoff]))
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
+    return _expected_dcg(ranking, groups, settings) / _discounted(ideal, settings) if ideal else 0.0
+
+
+def _ndcg_range(settings: Settings) -> Range:
+    """At most 1; below 0 only with negative gains: at worst all ranks bad, and the ideal the least good document."""
+    if settings.given("unjudged"):
+        return 0.0, None
+    least, _ = _ends_of_gain(settings)
+    positive = [worth for _, worth in settings.gain.table if worth > 0]
+    if least == 0:
+        return 0.0, 1.0
+    weight = _discount_sum(settings)
+    if weight is None or not positive:
+        return None, 1.0
+    first = _divisors(settings)(1)[0]
+    return least * weight * first / min(positive), 1.0
+
+
+NDCG = Definition(
+    "nDCG",
+    _ndcg,
+    {**GAIN, **DISCOUNT, "ideal": Choice("cut", ("cut", "all", "returned")), **CONDENSED},
+    needs=Needs.GAIN,
+    reach=_ndcg_range,
+    check=_check,
+    batch=_batch_ndcg,
+    worth=_worth,
+    expected=_expected_ndcg,
+)
+
+
+def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None, beta: float = 1.0) -> float:
+    """
+    The Q-measure: average precision in which precision is blended with cumulative gain.
+
+    At each rank r with a relevant document, (relevant so far + beta CG(r)) / (r + beta ideal CG(r)); their sum over
+    the number of relevant documents, or over the cutoff where that is less.
+
+    Args:
+        gains: The gain at each rank, cut at k; none below 0.
+        ideal: The gains of all relevant documents, best first, not cut.
+        cutoff: k, None for the whole ranking.
+        beta: The patience for cumulative gain; 0 gives average precision.
+
+    Raises:
+        UndefinedScore: *ideal* is empty.
+
+    Source: Sakai (2004); with a cutoff, Sakai (2014).
+
+    >>> round(q_measure([3, 0, 1], ideal=[3, 1], cutoff=None), 4)
+    0.9286
+    """
+    if not ideal:
+        raise UndefinedScore("no judged document has a positive gain")
+    of_gain, of_rank = shares_of(beta)
+    found, cumulated, best, value = 0, 0.0, 0.0, 0.0
+    for rank, gain in enumerate(gains, start=1):
+        best += ideal[rank - 1] if rank <= len(ideal) else 0.0
+        cumulated += gain
+        if gain > 0:
+            found += 1
+            value += (of_rank * found + of_gain * cumulated) / (of_rank * rank + of_gain * best)
+    return value / min(len(ideal), len(ideal) if cutoff is None else cutoff)
+
+
+def _q(ranking: GradedRanking, settings: Settings) -> float:
+    gains = [max(gain, 0.0) for gain in gains_of(settings.gain, ranking.grades)]
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), None)
+    return q_measure(gains, ideal, settings.cutoff, settings.number("beta"))
+
+
+def _positive_worth(grade: float | None, settings: Settings) -> float:
+    return max(0.0, _worth(grade, settings))
+
+
+def _expected_q(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    worths = [_positive_worth(grade, settings) for grade in ranking.grades]
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), None)
+    total = len(ideal) if settings.cutoff is None else min(len(ideal), settings.cutoff)
+    return expected_blend(worths, ideal, groups, total, settings.cutoff, settings.number("beta"))
+
+
+Q = Definition(
+    "Q",
+    _q,
+    {"gain": GainChoice(), "beta": Number(1.0, least=0.0), **CONDENSED},
+    needs=Needs.GAIN,
+    worth=_positive_worth,
+    expected=_expected_q,
+)
+
+MEASURES = (CG, DCG, NDCG, Q)

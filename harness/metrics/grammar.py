@@ -1,0 +1,211 @@
+"""
+The text of a measure, such as ``nDCG(gain=linear)@10``, read against the registry and made canonical.
+
+::
+
+    measure   = name [ "(" parameter { "," parameter } ")" ] [ "@" cutoff ]
+    cutoff    = whole number of at least 1, or the number that a measure takes in its place
+    parameter = name "=" value
+    value     = word | number | "{" grade ":" gain { "," grade ":" gain } "}"
+
+Blanks may stand around every part. Offsets count characters from 0 in the text as given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from harness.errors import MeasureError
+from harness.metrics.definition import Cutoff, Definition, as_text
+from harness.metrics.registry import definition_named, settings_of
+from harness.model import Measure, Parameter
+
+__all__ = ["Part", "Parts", "parse_measure", "take_apart"]
+
+
+def parse_measure(text: str) -> Measure:
+    """
+    Read the text of a measure: ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(gain={0: 0, 1: 1, 2: 5}, log=e)@20``.
+
+    Returns:
+        The measure with its canonical text: parameters in the registry's order, numbers as short as they can be.
+
+    Raises:
+        MeasureError: what was found and what was expected, with its offset and the nearest known name.
+
+    >>> parse_measure(" P( rel = 2.0 ) @ 5").text
+    'P(rel=2)@5'
+    """
+    parts = take_apart(text)
+    definition = definition_named(parts.name.text, parts.name.offset)
+    given = _read_parameters(definition, parts)
+    cutoff = _read_cutoff(definition, parts) if definition.at is None else None
+    parameters = tuple((name, given[name]) for name in definition.parameters if name in given)
+    measure = Measure(definition.name, cutoff, parameters, _canonical(definition, parameters, cutoff))
+    objection = definition.check(settings_of(measure))
+    if objection:
+        raise MeasureError(f"{measure.text}: {objection}", parts.name.offset)
+    return measure
+
+
+def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
+    cutoff = parts.cutoff
+    if definition.cutoff is Cutoff.NONE and parts.at is not None:
+        raise MeasureError(f"{definition.name} has no cutoff; leave out @{cutoff}", parts.at.offset)
+    if definition.cutoff is Cutoff.REQUIRED and cutoff is None:
+        raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.name.offset)
+    return cutoff
+
+
+def _read_parameters(definition: Definition, parts: Parts) -> dict[str, Parameter]:
+    given: dict[str, Parameter] = {}
+    behind = [(Part(definition.at, parts.at.offset), parts.at)] if definition.at and parts.at else []
+    for name, value in [*parts.parameters, *behind]:
+        kind = definition.parameters.get(name.text)
+        if kind is None:
+            raise MeasureError(_unknown_parameter(definition, name.text), name.offset)
+        if name.text in given:
+            raise MeasureError(f"{name.text} is given twice", name.offset)
+        try:
+            given[name.text] = kind.read(value.text)
+        except MeasureError as error:
+            raise MeasureError(f"{definition.name}'s {name.text}: {error}", value.offset + error.offset) from None
+    if definition.at and definition.at not in given:
+        raise MeasureError(
+            f"{definition.name} needs a {definition.at}, such as {definition.name}@0.5", parts.name.offset
+        )
+    return given
+
+
+def _unknown_parameter(definition: Definition, name: str) -> str:
+    known = list(definition.parameters)
+    if not known:
+        return f"{definition.name} has no parameters, found {name}"
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+    return f"{definition.name} has no parameter {name}; {hint}"
+
+
+def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter]], cutoff: int | None) -> str:
+    texts = {name: as_text(value) for name, value in parameters}
+    behind = texts.pop(definition.at or "", None if cutoff is None else str(cutoff))
+    inside = ",".join(f"{name}={value}" for name, value in texts.items())
+    return definition.name + (f"({inside})" if inside else "") + (f"@{behind}" if behind is not None else "")
+
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DIGITS = re.compile(r"[0-9]+")
+LONGEST_CUTOFF = 9  # digits: a billion ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the text and where it starts."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A measure's text as read, before any name is looked up; *at* is what stands behind ``@``, None without one."""
+
+    name: Part
+    parameters: tuple[tuple[Part, Part], ...]
+    at: Part | None
+
+    @property
+    def cutoff(self) -> int | None:
+        """
+        The cutoff, None where there is none.
+
+        Raises:
+            MeasureError: what stands behind ``@`` is no cutoff.
+        """
+        return None if self.at is None else _cutoff(self.at)
+
+
+def take_apart(text: str) -> Parts:
+    """
+    Read the text of a measure.
+
+    Raises:
+        MeasureError: where the text leaves the grammar.
+    """
+    start = _skip_blanks(text, 0)
+    match = NAME.match(text, start)
+    if not match:
+        raise MeasureError(f"expected the name of a measure, such as nDCG@10, found {_found(text, start)}", start)
+    at = _skip_blanks(text, match.end())
+    parameters: tuple[tuple[Part, Part], ...] = ()
+    if text[at : at + 1] == "(":
+        close = _closing(text, at)
+        parameters = tuple(_parameters(text, at + 1, close))
+        at = _skip_blanks(text, close + 1)
+    behind = None
+    if text[at : at + 1] == "@":
+        at = _skip_blanks(text, at + 1)
+        behind = Part(text[at:].rstrip(), at)
+    elif at < len(text):
+        raise MeasureError(f"expected @ and a cutoff, or the end, after {text[:at].strip()}, found {text[at:]!r}", at)
+    return Parts(Part(match.group(), start), parameters, behind)
+
+
+def _cutoff(at: Part) -> int:
+    if not DIGITS.fullmatch(at.text):
+        found = repr(at.text) if at.text else "nothing"
+        raise MeasureError(f"expected a cutoff after @, a whole number of at least 1, found {found}", at.offset)
+    digits = at.text.lstrip("0")
+    if not digits:
+        raise MeasureError(f"the cutoff must be at least 1, found {at.text}", at.offset)
+    if len(digits) > LONGEST_CUTOFF:
+        raise MeasureError(f"the cutoff {digits} is larger than any ranking", at.offset)
+    return int(digits)
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the parenthesis closes; braces of a gain map may hold commas, but no parentheses."""
+    close = text.find(")", opening)
+    if close < 0:
+        raise MeasureError(f"the parenthesis of {text[: opening + 1].strip()} is never closed", opening)
+    return close
+
+
+def _parameters(text: str, start: int, end: int) -> Iterator[tuple[Part, Part]]:
+    if not text[start:end].strip():
+        raise MeasureError("expected a parameter such as rel=2 in the parentheses, found none", start)
+    for piece_start, piece_end in _pieces(text, start, end):
+        piece = text[piece_start:piece_end]
+        name, equals, value = piece.partition("=")
+        name_offset = piece_start + len(piece) - len(piece.lstrip())
+        if not equals or not NAME.fullmatch(name.strip()):
+            found = piece.strip() or "nothing"
+            raise MeasureError(f"expected a parameter such as rel=2, found {found}", min(name_offset, piece_end))
+        value_offset = piece_start + len(name) + 1 + len(value) - len(value.lstrip())
+        if not value.strip():
+            raise MeasureError(f"expected a value for {name.strip()}, found nothing", min(value_offset, piece_end))
+        yield Part(name.strip(), name_offset), Part(value.strip(), value_offset)
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut at the commas that stand outside braces."""
+    depth = 0
+    for at in range(start, end):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if text[at] == "," and depth <= 0:
+            yield start, at
+            start = at + 1
+    yield start, end
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _found(text: str, at: int) -> str:
+    return repr(text[at:]) if at < len(text) else "nothing"

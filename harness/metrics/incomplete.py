@@ -1,0 +1,238 @@
+"""Measures for judgments that do not cover what was returned: Judged, Bpref and inferred AP."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import UndefinedScore
+from harness.metrics.binary import relevance
+from harness.metrics.definition import (
+    LEVEL,
+    NEGATIVE,
+    Cutoff,
+    Definition,
+    Needs,
+    Settings,
+    mean_worths,
+)
+from harness.metrics.ranking import GradedRanking, split_groups
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
+
+__all__ = ["MEASURES", "bpref", "expected_bpref", "inferred_ap", "judged"]
+
+SMOOTHING = 0.00001
+"""The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
+
+
+def judged(grades: Sequence[float | None]) -> float:
+    """
+    The share of the hits that have a judgment, whatever its grade; 0 where there are no hits.
+
+    Divided by the hits there are, not by k: a short ranking is not an unjudged one.
+
+    Source: Judged@k of ir_measures.
+
+    >>> judged([3, None, 0, None])
+    0.5
+    """
+    return sum(grade is not None for grade in grades) / len(grades) if grades else 0.0
+
+
+def _judged(grade: float | None, _: Settings) -> float:
+    return float(grade is not None)
+
+
+def _batch_judged(batch: Batch, settings: Settings) -> Floats:
+    return batch.ratio(batch.per_query(batch.query[batch.within(settings.cutoff)]), batch.hits(settings.cutoff))
+
+
+def _expected_judged(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    means = mean_worths(_judged, ranking, groups, settings)
+    return sum(means) / len(means) if means else 0.0
+
+
+JUDGED = Definition(
+    "Judged",
+    lambda ranking, _: judged(ranking.grades),
+    needs=Needs.NOTHING,
+    batch=_batch_judged,
+    worth=_judged,
+    expected=_expected_judged,
+)
+
+
+def bpref(
+    grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, skip_negative: bool = False
+) -> float:
+    """
+    Binary preference: how often a relevant document comes before the judged non-relevant ones; unjudged do not count.
+
+    With R relevant and N non-relevant judged documents it is 1/R times the sum, over the relevant documents returned,
+    of 1 - min(n, R) / min(N, R), where n non-relevant ones stand before it.
+
+    Args:
+        grades: The grade at each rank.
+        judgments: The grades of all judged documents, returned or not.
+        level: The least grade that is relevant.
+        skip_negative: A grade below 0 is no judgment, as trec_eval has it; else it is a non-relevant document.
+
+    Raises:
+        UndefinedScore: nothing judged is relevant.
+
+    Source: Buckley & Voorhees (2004), as corrected in trec_eval 8.
+
+    >>> bpref([0, 1, None, 1], judgments=[1, 1, 0, 0])
+    0.5
+    """
+    counted = [grade for grade in judgments if grade >= 0 or not skip_negative]
+    relevant = sum(grade >= level for grade in counted)
+    if not relevant:
+        raise UndefinedScore("no judged document is relevant")
+    most = min(len(counted) - relevant, relevant)
+    before, value = 0, 0.0
+    for grade in grades:
+        if grade is None or (grade < 0 and skip_negative):
+            continue
+        if grade < level:
+            before += 1
+        else:
+            value += 1.0 - min(before, relevant) / most if before else 1.0
+    return value / relevant
+
+
+def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: int, most: int) -> float:
+    """
+    The mean of Bpref: before a relevant document stand none to all of its group's others, each as often.
+
+    *kinds* tells by rank whether the document is relevant, None for one that does not count; *total* is R, and *most*
+    the lesser of R and the judged non-relevant documents.
+
+    >>> expected_bpref([False, True], [2], total=1, most=1)
+    0.5
+    """
+    value, before = 0.0, 0
+    for _, members in split_groups(kinds, groups):
+        hits, others = members.count(True), members.count(False)
+        lost = [min(before + ahead, total) / most if before + ahead else 0.0 for ahead in range(others + 1)]
+        value += hits * (1.0 - sum(lost) / len(lost))
+        before += others
+    return value / total
+
+
+def _preference(grade: float | None, settings: Settings) -> float:
+    """1 for relevant, 0 for non-relevant; a document that does not count is neither worth."""
+    if grade is None or (grade < 0 and settings.word("negative") == "skipped"):
+        return 0.5
+    return relevance(grade, settings)
+
+
+def _bpref(ranking: GradedRanking, settings: Settings) -> float:
+    skip = settings.word("negative") == "skipped"
+    return bpref(ranking.grades, ranking.judgments.values(), settings.level, skip_negative=skip)
+
+
+def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    from harness.metrics.bulk.batch import at_least, counted_before
+
+    least = 0.0 if settings.word("negative") == "skipped" else -np.inf
+    total = batch.total(settings.level)
+    most = np.minimum(batch.total(least) - total, total)
+    counted = batch.grade >= least
+    query, relevant = batch.query[counted], at_least(batch.grade, settings.level)[counted]
+    before = counted_before(query, ~relevant)[relevant]
+    query = query[relevant]
+    lost = batch.ratio(np.minimum(before, total[query]), most[query])
+    return batch.ratio(batch.per_query(query, 1.0 - lost), total)
+
+
+def _expected_bpref(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    kinds = [{0.0: False, 1.0: True}.get(_preference(grade, settings)) for grade in ranking.grades]
+    total = ranking.total_relevant(settings.level)
+    others = sum(_preference(grade, settings) == 0.0 for grade in ranking.judgments.values())
+    return expected_bpref(kinds, groups, total, min(others, total))
+
+
+BPREF = Definition(
+    "Bpref",
+    _bpref,
+    {**LEVEL, **NEGATIVE},
+    Cutoff.NONE,
+    batch=_batch_bpref,
+    worth=_preference,
+    expected=_expected_bpref,
+)
+
+
+def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) -> float:
+    """
+    Average precision, estimated where only a sample of the pool was judged.
+
+    A grade below 0 marks a document that was in the pool and not judged; None one that was not in the pool, which is
+    taken for non-relevant. The precision above a relevant document at rank k is estimated from the judged ones of the
+    k - 1 above it: 1/k + (k-1)/k * (in the pool above / (k-1)) * (relevant above / judged above).
+
+    Args:
+        grades: The grade at each rank.
+        total: The number of relevant documents, returned or not.
+        level: The least grade that is relevant, above 0.
+
+    Raises:
+        UndefinedScore: nothing judged is relevant.
+
+    Source: Yilmaz & Aslam (2006).
+
+    >>> round(inferred_ap([1, -1, None, 1], total=2), 4)
+    0.875
+    """
+    if not total:
+        raise UndefinedScore("no judged document is relevant")
+    relevant = other = unknown = 0
+    value = 0.0
+    for above, grade in enumerate(grades):
+        if grade is None:
+            continue
+        if grade < 0:
+            unknown += 1
+        elif grade < level:
+            other += 1
+        else:
+            value += _estimated_precision(above, relevant, other, unknown)
+            relevant += 1
+    return value / total
+
+
+def _estimated_precision(above: int, relevant: int, other: int, unknown: int) -> float:
+    """At a relevant document with so many documents *above* it, so many of each kind among them."""
+    if not above:
+        return 1.0
+    in_pool = (relevant + other + unknown) / above
+    of_judged = (relevant + SMOOTHING) / (relevant + other + 2 * SMOOTHING)
+    return 1 / (above + 1) + above / (above + 1) * in_pool * of_judged
+
+
+def _inferred_ap(ranking: GradedRanking, settings: Settings) -> float:
+    return inferred_ap(ranking.grades, ranking.total_relevant(settings.level), settings.level)
+
+
+def _batch_inferred_ap(batch: Batch, settings: Settings) -> Floats:
+    from harness.metrics.bulk.batch import at_least, counted_before
+
+    relevant, unknown = at_least(batch.grade, settings.level), batch.grade < 0
+    before = [counted_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
+    found, other, pooled = before
+    above = batch.rank[relevant] - 1.0
+    in_pool = batch.ratio(found + other + pooled, above)
+    of_judged = (found + SMOOTHING) / (found + other + 2 * SMOOTHING)
+    estimated = 1.0 / (above + 1.0) + above / (above + 1.0) * in_pool * of_judged
+    return batch.ratio(batch.per_query(batch.query[relevant], estimated), batch.total(settings.level))
+
+
+INF_AP = Definition("infAP", _inferred_ap, LEVEL, Cutoff.NONE, batch=_batch_inferred_ap)
+
+
+MEASURES = (JUDGED, BPREF, INF_AP)

@@ -1,0 +1,184 @@
+"""How alike two rankings are: RBO, overlap and Kendall's tau; and Compat, which compares with the ideal ranking."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, log
+
+from harness.errors import UndefinedScore
+from harness.metrics.definition import Cutoff, Definition, Flag, Needs, Number, Settings
+from harness.metrics.ranking import GradedRanking
+
+__all__ = ["MEASURES", "compatibility", "kendall_tau", "overlap", "overlap_sum", "rbo"]
+
+_FEW = 256
+_NO_WEIGHT = 1e-18
+"""A weight that changes no digit of a sum; ranks that have less are not looked at."""
+
+
+def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: bool = False) -> float:
+    """
+    Rank-biased overlap, extrapolated: the overlap at each depth, as a reader meets it who goes on with probability *p*.
+
+    What lies below the shorter ranking is extrapolated from the overlap seen; 1 where both are the same, 0 where they
+    share nothing. Rankings of different length are dealt with as in the source.
+
+    Args:
+        first: Document ids, best first, none twice.
+        second: The same.
+        p: Persistence, above 0 and below 1: 0.9 puts 86 % of the weight on the first ten ranks.
+        ended: Nothing follows the shorter ranking. Its extrapolation is left out: what the longer one holds below that
+            end is not shared, and only the overlap at the longer one's end is taken to go on.
+
+    Raises:
+        UndefinedScore: both are empty.
+
+    Source: Webber, Moffat & Zobel (2010), equation 32.
+
+    >>> rbo(["a", "b", "c"], ["a", "b", "c"])
+    1.0
+    >>> round(rbo(["a", "b", "c"], ["a", "c", "d"]), 4)
+    0.685
+    >>> round(rbo(["a"], ["a", "b"]), 4), round(rbo(["a"], ["a", "b"], ended=True), 4)
+    (1.0, 0.55)
+    """
+    short, long = sorted((first, second), key=len)
+    if not long:
+        raise UndefinedScore("two empty rankings have no overlap to speak of")
+    if not short:
+        return 0.0
+    shared = list(_shared(short, long, len(long)))
+    s, ll = len(short), len(long)
+    at_s, at_l = shared[s - 1], shared[ll - 1]
+    seen = sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
+    if ended:
+        return (1 - p) * seen + at_l / ll * p**ll
+    beyond = sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
+    return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
+
+
+def overlap(first: Sequence[str], second: Sequence[str], cutoff: int) -> float:
+    """
+    The share of the first *cutoff* documents that both rankings have in common; ranks without a hit share nothing.
+
+    >>> overlap(["a", "b", "c"], ["c", "a", "x"], cutoff=3)
+    0.6666666666666666
+    """
+    return len(set(first[:cutoff]).intersection(second[:cutoff])) / cutoff
+
+
+def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
+    """
+    Kendall's tau on the documents that both rankings hold: 1 in the same order, -1 in the opposite.
+
+    Raises:
+        UndefinedScore: they share less than two documents.
+
+    Source: Kendall (1938).
+
+    >>> round(kendall_tau(["a", "b", "c"], ["b", "a", "c", "d"]), 4)
+    0.3333
+    """
+    place = {document: rank for rank, document in enumerate(second)}
+    ranks = [place[document] for document in first if document in place]
+    if len(ranks) < 2:
+        raise UndefinedScore(f"Kendall's tau needs two shared documents, found {len(ranks)}")
+    pairs = len(ranks) * (len(ranks) - 1) // 2
+    return 1.0 - 2.0 * _inversions(ranks) / pairs
+
+
+def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: int) -> float:
+    """
+    The overlap at depths 1 to *depth*, each weighted p^(d-1), unnormalised: what compatibility compares.
+
+    >>> overlap_sum(["a"], ["a"], p=0.5, depth=2)
+    1.25
+    """
+    seen = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
+    return sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, seen), start=1))
+
+
+def _shared(first: Sequence[str], second: Sequence[str], depth: int) -> Iterator[int]:
+    """How many documents the two have in common down to each depth."""
+    seen_first: set[str] = set()
+    seen_second: set[str] = set()
+    common = 0
+    for at in range(depth):
+        for ranking, own, other in ((first, seen_first, seen_second), (second, seen_second, seen_first)):
+            if at < len(ranking):
+                own.add(ranking[at])
+                common += ranking[at] in other
+        yield common
+
+
+def _inversions(ranks: list[int]) -> int:
+    """How many pairs stand in the wrong order, counted while merging."""
+    if len(ranks) <= _FEW:
+        return _inversions_of_few(ranks)
+    middle = len(ranks) // 2
+    left, right = ranks[:middle], ranks[middle:]
+    inversions = _inversions(left) + _inversions(right)
+    left.sort()
+    right.sort()
+    at = 0
+    for value in right:
+        while at < len(left) and left[at] < value:
+            at += 1
+        inversions += len(left) - at
+    return inversions
+
+
+def _inversions_of_few(ranks: list[int]) -> int:
+    """The same, counted while each is put into its place among those before it; quadratic, with a small constant."""
+    before: list[int] = []
+    inversions = 0
+    for rank in ranks:
+        place = bisect(before, rank)
+        inversions += len(before) - place
+        before.insert(place, rank)
+    return inversions
+
+
+def compatibility(
+    ranking: Sequence[str], judgments: Mapping[str, float], p: float = 0.95, *, normalize: bool = True
+) -> float:
+    """
+    How near the *ranking* is to the ideal one that is nearest to it: their rank-biased overlap, with persistence *p*.
+
+    The ideal holds the documents of positive grade, best first, equal grades in the order of the ranking. With
+    *normalize* it is divided by what the ideal itself would reach.
+
+    Raises:
+        UndefinedScore: no grade is positive.
+
+    Source: Clarke, Vtyurina & Smucker (2021).
+
+    >>> round(compatibility(["a", "b"], {"a": 2, "b": 3}, p=0.5), 4)
+    0.3333
+    """
+    place = {document: rank for rank, document in enumerate(ranking)}
+    positive = [document for document, grade in judgments.items() if grade > 0]
+    if not positive:
+        raise UndefinedScore("no judged document has a positive grade")
+    ideal = sorted(positive, key=lambda document: (-judgments[document], place.get(document, len(place))))
+    depth = max(len(ranking), len(ideal))
+    value = overlap_sum(ranking, ideal, p, depth)
+    return value / overlap_sum(ideal, ideal, p, depth) if normalize else value * (1 - p) / (1 - p**depth)
+
+
+def _compatibility(ranking: GradedRanking, settings: Settings) -> float:
+    normalize = bool(settings.values["normalize"])
+    return compatibility(ranking.ids, ranking.judgments, settings.number("p"), normalize=normalize)
+
+
+COMPAT = Definition(
+    "Compat",
+    _compatibility,
+    {"p": Number(0.95, 0.0, 1.0, open_ends=True), "normalize": Flag(True)},
+    Cutoff.NONE,
+    Needs.NOTHING,
+    worth=lambda grade, _: max(0.0, grade or 0.0),
+)
+
+MEASURES = (COMPAT,)

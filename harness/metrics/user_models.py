@@ -1,0 +1,328 @@
+"""Measures of a user who reads from the top and may stop at each document: ERR and RBP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import ceil, inf, log, prod
+from operator import mul
+from typing import TYPE_CHECKING
+
+from harness.errors import MeasureError
+from harness.metrics.binary import expected_success, relevance
+from harness.metrics.cumulative import DEEPEST_SUM
+from harness.metrics.definition import (
+    CONDENSED,
+    NEGATIVE,
+    UNJUDGED,
+    Choice,
+    Definition,
+    Kind,
+    Needs,
+    Number,
+    Range,
+    Settings,
+    mean_worths,
+)
+from harness.metrics.ranking import GradedRanking, places_left, split_groups
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
+
+__all__ = ["MEASURES", "err", "expected_err", "rbp", "rbp_residual", "stop_probability", "usefulness"]
+
+PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
+
+NO_CHANCE = 1e-18
+"""A chance that changes no digit of a sum."""
+
+
+def stop_probability(grade: float, top: float) -> float:
+    """
+    The probability that a document of this *grade* satisfies the user: (2^grade - 1) / 2^top; 0 below grade 0.
+
+    Raises:
+        MeasureError: *grade* is above *top*, the scale's top grade.
+
+    Source: Chapelle et al. (2009), equation 4.
+
+    >>> stop_probability(3, top=4)
+    0.4375
+    """
+    _within(grade, top, "ERR")
+    return float(2.0**grade - 1.0) / 2.0**top if grade > 0 else 0.0
+
+
+def _within(grade: float, top: float, name: str) -> None:
+    if grade > top:
+        hint = f"name the scale's, as {name}(max={grade:g})"
+        raise MeasureError(f"grade {grade:g} is above the top grade {top:g} that {name} reckons with; {hint}")
+
+
+def err(stops: Sequence[float]) -> float:
+    """
+    Expected reciprocal rank: the mean of 1 / rank of the document at which the user stops.
+
+    *stops* holds, by rank, the probability that the document satisfies a user who gets there.
+
+    Source: Chapelle et al. (2009).
+
+    >>> err([0.5, 0.0, 0.5])
+    0.5833333333333334
+    """
+    value, still_looking = 0.0, 1.0
+    for rank, stop in enumerate(stops, start=1):
+        value += still_looking * stop / rank
+        still_looking *= 1.0 - stop
+    return value
+
+
+def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | None) -> float:
+    """
+    The mean of ERR: the chance to stop at a place is that of still looking above it, less that of looking below it.
+
+    >>> expected_err([0.5, 0.0], [2], None)
+    0.375
+    """
+    value, reach = 0.0, 1.0
+    for start, members in split_groups(stops, groups):
+        looking = _still_looking(members, places_left(start, len(members), cutoff))
+        value += reach * sum(
+            (before - after) / (start + at) for at, (before, after) in enumerate(pairwise(looking), start=1)
+        )
+        reach *= prod(1.0 - stop for stop in members)
+    return value
+
+
+def _still_looking(stops: Sequence[float], places: int) -> list[float]:
+    """
+    The mean chance to get past the first 0, 1 … to *places* documents, until it is next to nothing.
+
+    Only documents at which one may stop count. *share* is the chance that so many of them stand above, which is next to
+    nothing outside of *low* to *high*.
+    """
+    past = _mean_products([1.0 - stop for stop in stops if stop], places)
+    size, hits = len(stops), sum(stop > 0 for stop in stops)
+    share, looking = [1.0] + [0.0] * (len(past) - 1), [1.0]
+    low = high = 0
+    for above in range(places):
+        left, high = size - above, min(high + 1, len(past) - 1)
+        for count in range(high, low, -1):
+            share[count] = (share[count] * (left - hits + count) + share[count - 1] * (hits - count + 1)) / left
+        share[low] *= (left - hits + low) / left
+        while share[low] < NO_CHANCE and low < high:
+            low += 1
+        while share[high] < NO_CHANCE and low < high:
+            high -= 1
+        looking.append(sum(map(mul, share[low : high + 1], past[low : high + 1])))
+        if looking[-1] < NO_CHANCE:
+            break
+    return looking
+
+
+def _mean_products(values: Sequence[float], most: int) -> list[float]:
+    """The mean product of 0, 1 … to *most* of *values*, drawn at random, until it is next to nothing."""
+    greatest = max(values, default=0.0)
+    if 0.0 < greatest < 1.0:
+        most = min(most, ceil(log(NO_CHANCE) / log(greatest)))
+    means = [1.0] + [0.0] * min(len(values), most)
+    for count, value in enumerate(values, start=1):
+        for drawn in range(min(count, len(means) - 1), 0, -1):
+            means[drawn] = ((count - drawn) * means[drawn] + drawn * value * means[drawn - 1]) / count
+    return means
+
+
+def _stop(grade: float | None, settings: Settings) -> float:
+    known = settings.optional("unjudged") if grade is None else grade
+    return 0.0 if known is None else stop_probability(known, settings.number("max"))
+
+
+def _err(ranking: GradedRanking, settings: Settings) -> float:
+    top, unjudged = settings.number("max"), _stop(None, settings)
+    for grade in ranking.judgments.values():
+        stop_probability(grade, top)  # a grade above the top is an error even where it was not returned
+    return err([unjudged if grade is None else stop_probability(grade, top) for grade in ranking.grades])
+
+
+def _batch_err(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    from harness.metrics.bulk.batch import by_order
+
+    top = settings.number("max")
+    stop_probability(float(batch.judged_grade.max(initial=0.0)), top)
+    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
+    query, rank = batch.query[inside], batch.rank[inside]
+    stop = (np.exp2(batch.grade[inside].astype(np.float64)) - 1.0) / 2.0**top
+    value, still_looking = np.zeros(batch.queries), np.ones(batch.queries)
+    for each in by_order(query):
+        value[query[each]] += still_looking[query[each]] * stop[each] / rank[each]
+        still_looking[query[each]] *= 1.0 - stop[each]
+    return value
+
+
+def _expected_err(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    return expected_err([_stop(grade, settings) for grade in ranking.grades], groups, settings.cutoff)
+
+
+def _err_range(settings: Settings) -> Range:
+    """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
+    stop = stop_probability(settings.number("max"), settings.number("max"))
+    if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
+        return 0.0, -stop * log(stop) / (1.0 - stop) if 0.0 < stop < 1.0 else stop
+    return 0.0, err([stop] * settings.cutoff)
+
+
+ERR = Definition(
+    "ERR",
+    _err,
+    {"max": Number(4.0, least=0.0, greatest=1024.0, open_ends=True), **UNJUDGED, **CONDENSED},  # 2^max is a number
+    reach=_err_range,
+    batch=_batch_err,
+    worth=_stop,
+    expected=_expected_err,
+)
+
+
+def usefulness(grade: float, top: float) -> float:
+    """
+    How useful a document of this *grade* is on a scale up to *top*, from 0 to 1, for graded RBP.
+
+    Raises:
+        MeasureError: *grade* is above *top*.
+
+    >>> usefulness(1, top=4)
+    0.25
+    """
+    _within(grade, top, "RBP")
+    return grade / top if grade > 0 else 0.0
+
+
+def rbp(useful: Sequence[float], p: float) -> float:
+    """
+    Rank-biased precision: what a user gains a document, who goes on to the next with probability *p*.
+
+    *useful* holds, by rank, how useful the document is: 0 or 1, or between for graded judgments.
+
+    Source: Moffat & Zobel (2008), equation 6.
+
+    >>> round(rbp([1, 0, 1], p=0.8), 6)
+    0.328
+    """
+    return float((1.0 - p) * sum(gain * p**depth for depth, gain in enumerate(useful)))
+
+
+def _use(grade: float | None, settings: Settings) -> float:
+    top = settings.optional("max")
+    if top is None or grade is None:
+        return relevance(grade, settings)
+    return usefulness(grade, top)
+
+
+def _rbp(ranking: GradedRanking, settings: Settings) -> float:
+    p, top = settings.number("p"), settings.optional("max")
+    if top is None:
+        return rbp(ranking.relevant(settings.level), p)
+    for grade in ranking.judgments.values():
+        usefulness(grade, top)
+    return rbp([0.0 if grade is None else usefulness(grade, top) for grade in ranking.grades], p)
+
+
+def _batch_rbp(batch: Batch, settings: Settings) -> Floats:
+    p, top = settings.number("p"), settings.optional("max")
+    if top is None:
+        found = batch.relevant(settings.level, settings.cutoff)
+        return (1.0 - p) * batch.per_query(found.query, p ** (found.rank - 1.0))
+    usefulness(float(batch.judged_grade.max(initial=0.0)), top)
+    inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
+    useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
+    return (1.0 - p) * batch.per_query(batch.query[inside], useful)
+
+
+def _expected_rbp(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    return rbp(mean_worths(_use, ranking, groups, settings), settings.number("p"))
+
+
+def _rbp_range(settings: Settings) -> Range:
+    """All ranks hold documents of full use."""
+    return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
+
+
+def _rbp_check(settings: Settings) -> str | None:
+    if settings.given("rel") and settings.given("max"):
+        return "rel= makes it binary and max= graded: give one of them"
+    return None
+
+
+RBP = Definition(
+    "RBP",
+    _rbp,
+    {**PERSISTENCE, "rel": Number(None, least=0.0), "max": Number(None, 0.0, open_ends=True), **CONDENSED},
+    reach=_rbp_range,
+    check=_rbp_check,
+    batch=_batch_rbp,
+    worth=_use,
+    expected=_expected_rbp,
+)
+
+
+def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = True) -> float:
+    """
+    By how much RBP could rise: the weight of the unjudged documents, and of all ranks below the last hit.
+
+    *unjudged* holds 1 by rank where the document is unjudged, else 0. trec_eval 10 counts the ranks below only where a
+    hit is unjudged, as with *tail_always* False.
+
+    Source: Moffat & Zobel (2008), section 4.3.
+
+    >>> round(rbp_residual([0, 1, 0], p=0.8), 6)
+    0.672
+    """
+    if not tail_always and not any(unjudged):
+        return 0.0
+    return float(rbp(unjudged, p) + p ** len(unjudged))
+
+
+def _unjudged(grade: float | None, settings: Settings) -> float:
+    return float(grade is None or (grade < 0 and settings.word("negative") == "skipped"))
+
+
+def _rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
+    least = 0.0 if settings.word("negative") == "skipped" else -inf
+    unjudged = [float(grade is None or grade < least) for grade in ranking.grades]
+    return rbp_residual(unjudged, settings.number("p"), tail_always=settings.word("tail") == "always")
+
+
+def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    p, cutoff = settings.number("p"), settings.cutoff
+    least = 0.0 if settings.word("negative") == "skipped" else -inf
+    inside = (batch.grade >= least) & (True if cutoff is None else batch.rank <= cutoff)
+    query = batch.query[inside]
+    residual = 1.0 - (1.0 - p) * batch.per_query(query, p ** (batch.rank[inside] - 1.0))
+    if settings.word("tail") == "always":
+        return residual
+    return np.where(batch.per_query(query) < batch.hits(cutoff), residual, 0.0)
+
+
+def _expected_rbp_residual(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
+    means, p = mean_worths(_unjudged, ranking, groups, settings), settings.number("p")
+    tail = float(p ** len(means))
+    if settings.word("tail") == "unjudged":
+        unjudged = [_unjudged(grade, settings) > 0 for grade in ranking.grades]
+        tail *= expected_success(unjudged, groups, settings.cutoff)
+    return rbp(means, p) + tail
+
+
+RBP_RESIDUAL = Definition(
+    "RBPResidual",
+    _rbp_residual,
+    {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))},
+    needs=Needs.NOTHING,
+    batch=_batch_rbp_residual,
+    worth=_unjudged,
+    expected=_expected_rbp_residual,
+)
+
+MEASURES = (ERR, RBP, RBP_RESIDUAL)
