@@ -66,7 +66,7 @@ class TransportConnection:
             raise NoAnswerInTime(f"no answer from {self._urls} within {seconds:g} s") from error
         except TransportError as error:
             why = why_unreachable(error)
-            start = " `docker compose up --wait` starts one, `--embedded` needs none" if why == REFUSED else ""
+            start = " `docker compose up --wait` or `harness engine up` starts one" if why == REFUSED else ""
             kind = ConnectionClosed if was_closed(error) else EngineUnreachable
             raise kind(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
         return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
