@@ -1,6 +1,6 @@
 """
-Every error that a user can meet, each a sentence that says where, what was found and what was expected; and the
-nearest known name.
+Every error that a user can meet, each a sentence that says where, what was found and what was expected, with the exit
+status of the command; and the nearest known name.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ConfigError",
     "EngineStartError",
     "EngineUnreachable",
+    "EntryPoint",
     "FixtureError",
     "FormatError",
     "GrammarError",
@@ -22,6 +24,7 @@ __all__ = [
     "InputError",
     "LoginRefused",
     "MeasureError",
+    "Option",
     "Problem",
     "SearchError",
     "StatisticError",
@@ -32,14 +35,54 @@ __all__ = [
 ]
 
 
-# Every error that a user can meet, each a sentence that says where, what was found and what was expected; and the
-# nearest known name.
+class EntryPoint(Enum):
+    """Where a user asks for something; each has its own names for the same options."""
+
+    COMMAND = auto()
+    PYTEST = auto()
+    PYTHON = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """
+    An option that a sentence is about: its *word* on command lines, and its *keyword* in Python where that differs.
+
+    >>> option = Option("allow-write")
+    >>> [option.name_in(entry) for entry in EntryPoint]
+    ['--allow-write', '--relevance-allow-write', 'allow_write']
+    """
+
+    word: str
+    keyword: str = ""
+
+    def name_in(self, entry: EntryPoint) -> str:
+        """What the option is called there."""
+        if entry is EntryPoint.PYTHON:
+            return self.keyword or self.word.replace("-", "_")
+        return f"--relevance-{self.word}" if entry is EntryPoint.PYTEST else f"--{self.word}"
 
 
 class HarnessError(Exception):
-    """Base of all errors that the harness raises on purpose; its text is for the user to read."""
+    """
+    Base of all errors that the harness raises on purpose; its text is for the user to read.
+
+    It is made of *parts*, texts and the options that they are about, so that each entry point can name these as its
+    users know them. ``str()`` gives the names of Python, where an error is met as it was raised.
+    """
 
     exit_status = 2
+
+    def __init__(self, *parts: str | Option) -> None:
+        super().__init__(*parts)
+        self.parts = parts
+
+    def __str__(self) -> str:
+        return self.text(EntryPoint.PYTHON)
+
+    def text(self, entry: EntryPoint) -> str:
+        """The sentence, with the names that options have at *entry*."""
+        return "".join(part.name_in(entry) if isinstance(part, Option) else str(part) for part in self.parts)
 
 
 class UsageError(HarnessError):
@@ -147,9 +190,6 @@ class UnansweredBaseline(BaselineError):
     """A run with queries that have no answer cannot become a baseline."""
 
     exit_status = 3
-
-
-# The nearest known name, for errors that meet an unknown one.
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from harness.errors import EntryPoint
+
 __all__ = ["RunOptions"]
 
 
@@ -26,7 +28,7 @@ class RunOptions:
     *depth* is how many hits are asked for where that is more than the suite asks for.
     *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *tails*
     looks for what ties with the last hits also where no threshold compares with a baseline. *client* is the user's own
-    client object.
+    client object. *entry* is whose names of options messages have.
     """
 
     url: str | None = None
@@ -47,6 +49,7 @@ class RunOptions:
     unjudged: bool = False
     tails: bool = False
     client: Any = field(default=None, compare=False, repr=False)
+    entry: EntryPoint = EntryPoint.PYTHON
 
     def day(self) -> date:
         """The day that waivers are held against."""

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict
 
-from harness.errors import UsageError, did_you_mean
+from harness.errors import EntryPoint, UsageError, did_you_mean
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
@@ -124,6 +124,7 @@ KINDS: Mapping[str, Kind] = {
     "today": Kind("a datetime.date without a time", _is_day, optional=True),
     "gain": Kind("a gain", lambda _: True, read_gain, optional=True),
     "profile": Kind("a profile", lambda _: True, read_profile, optional=True),
+    "entry": Kind("an EntryPoint", _is(EntryPoint)),
     "client": Kind("a client object", lambda _: True, optional=True),
 }
 """By the name of an argument, what it takes."""

@@ -13,7 +13,7 @@ from traceback import extract_tb, format_exc
 
 import click
 
-from harness.errors import HarnessError, InputError, Problem
+from harness.errors import EntryPoint, HarnessError, InputError, Problem
 
 __all__ = ["conftest_hint"]
 
@@ -55,6 +55,7 @@ def _registers(path: Path) -> bool:
 # The one place where an error becomes text on standard error and an exit status.
 
 
+COMMAND = EntryPoint.COMMAND
 WRONG_USE = 2
 NO_ANSWER = 3
 INTERRUPTED = 130
@@ -87,7 +88,7 @@ def guarded(action: Callable[[], object]) -> int:
         _say_problems(error)
         return error.exit_status
     except HarnessError as error:
-        click.echo(f"harness: {error}", err=True)
+        click.echo(f"harness: {error.text(COMMAND)}", err=True)
         return error.exit_status
     except Exception as error:
         return _unforeseen(error)

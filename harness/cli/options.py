@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from harness.errors import HarnessError, did_you_mean
+from harness.cli.exits import COMMAND
+from harness.errors import HarnessError, InputError, Problem, did_you_mean
 from harness.model import Profile
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
@@ -131,7 +132,7 @@ def run_options(*, url: str | None, embedded: bool, engine_version: str | None, 
         raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
     from harness.options import RunOptions
 
-    return RunOptions(url=url, embedded=embedded, engine_version=engine_version, **others)
+    return RunOptions(url=url, embedded=embedded, engine_version=engine_version, entry=COMMAND, **others)
 
 
 # The options that say how a difference between runs is tested.
@@ -339,9 +340,11 @@ def refusals_told(step: GitHubStep | None) -> Iterator[None]:
         yield
     except HarnessError as error:
         if step is not None:
-            for line in step.refusal(error):
+            text = error.text(COMMAND)
+            problems = error.problems if isinstance(error, InputError) else [Problem("", 0, 0, text)]
+            for line in step.problems(problems):
                 click.echo(line, err=True)
-            step.summarise_refusal(str(error))
+            step.summarise_refusal(text)
         raise
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.config.addresses import engine_problem, lacks_scheme, url_problem
-from harness.errors import ConfigError, InputError, Problem, UsageError, did_you_mean
+from harness.errors import ConfigError, InputError, Option, Problem, UsageError, did_you_mean
 from harness.files.opening import Source, read_source
 from harness.model import Cluster, Mark, Target
 
@@ -191,7 +191,7 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
     if "://" not in asked and url is None:
         cluster = clusters.get(asked)
         if cluster is None:
-            raise UsageError(_unknown_cluster(asked, config))
+            raise _unknown_cluster(asked, config)
     else:
         cluster = _cluster_at(asked, clusters, target.service)
     return _with_certificate(cluster, config)
@@ -207,15 +207,16 @@ def _cluster_at(url: str, clusters: Mapping[str, Cluster], service: str) -> Clus
     return Cluster(name=url, url=url, service=service)
 
 
-def _unknown_cluster(name: str, config: Config | None) -> str:
-    table = f'[clusters.{name}] with url = "http://localhost:9200"'
-    remedy = f"give --url or --embedded, or define it in {CONFIG_NAME}: {table}"
+def _unknown_cluster(name: str, config: Config | None) -> UsageError:
     if config is None:
-        where = f"as there is no {CONFIG_NAME} in the suite's folder or above"
-        return f"the cluster {name!r} is not defined, {where}; {remedy}"
-    known = f", which has {', '.join(config.clusters)}" if config.clusters else ""
-    guess = did_you_mean(name, config.clusters)
-    return f"the cluster {name!r} is not defined in {config.path}{known}{guess or ';'} {remedy}"
+        found = f"the cluster {name!r} is not defined, as there is no {CONFIG_NAME} in the suite's folder or above;"
+    else:
+        known = f", which has {', '.join(config.clusters)}" if config.clusters else ""
+        guess = did_you_mean(name, config.clusters) or ";"
+        found = f"the cluster {name!r} is not defined in {config.path}{known}{guess}"
+    table = f'[clusters.{name}] with url = "http://localhost:9200"'
+    define = f", or define it in {CONFIG_NAME}: {table}"
+    return UsageError(f"{found} give ", Option("url"), " or ", Option("embedded"), define)
 
 
 def _with_certificate(cluster: Cluster, config: Config | None) -> Cluster:

@@ -4,57 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.errors import HarnessError, InputError, Problem
+from harness.errors import EntryPoint, HarnessError, InputError, Problem
 from harness.files.writing import write_whole
-from harness.model import QueryReport, SuiteReport, Verdict
+from harness.model import SuiteReport
 
 if TYPE_CHECKING:
     from harness.model import Query, Run, Suite
     from harness.options import RunOptions
     from harness.run.execution import FinishedSuite
 
-__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "in_pytest", "read_folder", "reworded"]
-
-
-# The words of messages in pytest: an option of `harness run` has another name there.
-
-
-OPTIONS = ("url", "embedded", "engine-version", "request", "index", "tag", "allow-write", "baseline", "budget")
-"""Those that the plugin has too, as ``--relevance-…``."""
-
-_HERE_TOO = re.compile(rf" \(--relevance-(?:{'|'.join(OPTIONS)}) in pytest\)")
-_OPTION = re.compile(rf"`harness [^`]*`|(?<![\w-])--({'|'.join(OPTIONS)})(?![\w-])")
-
-
-def in_pytest(sentence: str) -> str:
-    """
-    *sentence* with the plugin's names of options; a command ``harness …`` in it stays what it is.
-
-    >>> in_pytest("give --url or --embedded")
-    'give --relevance-url or --relevance-embedded'
-    """
-    return _OPTION.sub(lambda found: f"--relevance-{found[1]}" if found[1] else found[0], _HERE_TOO.sub("", sentence))
-
-
-def reworded(report: SuiteReport) -> SuiteReport:
-    """*report* with what it says of missing answers in the plugin's words; what a suite says itself is left alone."""
-    return replace(report, verdicts=tuple(map(_verdict, report.verdicts)), queries=tuple(map(_query, report.queries)))
-
-
-def _verdict(verdict: Verdict) -> Verdict:
-    return replace(verdict, reason=in_pytest(verdict.reason)) if verdict.status.is_undecided else verdict
-
-
-def _query(query: QueryReport) -> QueryReport:
-    unanswered = query.outcome.is_unanswered
-    return replace(query, reason=in_pytest(query.reason)) if unanswered else query
+__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
 
 
 # Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
@@ -181,14 +146,14 @@ class SuiteRuns:
         try:
             finished = self._run(path, options, known if isinstance(known, Finished) else None)
         except HarnessError as error:
-            text = in_pytest(str(error))
+            text = error.text(EntryPoint.PYTEST)
             problems = error.problems if isinstance(error, InputError) else ()
             return Failed(str(path), text, text.partition("\n")[0], problems)
         except Exception:
             # A defect of ours or of a plugin: every item that asked would only meet it again.
             text = traceback.format_exc()
             return Failed(str(path), text, text.strip().splitlines()[-1])
-        return Finished(reworded(finished.report), lambda: finished.run, finished.suite, finished.others)
+        return Finished(finished.report, lambda: finished.run, finished.suite, finished.others)
 
 
 def _identity(path: Path) -> Path:

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import HarnessError, Problem, SuiteError
+from harness.errors import EntryPoint, HarnessError, Problem, SuiteError
 from harness.pytest_plugin.node import LocalNode, Node, NodeHost, RemoteNode
 from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 
@@ -163,6 +163,7 @@ class RelevanceSession:
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
             tags=options.tags,
+            entry=EntryPoint.PYTEST,
             allow_write=options.allow_write,
             budget=options.budget,
             today=self._today,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import HarnessError, InputError, Problem, UsageError
+from harness.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from harness.model import Report
@@ -65,12 +65,6 @@ class GitHubStep:
         from harness.report.ci.annotations import problem_annotations
 
         return self._commands(problem_annotations(problems))
-
-    def refusal(self, error: HarnessError) -> list[str]:
-        """The lines to print for what ended a command: on lines of files where it is about these."""
-        if isinstance(error, InputError):
-            return self.problems(error.problems)
-        return self.problems([Problem("", 0, 0, str(error))])
 
     def summarise(self, report: Report) -> None:
         """

@@ -135,6 +135,7 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
         engine_version=options.engine_version,
         cluster=options.cluster,
         client=options.client,
+        entry=options.entry,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
+from harness.errors import ConfigError, EntryPoint, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Fixture, Suite, Target
 from harness.search.connection import Closing
 
@@ -72,6 +72,7 @@ class Connections(Closing):
         engine_version: str | None = None,
         cluster: str | None = None,
         client: Any = None,
+        entry: EntryPoint = EntryPoint.PYTHON,
     ) -> None:
         """
         Args:
@@ -81,6 +82,7 @@ class Connections(Closing):
             embedded: Whether a node of our own does.
             engine_version: The version of that node.
             client: The user's own client object, instead of connections of ours.
+            entry: Whose names of options messages have.
         """
         self._environ = environ
         self._url = url
@@ -88,6 +90,7 @@ class Connections(Closing):
         self._engine_version = engine_version
         self._named = cluster
         self._client = client
+        self._entry = entry
         self._doors: list[tuple[str | None, OpenCluster]] = []
         self._resources = ExitStack()
 
@@ -112,7 +115,7 @@ class Connections(Closing):
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
-                refusals.setdefault(str(error), suite)
+                refusals.setdefault(error.text(self._entry), suite)
         if problems:
             problems.update(Problem(suite.path, 0, 0, sentence) for sentence, suite in refusals.items())
             raise ConfigError(sorted(problems))

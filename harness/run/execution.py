@@ -312,7 +312,7 @@ class SuiteExecution:
         from harness.suites.requests import choose_template
 
         template = choose_template(active, self.options.request)
-        failure = Failure(FailureKind.ERROR, str(error))
+        failure = Failure(FailureKind.ERROR, error.text(self.options.entry) if error else "")
         responses = {query.id: failure for query in active.queries}
         return Run(responses, engine, template.name, template.index or active.target.index)
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from harness.errors import FixtureError, SearchError
+from harness.errors import FixtureError, Option, SearchError
 from harness.model import Fixture, Json, Mark
 from harness.search import Search
 from harness.search.documents import Document, read_documents
@@ -245,7 +245,8 @@ class _Keeper:
         if not self._allow_write:
             raise FixtureError(
                 f'the index "{self._index}" of suite "{self._recipe.name}" {state}, and the harness writes to a '
-                "cluster only where it is told to: say --allow-write (--relevance-allow-write in pytest)"
+                "cluster only where it is told to: say ",
+                Option("allow-write"),
             )
 
     def _check_count(self, marker: Marker) -> None:

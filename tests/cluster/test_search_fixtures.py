@@ -93,7 +93,7 @@ def test_is_reused_while_nothing_changes_without_leave_to_write(
 
 
 def test_is_not_built_without_leave_to_write(search: EngineSearch, name: str, folder: Path) -> None:
-    with pytest.raises(FixtureError, match="say --allow-write"):
+    with pytest.raises(FixtureError, match="say allow_write"):
         ensure_index(search, fixture(), folder, name, allow_write=False)
     assert search.connection.perform("HEAD", f"/{read_recipe(fixture(), folder, name).index}").status == 404
 

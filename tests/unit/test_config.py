@@ -340,7 +340,7 @@ def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(tmp_path):
         resolve_cluster(Target(), None, url=None)
     assert str(caught.value) == (
         "the cluster 'default' is not defined, as there is no harness.toml in the suite's folder or above; "
-        "give --url or --embedded, or define it in harness.toml: "
+        "give url or embedded, or define it in harness.toml: "
         '[clusters.default] with url = "http://localhost:9200"'
     )
     with pytest.raises(UsageError) as caught:
