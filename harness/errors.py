@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 __all__ = [
     "BaselineError",
@@ -26,11 +27,13 @@ __all__ = [
     "MeasureError",
     "Option",
     "Problem",
+    "ProblemKind",
     "SearchError",
     "StatisticError",
     "SuiteError",
     "UnansweredBaseline",
     "UndefinedScore",
+    "UnknownMeasure",
     "UsageError",
 ]
 
@@ -89,6 +92,10 @@ class UsageError(HarnessError):
     """The command line, an option or a call asks for something that cannot be."""
 
 
+ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments"]
+"""What can be wrong in a file and is treated by itself: a measure's name, and a suite without judgments."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
     """
@@ -104,6 +111,7 @@ class Problem:
     message: str
     excerpt: str = ""
     count: int = 1
+    kind: ProblemKind = ""
 
     def __str__(self) -> str:
         place = self.path if not self.line else f"{self.path}:{self.line}:{self.column}"
@@ -146,6 +154,10 @@ class GrammarError(HarnessError):
 
 class MeasureError(GrammarError):
     """The text of a measure is not one that the registry knows."""
+
+
+class UnknownMeasure(MeasureError):
+    """No measure has the name; one of the user's may have it where it is registered."""
 
 
 class UndefinedScore(HarnessError):

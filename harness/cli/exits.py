@@ -21,7 +21,6 @@ __all__ = ["conftest_hint"]
 # A measure that only pytest knows: what is said where a suite names it to a command.
 
 
-UNKNOWN = "unknown measure "
 REGISTERS = b"register_measure"
 
 
@@ -30,7 +29,7 @@ def conftest_hint(problems: Iterable[Problem]) -> str | None:
     What to do where one of *problems* is a measure that nobody knows, and a conftest.py that pytest would read for its
     suite registers measures; None elsewhere.
     """
-    folders = {Path(problem.path).absolute().parent for problem in problems if problem.message.startswith(UNKNOWN)}
+    folders = {Path(problem.path).absolute().parent for problem in problems if problem.kind == "unknown measure"}
     found = next((path for folder in sorted(folders) for path in _conftests(folder) if _registers(path)), None)
     if found is None:
         return None

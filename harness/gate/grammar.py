@@ -158,7 +158,7 @@ class Cursor:
         try:
             return parse(text)
         except MeasureError as error:
-            raise MeasureError(str(error), start + error.offset) from None
+            raise type(error)(str(error), start + error.offset) from None
 
 
 def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:

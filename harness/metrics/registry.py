@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from math import isfinite
 from typing import Any, SupportsFloat, TypeVar
 
-from harness.errors import HarnessError, MeasureError, UsageError
+from harness.errors import HarnessError, MeasureError, UnknownMeasure, UsageError
 from harness.metrics import binary, cumulative, diversity, incomplete, rank_correlation, sets, user_models
 from harness.metrics.definition import Definition, Range, Settings, read_gain
 from harness.metrics.profiles import rules_of
@@ -273,13 +273,13 @@ def definition_named(name: str, offset: int = 0) -> Definition:
     What the registry knows by *name*, which stands at *offset* in what the user wrote.
 
     Raises:
-        MeasureError: nothing, with the nearest name it knows.
+        UnknownMeasure: nothing, with the nearest name it knows.
     """
     definition = _REGISTRY.find(name)
     if definition is None:
         near = _REGISTRY.nearest(name)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(_REGISTRY.names())}"
-        raise MeasureError(f"unknown measure {name}; {hint}", offset)
+        raise UnknownMeasure(f"unknown measure {name}; {hint}", offset)
     return definition
 
 

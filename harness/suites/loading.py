@@ -253,7 +253,7 @@ def _check_judgments(parts: LoadedSuite) -> None:
     if any(query.judgments for query in suite.queries):
         return
     if suite.measures or not parts.all_thresholds or parts.scores_anything:
-        parts.judgments.problems.at(parts.reading.key_mark("queries"), NO_JUDGMENTS)
+        parts.judgments.problems.at(parts.reading.key_mark("queries"), NO_JUDGMENTS, "no judgments")
 
 
 def _check_queries(parts: LoadedSuite) -> None:
@@ -288,7 +288,7 @@ def load(
     """As `harness.suites.load_suite` says."""
     loaded = load_unchecked(path, environ, root=root)
     found = loaded.judgments.problems.found
-    loaded.reading.problems.extend(one for one in found if needs_judgments or one.message != NO_JUDGMENTS)
+    loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
     loaded.require_sound()
     return loaded.suite
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from harness.errors import GrammarError, MeasureError, did_you_mean
+from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure, did_you_mean
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, Unresolved, Waiver
@@ -28,7 +28,7 @@ def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure
         try:
             measure = parse_measure(text)
         except GrammarError as error:
-            problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+            _note(error, text, problems)
             continue
         if _refused_for_novelty(measure, text, problems):
             continue
@@ -125,7 +125,7 @@ def _parse(
     try:
         condition, tag = parse(text)
     except GrammarError as error:
-        problems.inside(text, error.offset, f"{error}{_comma_hint(text)}")
+        _note(error, text, problems)
         return None
     measure = getattr(condition, "measure", None)
     if measure is not None and _refused_for_novelty(measure, text, problems):
@@ -174,6 +174,11 @@ def _threshold(line: Line, text: Written, condition: Condition, tag: str | None)
         markers=tuple(map(str, line.markers)),
         warns=line.severity == "warn",
     )
+
+
+def _note(error: GrammarError, text: Written, problems: Problems) -> None:
+    kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else ""
+    problems.inside(text, error.offset, f"{error}{_comma_hint(text)}", kind)
 
 
 def _comma_hint(text: Written) -> str:

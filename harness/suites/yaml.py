@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeAlias
 
 import yaml
 
-from harness.errors import Problem, SuiteError
+from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.opening import Source
 from harness.model import Mark
 
@@ -398,12 +398,13 @@ class Problems:
     found: list[Problem] = field(default_factory=list)
     _known: set[Problem] = field(default_factory=set)
 
-    def at(self, mark: Mark, message: str) -> None:
+    def at(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at a place of the suite, or of a file that it names; the same problem is noted once."""
         if mark.path == self.source.path:
             problem = self.source.problem(mark.line, mark.column, message)
         else:
             problem = Problem(mark.path, mark.line, mark.column, message)
+        problem = replace(problem, kind=kind)
         if problem not in self._known:
             self._known.add(problem)
             self.found.append(problem)
@@ -416,12 +417,12 @@ class Problems:
         """Say of the suite as a whole that *count* more problems of a kind are not told."""
         self.found.append(Problem(self.source.path, 0, 0, message, count=count))
 
-    def inside(self, scalar: Written, offset: int, message: str) -> None:
+    def inside(self, scalar: Written, offset: int, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at the character *offset* of a scalar, or at its begin where its text is not the file's."""
         begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
         as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
         column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
-        self.found.append(self.source.problem(scalar.mark.line, column, message))
+        self.found.append(replace(self.source.problem(scalar.mark.line, column, message), kind=kind))
 
     def first(self, most: int) -> list[Problem]:
         """The first *most* problems by their place, and how many more there are."""
