@@ -330,7 +330,7 @@ def asked_step(github: bool) -> GitHubStep | None:
     Raises:
         UsageError: this is no step of GitHub Actions.
     """
-    return github_step(os.environ, option=NAME) if github else None
+    return github_step(os.environ, option=NAME, markdown="--output markdown=FILE") if github else None
 
 
 @contextmanager

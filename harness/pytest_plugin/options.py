@@ -309,8 +309,9 @@ def _github(config: pytest.Config) -> GitHubStep | None:
     given = config.getoption("relevance_github")
     if given is None:
         given = config.getini("relevance_github") and in_github_actions(os.environ)
+    option = "--relevance-github"
     try:
-        return github_step(os.environ, option="--relevance-github") if given else None
+        return github_step(os.environ, option=option, markdown="--relevance-report FILE.md") if given else None
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -23,13 +23,14 @@ def in_github_actions(environ: Mapping[str, str]) -> bool:
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def github_step(environ: Mapping[str, str], *, option: str) -> GitHubStep:
+def github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> GitHubStep:
     """
     The step that this process runs in.
 
     Args:
         environ: Where the runner says what it is.
         option: What asked for it, for the message.
+        markdown: The option that writes a report as Markdown, for the message.
 
     Raises:
         UsageError: this is no step of GitHub Actions, so that nobody would see what is said there.
@@ -37,7 +38,7 @@ def github_step(environ: Mapping[str, str], *, option: str) -> GitHubStep:
     if not in_github_actions(environ):
         raise UsageError(
             f"{option} is for a step of GitHub Actions, and GITHUB_ACTIONS is not set: leave it out here; a report in "
-            "Markdown is written by --output markdown=FILE (--relevance-report FILE.md in pytest)"
+            f"Markdown is written by {markdown}"
         )
     if not environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(

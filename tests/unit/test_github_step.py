@@ -11,12 +11,14 @@ STEP = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/work space", "GITHUB_STE
 
 
 def test_a_step_knows_its_repository_and_its_summary():
-    assert github_step(STEP, option="--github") == GitHubStep(Path("/work space"), Path("/tmp/summary.md"))
+    assert github_step(STEP, option="--github", markdown="--output markdown=FILE") == GitHubStep(
+        Path("/work space"), Path("/tmp/summary.md")
+    )
 
 
 def test_without_a_workspace_files_are_named_from_where_the_step_runs():
     environ = {name: value for name, value in STEP.items() if name != "GITHUB_WORKSPACE"}
-    assert github_step(environ, option="--github").repository == Path()
+    assert github_step(environ, option="--github", markdown="--output markdown=FILE").repository == Path()
 
 
 @pytest.mark.parametrize("value", ["", "false", "1", "True"])
@@ -24,12 +26,12 @@ def test_only_what_github_says_makes_it_one(value):
     environ = STEP | {"GITHUB_ACTIONS": value}
     assert not in_github_actions(environ)
     with pytest.raises(UsageError, match=r"^--an-option is for a step of GitHub Actions, "):
-        github_step(environ, option="--an-option")
+        github_step(environ, option="--an-option", markdown="--its-other")
 
 
 def test_a_step_without_a_summary_is_refused():
     with pytest.raises(UsageError, match="GITHUB_STEP_SUMMARY is not set"):
-        github_step(STEP | {"GITHUB_STEP_SUMMARY": ""}, option="--github")
+        github_step(STEP | {"GITHUB_STEP_SUMMARY": ""}, option="--github", markdown="--output markdown=FILE")
 
 
 def test_commands_are_heeded_again_however_the_report_ends():
