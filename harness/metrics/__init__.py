@@ -4,7 +4,7 @@ The measures: their text, their registry, their formulas, and the scores of rank
 Pure: no file, no clock, no network. numpy is imported below `bulk` only.
 """
 
-from harness.metrics.definition import Cutoff, Definition, Needs, Settings, read_gain
+from harness.metrics.definition import Choice, Cutoff, Definition, Flag, Needs, Number, Settings, mean_worths, read_gain
 from harness.metrics.grammar import parse_measure
 from harness.metrics.profiles import profile_gain, read_profile
 from harness.metrics.ranking import GradedRanking
@@ -21,10 +21,13 @@ from harness.metrics.score import UnjudgedBounds, is_of_novelty, score_diverse_q
 from harness.metrics.ties import TieBand, TieRange, tie_band, tie_range
 
 __all__ = [
+    "Choice",
     "Cutoff",
     "Definition",
+    "Flag",
     "GradedRanking",
     "Needs",
+    "Number",
     "Settings",
     "TieBand",
     "TieRange",
@@ -34,6 +37,7 @@ __all__ = [
     "gain_in_force",
     "is_built_in",
     "is_of_novelty",
+    "mean_worths",
     "measure_range",
     "parse_measure",
     "profile_gain",

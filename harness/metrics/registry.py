@@ -8,13 +8,16 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from math import isfinite
-from typing import Any, SupportsFloat, TypeVar
+from typing import TYPE_CHECKING, SupportsFloat, TypeVar
 
-from harness.errors import HarnessError, MeasureError, UnknownMeasure, UsageError
+from harness.errors import HarnessError, MeasureError, UndefinedScore, UnknownMeasure, UsageError
 from harness.metrics import binary, cumulative, diversity, incomplete, rank_correlation, sets, user_models
-from harness.metrics.definition import Definition, Range, Settings, read_gain
+from harness.metrics.definition import BatchFormula, Definition, Range, Settings, read_gain
 from harness.metrics.profiles import rules_of
 from harness.model import Gain, Measure, Profile
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk.batch import Batch, Floats
 
 __all__ = [
     "DEFINITIONS",
@@ -161,20 +164,41 @@ Given = TypeVar("Given")
 def _guarded(definition: Definition) -> Definition:
     """*definition* with functions that give what theirs should give, or raise MeasureError."""
     formula, diverse, name = definition.formula, definition.diverse, definition.name
+    batch, worth, expected = definition.batch, definition.worth, definition.expected
     return replace(
         definition,
-        formula=None if formula is None else partial(_score, name, formula),
-        diverse=None if diverse is None else partial(_score, name, diverse),
+        formula=None if formula is None else partial(_score, name, "formula", formula),
+        diverse=None if diverse is None else partial(_score, name, "formula", diverse),
         reach=partial(_range, name, definition.reach),
         check=partial(_asked, name, "check", definition.check),
-        batch=None,
-        worth=None,
-        expected=None,
+        batch=None if batch is None else partial(_scores, name, batch),
+        worth=None if worth is None else partial(_score, name, "worth", worth),
+        expected=None if expected is None else partial(_score, name, "expectation", expected),
     )
 
 
-def _score(name: str, formula: Callable[[Any, Settings], object], ranking: object, settings: Settings) -> float:
-    return _number(_asked(name, "formula", formula, ranking, settings), f"the formula of {name} gave")
+def _score(name: str, what: str, function: Callable[..., object], *given: object) -> float:
+    return _number(_asked(name, what, function, *given), f"the {what} of {name} gave")
+
+
+def _scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> Floats:
+    import numpy as np
+
+    try:
+        found = _asked(name, "batch formula", formula, batch, settings)
+    except UndefinedScore as error:  # of all queries at once
+        raise MeasureError(f"the batch formula of {name} raised {_told(error)}") from error
+    try:
+        values = np.asarray(found, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values, shown = np.empty((0, 0)), _shown(found)
+    else:
+        shown = f"an array of shape {values.shape}"
+    if values.shape != (batch.queries,):
+        raise MeasureError(
+            f"the batch formula of {name} gave {shown}, expected one number for each of {batch.queries} queries"
+        )
+    return values
 
 
 def _range(name: str, reach: Callable[[Settings], object], settings: Settings) -> Range:

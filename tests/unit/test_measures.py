@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import EntryPoint, EntryPoints
+from itertools import permutations
 from math import e, inf
 
 import numpy as np
@@ -15,19 +16,25 @@ from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import (
     Definition,
     Needs,
+    Number,
     deepest_cutoff,
     gain_in_force,
+    mean_worths,
     measure_range,
     parse_measure,
     profile_gain,
     register_measure,
     score_diverse_query,
     score_query,
+    tie_band,
 )
+from harness.metrics import evaluate as evaluation
 from harness.metrics import registry as builtin_measures
-from harness.metrics.definition import Number
+from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
-from harness.model import Gain, GainKind, Profile
+from harness.metrics.run_scores import score_run
+from harness.model import Engine, Gain, GainKind, Hit, Profile, Ranking, Run
+from harness.suites import load_suite
 
 LINEAR = Gain(GainKind.LINEAR)
 EXPONENTIAL = Gain(GainKind.EXPONENTIAL)
@@ -269,6 +276,10 @@ class TestGrades:
             score_query(parse_measure(text), ["x"], {"a": 3})
 
 
+def undefined():
+    raise UndefinedScore("nothing to measure")
+
+
 class TestOfYourOwn:
     @pytest.fixture(autouse=True)
     def _own_registry(self, monkeypatch):
@@ -461,9 +472,99 @@ class TestOfYourOwn:
         with pytest.raises(MeasureError, match="the reach of Mine "):
             measure_range(parse_measure("Mine"))
 
-    def test_a_formula_for_many_queries_at_once_is_the_harness_s_own_only(self):
-        register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batch=print))
-        assert not builtin_measures.definition_named("Mine").batch
+    def test_one_definition_serves_a_suite_many_queries_at_once_and_tie_bands(self, monkeypatch, tmp_path):
+        """All that there is to a measure: of relevant hits, each is worth a share of the one above."""
+        batches = []
+
+        def worth(grade, settings):
+            return float(grade is not None and grade >= settings.level)
+
+        def falling(worths, settings):
+            return sum(each * settings.number("share") ** rank for rank, each in enumerate(worths))
+
+        def batch(batch, settings):
+            batches.append(batch.queries)
+            found = batch.relevant(settings.level, settings.cutoff)
+            return batch.per_query(found.query, settings.number("share") ** (found.rank - 1.0))
+
+        register_measure(
+            Definition(
+                "Falling",
+                lambda ranking, settings: falling([worth(grade, settings) for grade in ranking.grades], settings),
+                {"rel": Number(1.0), "share": Number(0.5, 0.0, 1.0)},
+                reach=lambda settings: (0, 1 / (1 - settings.number("share"))),
+                batch=batch,
+                worth=worth,
+                expected=lambda ranking, groups, settings: falling(
+                    mean_worths(worth, ranking, groups, settings), settings
+                ),
+            )
+        )
+        measure = parse_measure("Falling(share=0.25)@3")
+        rankings = {"p": ["a", "x", "b", "c"], "q": ["x", "a"], "none": ["a"]}
+        judgments = {"p": {"a": 2, "b": 1, "c": 0}, "q": {"a": 1, "x": 1}, "none": {"a": 0}}
+        expected = {"p": 1 + 0.25**2, "q": 1 + 0.25, "none": None}
+
+        path = tmp_path / "shop.relevance.yaml"
+        path.write_text(
+            "suite: shop\ntarget: {index: products}\nrequest: {query: {match: {title: '{{text}}'}}}\n"
+            "thresholds: ['mean Falling(share=0.25)@3 >= 1']\nqueries:\n"
+            + "".join(f"  - {{id: {query}, text: t, judgments: {judgments[query]}}}\n" for query in rankings)
+        )
+        run = Run({query: Ranking(tuple(map(Hit, ids))) for query, ids in rankings.items()}, Engine("fake"))
+        scores = {(score.query, score.measure): score.value for score in score_run(load_suite(path, {}), run)}
+        assert {query: scores[query, measure.text] for query in rankings} == expected
+
+        for worth_numpy in (10**9, 0):
+            monkeypatch.setattr(evaluation, "WORTH_NUMPY", worth_numpy)
+            assert batches == []
+            assert evaluate(judgments, rankings, [measure]).scores[measure.text] == expected
+        assert batches == [3]
+
+        orders = [score_query(measure, order, judgments["p"]) for order in permutations(rankings["p"])]
+        band = tie_band(measure, rankings["p"], [1.0] * 4, judgments["p"])
+        assert (band.least, band.greatest, band.exact) == (min(orders), max(orders), True)
+        assert band.expected == pytest.approx(sum(orders) / len(orders))
+        many = [f"d{number}" for number in range(40)]
+        assert tie_band(measure, many, [1.0] * 40, dict.fromkeys(many[:20], 1)).exact, "no order is tried"
+
+    @pytest.mark.parametrize(
+        ("found", "sentence"),
+        [
+            (lambda batch: batch.returned[:1], r"gave an array of shape \(1,\), expected one number for each of 2"),
+            (lambda _: 0.5, r"gave an array of shape \(\), expected one number for each of 2 queries"),
+            (lambda _: ["a", "b"], r"gave \['a', 'b'\], expected one number for each of 2 queries"),
+            (lambda _: 1 / 0, "raised ZeroDivisionError: division by zero"),
+            (lambda batch: batch.no_such_thing, "raised AttributeError: "),
+            (lambda _: undefined(), "raised UndefinedScore: nothing to measure"),
+        ],
+    )
+    def test_what_a_batch_formula_gives_is_checked(self, found, sentence, monkeypatch):
+        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
+        register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batch=lambda batch, _: found(batch)))
+        with pytest.raises(MeasureError, match=f"^the batch formula of Mine {sentence}"):
+            evaluate({"p": {"a": 1}, "q": {}}, {"p": ["a"], "q": ["a"]}, [parse_measure("Mine")])
+
+    def test_a_batch_formula_gives_numbers_of_any_kind(self, monkeypatch):
+        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
+        register_measure(Definition("Mine", self.giving(2), needs=Needs.NOTHING, batch=lambda batch, _: batch.hits(2)))
+        assert evaluate({"p": {"a": 1}}, {"p": ["a", "b", "c"]}, [parse_measure("Mine")]).scores["Mine"] == {"p": 2.0}
+
+    def test_what_a_worth_and_an_expectation_give_is_checked(self):
+        ranking, scores, grades = ["a", "b"], [1.0, 1.0], {"a": 1}
+        register_measure(Definition("Worth", self.giving(0.5), worth=lambda _grade, _settings: None))
+        with pytest.raises(MeasureError, match=r"^the worth of Worth gave None, expected a finite number"):
+            tie_band(parse_measure("Worth"), ranking, scores, grades)
+        register_measure(
+            Definition(
+                "Expected",
+                lambda ranking, _: float(ranking.grades[0] or 0),
+                worth=lambda grade, _: grade or 0,
+                expected=lambda *_: math.nan,
+            )
+        )
+        with pytest.raises(MeasureError, match=r"^the expectation of Expected gave nan, expected a finite number"):
+            tie_band(parse_measure("Expected"), ranking, scores, grades)
 
     def test_a_name_must_fit_into_the_text_of_a_measure(self):
         with pytest.raises(UsageError, match="'bad on top' cannot name a measure"):
