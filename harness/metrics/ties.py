@@ -35,20 +35,20 @@ Groups: TypeAlias = Sequence[Sequence[Hit]]
 
 @dataclass(frozen=True, slots=True)
 class TieBand:
-    """
-    The *least*, *expected* and *greatest* value over all orders of documents with equal scores.
-
-    *tied* counts the documents that share their score with another. Where *exact* is False there were too many orders
-    to look at, and the three are those of *orders* that were drawn; where it is known which order is best, *least* and
-    *greatest* are exact all the same.
-    """
+    """The *least*, *expected* and *greatest* value over all orders of documents with equal scores."""
 
     least: float
     expected: float
     greatest: float
+
     tied: int
-    exact: bool = True
-    orders: int = 0
+    """How many documents share their score with another."""
+
+    drawn: int = 0
+    """
+    How many orders were drawn, where there are too many to look at all of them; 0 where the values are exact. *least*
+    and *greatest* are exact all the same where it is known which order is best.
+    """
 
 
 def tie_band(
@@ -168,7 +168,7 @@ def tie_range(
     worth = definition_of(measure).worth
     if settings.values.get("judged_only") or measure.name in rules.formulas or worth is None:
         band = _looked_at(graded, score, 0)
-        return TieRange(band.least, band.greatest, band.exact)
+        return TieRange(band.least, band.greatest, exact=not band.drawn)
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
     return TieRange(score(rising), score([members[::-1] for members in rising]))
 
@@ -178,7 +178,7 @@ def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> T
     most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
     exact = prod(_count_orders(members) for members in groups) <= most
     values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups, most))]
-    return TieBand(min(values), fsum(values) / len(values), max(values), tied, exact, len(values))
+    return TieBand(min(values), fsum(values) / len(values), max(values), tied, 0 if exact else most)
 
 
 def _count_orders(members: Sequence[Hit]) -> int:

@@ -11,7 +11,7 @@ scipy has the t distribution and Wilcoxon's; it is imported only by the function
 
 from __future__ import annotations
 
-from harness.statistics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
+from harness.statistics.bootstrap import Interval, bootstrap_intervals
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
     EffectSize,
@@ -33,7 +33,6 @@ __all__ = [
     "Interval",
     "Significance",
     "benjamini_hochberg",
-    "bootstrap_interval",
     "bootstrap_intervals",
     "detectable_by_sign_flip",
     "detectable_by_t",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
 from harness.means import mean, weighed
-from harness.statistics.tests import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix, vector
+from harness.statistics.tests import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix
 
 _NORMAL = NormalDist()
 _TOLERANCE = 1e-12
@@ -29,20 +29,6 @@ class Interval:
     seed: int | None = None
 
 
-def bootstrap_interval(
-    differences: ArrayLike, *, level: float = 0.95, samples: int = DEFAULT_SAMPLES, seed: int = DEFAULT_SEED
-) -> Interval:
-    """
-    The BCa bootstrap interval of the mean difference, the queries drawn with replacement.
-
-    Source: Efron (1987); for retrieval, Sakai (SIGIR 2006).
-
-    Raises:
-        StatisticError: Fewer than two queries, or a level that is not between 0 and 1.
-    """
-    return bootstrap_intervals(vector(differences), level=level, samples=samples, seed=seed)[0]
-
-
 def bootstrap_intervals(
     differences: ArrayLike,
     *,
@@ -52,10 +38,10 @@ def bootstrap_intervals(
     seed: int = DEFAULT_SEED,
 ) -> tuple[Interval, ...]:
     """
-    `bootstrap_interval` of many measures at once, from the same samples of queries.
+    The BCa bootstrap interval of the mean difference of each measure, from the same samples of queries.
 
     Args:
-        differences: Shape (queries, measures).
+        differences: Shape (queries, measures), or (queries,) of one measure; at least two queries.
         weights: What each query weighs, above 0: the interval is then of the weighted mean. A query is drawn together
             with its weight, as often as any other, and each sample's mean is over the weights that were drawn.
         level: How often such intervals hold the true mean, in (0, 1).
@@ -64,6 +50,11 @@ def bootstrap_intervals(
 
     Returns:
         One interval a measure.
+
+    Raises:
+        StatisticError: Fewer than two queries, or a level that is not between 0 and 1.
+
+    Source: Efron (1987); for retrieval, Sakai (SIGIR 2006).
     """
     values = matrix(differences)
     if len(values) < 2:

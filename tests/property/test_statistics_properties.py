@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.statistics import (
     Detectable,
     benjamini_hochberg,
-    bootstrap_interval,
+    bootstrap_intervals,
     detectable_by_sign_flip,
     effect_size,
     holm,
@@ -54,7 +54,7 @@ def test_p_is_a_probability_that_the_queries_can_give(test, values):
 
 @given(values=differences.filter(lambda values: len(values) > 1))
 def test_an_interval_is_in_order_and_within_the_differences(values):
-    found = bootstrap_interval(values, samples=200)
+    (found,) = bootstrap_intervals(values, samples=200)
     assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
 
 
@@ -62,7 +62,6 @@ def test_an_interval_is_in_order_and_within_the_differences(values):
 def test_wins_ties_and_losses_are_all_queries(values):
     found = effect_size(values)
     assert found.wins + found.ties + found.losses == len(values)
-    assert found.rank_biserial is None or -1 - 1e-12 <= found.rank_biserial <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.errors import StatisticError, UsageError
-from harness.statistics import bootstrap_interval, detectable_by_sign_flip, detectable_by_t, sign_flip
+from harness.statistics import bootstrap_intervals, detectable_by_sign_flip, detectable_by_t, sign_flip
 from harness.statistics.compare import TESTS, ComparisonOptions, compare
 
 
@@ -29,7 +29,7 @@ def test_the_figures_are_those_of_the_statistics():
     differences = np.array(AFTER) - np.array(BEFORE)
     (row,) = compare({"nDCG@10": scores(BEFORE)}, {"nDCG@10": scores(AFTER)}).measures
     assert row.p_value == pytest.approx(sign_flip(differences).p_value)
-    interval = bootstrap_interval(differences.round(12))
+    (interval,) = bootstrap_intervals(differences.round(12))
     assert (row.low, row.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
     detectable = detectable_by_sign_flip(differences.round(12))
     assert (row.detectable, row.detectable_if_all_move) == (pytest.approx(detectable.difference), True)
