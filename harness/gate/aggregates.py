@@ -18,7 +18,7 @@ from harness.gate.scope import (
     weight_aside,
 )
 from harness.means import mean, mean_of
-from harness.model import Query, Ranking, Response, ScoreCondition, StatisticKind, Status
+from harness.model import Operator, Query, Ranking, Response, ScoreCondition, StatisticKind, Status, Unit
 from harness.words import count, listed
 
 __all__ = [
@@ -112,7 +112,16 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
     else:
         return _compare(condition, scope, name, left_out)
     return Finding(
-        status, reason, None, condition.required, condition.measure.text, blamed, len(scope.counted), left_out
+        status,
+        reason,
+        None,
+        _required(condition),
+        condition.measure.text,
+        blamed,
+        len(scope.counted),
+        left_out,
+        _unit(condition),
+        operator=_operator(condition),
     )
 
 
@@ -120,19 +129,35 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
     observed = _aggregate(condition, scope.counted, scope.weights)
     passed = holds(observed, condition.operator, condition.required)
     short = _short(condition, scope)
+    met = len(scope.counted) - len(short)
     sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; {_blame(condition, scope, short)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
         reason=sentence,
-        observed=observed,
-        required=condition.required,
+        observed=met / len(scope.counted) if condition.statistic is StatisticKind.SHARE else observed,
+        required=_required(condition),
         measure=condition.measure.text,
         blamed=() if passed else tuple(short),
         counted=len(scope.counted),
         left_out=left_out,
+        unit=_unit(condition),
+        operator=_operator(condition),
     )
+
+
+def _required(condition: ScoreCondition) -> float | None:
+    """What the figure is compared with: of a share, the share of the queries."""
+    return condition.share if condition.statistic is StatisticKind.SHARE else condition.required
+
+
+def _unit(condition: ScoreCondition) -> Unit | None:
+    return Unit.SHARE if condition.statistic is StatisticKind.SHARE else None
+
+
+def _operator(condition: ScoreCondition) -> Operator:
+    return Operator.AT_LEAST if condition.statistic is StatisticKind.SHARE else condition.operator
 
 
 def _short(condition: ScoreCondition, scope: Scope) -> list[str]:

@@ -236,6 +236,7 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         markers=_markers(gated),
         unit=finding.unit,
         caveat=finding.caveat,
+        operator=finding.operator,
     )
 
 

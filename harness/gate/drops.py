@@ -23,7 +23,15 @@ from harness.gate.scope import (
     weight_aside,
 )
 from harness.means import mean
-from harness.model import BaselineCondition, DropCondition, Operator, SignificanceCondition, Status, WorseCondition
+from harness.model import (
+    BaselineCondition,
+    DropCondition,
+    Operator,
+    SignificanceCondition,
+    Status,
+    Unit,
+    WorseCondition,
+)
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -136,6 +144,8 @@ def _drop_finding(
         blamed=() if passed else tuple(blamed),
         counted=len(pairs.before),
         left_out=pairs.left_out,
+        unit=Unit.SHARE if condition.relative else None,
+        operator=Operator.AT_MOST,
     )
 
 
@@ -166,7 +176,8 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         blamed=() if passed else tuple(worse),
         counted=total,
         left_out=pairs.left_out,
-        unit=None if condition.relative else "queries",
+        unit=Unit.SHARE if condition.relative else Unit.QUERIES,
+        operator=Operator.AT_MOST,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.scope import Finding, holds, number
@@ -22,6 +22,7 @@ from harness.model import (
     Run,
     Status,
     Suite,
+    Unit,
 )
 from harness.model.suite import in_force
 from harness.words import count, listed
@@ -88,61 +89,64 @@ def judge_expectation(
 
 
 def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
+    bound = _bound(condition.k, Unit.RANK, Operator.ABOVE if condition.negated else Operator.AT_MOST)
     rank = _rank(condition.document, ranking)
     further = what_may_follow(ranking, asked)
     if rank is None and further and condition.k > ranking.returned:
         remedy = f", set `depth: {condition.k}`" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
-        return Finding(Status.INCONCLUSIVE, reason, required=condition.k, blamed=(query.id,))
+        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
     wanted = f"required {'not in' if condition.negated else 'in'} the top {condition.k}"
-    return _verdict_on(
-        query, inside != condition.negated, f"{_place(condition.document, ranking)}, {wanted}", rank, condition.k
-    )
+    reason = f"{_place(condition.document, ranking)}, {wanted}"
+    return _decided(bound, query, inside != condition.negated, reason, rank)
 
 
 def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
+    bound = _bound(second, Unit.RANK, Operator.BELOW)
     further = what_may_follow(ranking, asked)
     if first is None and second is None and further:
         remedy = ", `depth` asks for more" if ranking.returned >= asked.depth else ""
         reason = f"cannot be judged: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
-        return Finding(Status.INCONCLUSIVE, reason, blamed=(query.id,))
+        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     wanted = ", required the other way round" if first and second and second < first else ""
     passed = first is not None and (second is None or first < second)
     places = f"{_place(condition.document, ranking)}, {_place(condition.other, ranking)}"
-    return _verdict_on(query, passed, places + wanted, first, second)
+    return _decided(bound, query, passed, places + wanted, first)
 
 
 def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Finding:
-    bound = f"required {condition.operator} {condition.required}"
+    bound = _bound(condition.required, Unit.HITS, condition.operator)
+    required = f"required {condition.operator} {condition.required}"
     if ranking.total is None:
         why = ranking.total_doubt or "the answer does not say how many documents match"
-        reason = f"cannot be judged: {why}, {bound}"
-        return Finding(Status.INCONCLUSIVE, reason, required=condition.required, blamed=(query.id,))
+        reason = f"cannot be judged: {why}, {required}"
+        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     if ranking.total_is_lower_bound:
-        return _judge_lower_bound(condition, query, ranking, ranking.total, bound)
+        reason = f"at least {count(ranking.total, 'hit')}, {required}"
+        return _judge_lower_bound(condition, query, ranking, replace(bound, observed=ranking.total, reason=reason))
     passed = holds(ranking.total, condition.operator, condition.required)
-    return _verdict_on(query, passed, f"{count(ranking.total, 'hit')}, {bound}", ranking.total, condition.required)
+    return _decided(bound, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
-def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, least: int, bound: str) -> Finding:
-    """At least *least* documents match. That settles ``>=`` upwards and ``<=`` downwards, and nothing else."""
-    reason = f"at least {count(least, 'hit')}, {bound}"
+def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, bound: Finding) -> Finding:
+    """At least so many documents match. That settles ``>=`` upwards and ``<=`` downwards, and nothing else."""
+    least = ranking.total or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
         settled, passed = holds(least, condition.operator, condition.required), True
     else:
         limit = condition.required - (condition.operator is Operator.BELOW)
         settled, passed = least > limit, False
     if settled:
-        return _verdict_on(query, passed, reason, least, condition.required)
+        return _decided(bound, query, passed, bound.reason, least)
     remedy = (
         "leave `terminate_after` out of the request"
         if ranking.stopped_early
         else "ask for the exact number with `track_total_hits: true` in the request"
     )
-    undecided = f"cannot be judged: the engine counted {reason}; {remedy}"
-    return Finding(Status.INCONCLUSIVE, undecided, least, condition.required, blamed=(query.id,))
+    undecided = f"cannot be judged: the engine counted {bound.reason}; {remedy}"
+    return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
 
 
 def no_ranking(response: Response | None) -> str:
@@ -172,10 +176,14 @@ def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
     return f"{count(returned, 'hit')} that came, where {asked.depth} were asked for{match}; {asked.doubt}"
 
 
-def _verdict_on(query: Query, passed: bool, reason: str, observed: float | None, required: float | None) -> Finding:
-    status = Status.PASSED if passed else Status.FAILED
-    blamed = () if passed else (query.id,)
-    return Finding(status, reason, observed, required, None, blamed, counted=1)
+def _bound(required: float | None, unit: Unit, operator: Operator) -> Finding:
+    """What is required, before anything is known of the ranking."""
+    return Finding(Status.INCONCLUSIVE, "", required=required, unit=unit, operator=operator)
+
+
+def _decided(bound: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
+    status, blamed = (Status.PASSED, ()) if passed else (Status.FAILED, (query.id,))
+    return replace(bound, status=status, reason=reason, observed=observed, blamed=blamed, counted=1)
 
 
 def judge_latency(
@@ -191,12 +199,13 @@ def judge_latency(
     left_out = len(queries) - len(asked)
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
     times, untimed = _times(asked, responses)
+    bound = _bound(condition.milliseconds, Unit.MILLISECONDS, Operator.AT_MOST)
+    bound = replace(bound, counted=len(times), left_out=left_out)
     if untimed or not times:
         status = _status_without(untimed, responses)
         why = f"cannot be judged: {listed(list(untimed.values()))}" if untimed else "has nothing to judge: no query ran"
-        blamed = tuple(untimed)
-        return Finding(status, f"{name} {why}", None, condition.milliseconds, None, blamed, len(times), left_out)
-    return _compare(condition, name, times, left_out)
+        return replace(bound, status=status, reason=f"{name} {why}", blamed=tuple(untimed))
+    return _compare(condition, bound, name, times)
 
 
 def _status_without(untimed: Iterable[str], responses: Mapping[str, Response]) -> Status:
@@ -207,16 +216,17 @@ def _status_without(untimed: Iterable[str], responses: Mapping[str, Response]) -
     return Status.INCONCLUSIVE if all(answered) else Status.ERROR
 
 
-def _compare(condition: LatencyCondition, name: str, times: Mapping[str, float], left_out: int) -> Finding:
+def _compare(condition: LatencyCondition, bound: Finding, name: str, times: Mapping[str, float]) -> Finding:
     limit = condition.milliseconds
     observed = sorted(times.values())[math.ceil(len(times) * condition.percentile / 100) - 1]
+    found = replace(bound, observed=observed)
     reason = f"{name} is {number(observed)} ms, required <= {number(limit)} ms, over {count(len(times), 'query')}"
     if holds(observed, Operator.AT_MOST, limit):
-        return Finding(Status.PASSED, reason, observed, limit, counted=len(times), left_out=left_out)
+        return replace(found, status=Status.PASSED, reason=reason)
     slow = [query for query in times if not holds(times[query], Operator.AT_MOST, limit)]
     slow.sort(key=lambda query: (-times[query], query))
     reason += f"; slowest: {listed([f'{query} {number(times[query])} ms' for query in slow])}"
-    return Finding(Status.FAILED, reason, observed, limit, None, tuple(slow), len(times), left_out)
+    return replace(found, status=Status.FAILED, reason=reason, blamed=tuple(slow))
 
 
 def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[dict[str, float], dict[str, str]]:

@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import Json, Operator, Outcome, Query, Question, Score, Status
+from harness.model import Json, Operator, Outcome, Query, Question, Score, Status, Unit
 from harness.model.suite import in_force
 
 __all__ = [
@@ -49,8 +49,9 @@ class Finding:
     blamed: tuple[str, ...] = ()
     counted: int = 0
     left_out: int = 0
-    unit: str | None = None
+    unit: Unit | None = None
     caveat: str = ""
+    operator: Operator | None = None
 
 
 @dataclass(frozen=True, slots=True)

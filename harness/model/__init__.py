@@ -52,6 +52,7 @@ from harness.model.run import (
     SearchRequest,
     Status,
     TailSearch,
+    Unit,
     Verdict,
 )
 from harness.model.suite import (
@@ -151,6 +152,7 @@ __all__ = [
     "TailSearch",
     "Target",
     "Threshold",
+    "Unit",
     "Unresolved",
     "Verdict",
     "Waiver",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from harness.model.suite import HttpRequest, Json, Mark, Waiver
+from harness.model.suite import HttpRequest, Json, Mark, Operator, Waiver
 
 ANY_TEXT = "*"
 """The field of a snippet where no field is named: that of the longest text which is not the title."""
@@ -232,15 +232,26 @@ class Status(StrEnum):
         return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 
+class Unit(StrEnum):
+    """What the figures of a verdict count, where they are no scores."""
+
+    SHARE = "share"
+    QUERIES = "queries"
+    RANK = "rank"
+    HITS = "hits"
+    MILLISECONDS = "ms"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """
     What the gate decided about one threshold.
 
-    *observed* and *required* are numbers in the measure's unit, None where there is none; *unit* names it where they
-    are no score, rank or count. *reason* is a sentence for people. *blamed* holds the queries to look at, worst first;
-    *query* is set for a query's own threshold. *counted* is how many queries went into it, *left_out* how many did not
-    for being undefined or skipped. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
+    *observed* and *required* are what was decided on, None where there is no number: scores, or what *unit* says, of
+    which a share is a fraction. *operator* compares the two. A document that is not among the hits has no rank.
+    *reason* is a sentence for people. *blamed* holds the queries to look at, worst first; *query* is set for a query's
+    own threshold. *counted* is how many queries went into it, *left_out* how many did not for being undefined or
+    skipped. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
     """
 
     id: str
@@ -258,5 +269,6 @@ class Verdict:
     mark: Mark = Mark()
     waiver: Waiver | None = None
     markers: tuple[str, ...] = ()
-    unit: str | None = None
+    unit: Unit | None = None
     caveat: str = ""
+    operator: Operator | None = None

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from harness.model import QueryReport, Status, Verdict
-
-# Numbers as people read them.
-
+from harness.model import QueryReport, Status, Unit, Verdict
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -73,12 +70,38 @@ def observed_text(verdict: Verdict) -> str:
 
     0.79996 against 0.8 reads 0.79996: rounded to four decimals, a failure would look like a pass.
     """
+    if verdict.unit is Unit.RANK:
+        return _rank_text(verdict)
+    if verdict.unit is Unit.SHARE and verdict.observed is not None:
+        return _share_text(verdict.observed, verdict.required)
     return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
 
 
 def required_text(verdict: Verdict) -> str:
-    """The required number of *verdict* with its unit; a dash where there is none."""
+    """The required number of *verdict* with its unit, of a rank with the comparison; a dash where there is none."""
+    if verdict.required is None:
+        return plain_text(None)
+    if verdict.unit is Unit.RANK:
+        return f"rank {verdict.operator} {verdict.required:g}"
+    if verdict.unit is Unit.SHARE:
+        return f"{plain_text(verdict.required * 100)}%"
     return _with_unit(plain_text(verdict.required), verdict.required, verdict.unit)
+
+
+def _share_text(share: float, beside: float | None) -> str:
+    """*share* in per cent, with as many decimals as it takes to tell it from the one *beside* it."""
+    for digits in range(2, 17):
+        shown = f"{share * 100:.{digits}f}"
+        if share == beside or beside is None or float(shown) != float(f"{beside * 100:.{digits}f}"):
+            break
+    return f"{shown.rstrip('0').rstrip('.')}%"
+
+
+def _rank_text(verdict: Verdict) -> str:
+    """The rank, and that a document has none, where that was decided on."""
+    if verdict.observed is not None:
+        return f"rank {verdict.observed:g}"
+    return "no rank" if verdict.counted else plain_text(None)
 
 
 def untold_waiver(verdict: Verdict) -> str | None:
@@ -93,8 +116,13 @@ def untold_waiver(verdict: Verdict) -> str | None:
     return f"{waiver.reason}, until {waiver.until}" if waiver.until else waiver.reason
 
 
-def _with_unit(text: str, value: float | None, unit: str | None) -> str:
-    return text if unit is None or value is None else f"{text} {unit}"
+_ONE_OF: Mapping[Unit, str] = {Unit.QUERIES: "query", Unit.HITS: "hit"}
+
+
+def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
+    if unit is None or value is None:
+        return text
+    return f"{text} {_ONE_OF.get(unit, unit) if value == 1 else unit}"
 
 
 def _observed(verdict: Verdict) -> str:

@@ -19,7 +19,6 @@ from harness.model import (
     BaselineSummary,
     Gain,
     Hit,
-    LatencyCondition,
     MeasureSummary,
     MissingDocument,
     Outcome,
@@ -33,7 +32,6 @@ from harness.model import (
     Suite,
     SuiteReport,
     TagSummary,
-    Threshold,
     Verdict,
 )
 from harness.words import listed
@@ -176,7 +174,7 @@ def assemble(
         gain=str(suite.gain),
         depth=suite.depth,
         summaries=measure_summaries(suite, scores),
-        verdicts=_with_units(verdicts, suite),
+        verdicts=tuple(verdicts),
         queries=queries,
         seconds=run.seconds,
         notes=(*notes, *_notes(queries, verdicts), *_doubts(run), *ungraded_notes(suite)),
@@ -203,17 +201,6 @@ def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dic
     rankings = (response.hits for response in run.responses.values() if isinstance(response, Ranking))
     documents: Iterable[Hit | MissingDocument] = chain.from_iterable([*rankings, *located.values()])
     return {document.id: document.title for document in documents if document.title is not None}
-
-
-def _with_units(verdicts: Iterable[Verdict], suite: Suite) -> tuple[Verdict, ...]:
-    """*verdicts* with the unit of those on latency; the others' figures are scores, ranks and counts."""
-    owned: list[tuple[str | None, Threshold]] = [(None, threshold) for threshold in suite.thresholds]
-    owned += [(query.id, threshold) for query in suite.queries for threshold in query.thresholds]
-    latencies = {(query, one.text) for query, one in owned if isinstance(one.condition, LatencyCondition)}
-    return tuple(
-        replace(verdict, unit="ms") if (verdict.query, verdict.threshold) in latencies else verdict
-        for verdict in verdicts
-    )
 
 
 def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:

@@ -1,10 +1,7 @@
 """The report says what the run gave: rankings with grades and gains, ideals, what is missing, figures over queries."""
 
-from dataclasses import replace
-
 import pytest
 
-from harness.gate.grammar import parse_expectation
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
 from harness.model import (
@@ -14,7 +11,6 @@ from harness.model import (
     Gain,
     GainKind,
     Hit,
-    LatencyCondition,
     MissingDocument,
     Outcome,
     Query,
@@ -25,7 +21,6 @@ from harness.model import (
     Status,
     Suite,
     Target,
-    Threshold,
     Verdict,
     Waiver,
 )
@@ -163,22 +158,6 @@ def test_a_title_that_any_ranking_or_the_deeper_search_brought_is_shown_wherever
         MissingDocument("e", 2, title="Espadrille"),
         MissingDocument("d", 1),
     )
-
-
-def test_a_latency_s_figures_are_in_milliseconds_and_no_other_s():
-    slow = Threshold("p95 latency <= 20 ms", LatencyCondition(95, 20.0))
-    verdicts = [
-        Verdict("a", slow.text, Status.FAILED, "", 34.0, 20.0),
-        Verdict("b", "mean nDCG@3 >= 0.8", Status.FAILED, "", 0.5, 0.8, "nDCG@3"),
-        Verdict("c", "max latency <= 9 ms", Status.PASSED, "", 7.0, 9.0, query="shoes"),
-        Verdict("d", "a in top 3", Status.FAILED, "", 9, 3, query="shoes"),
-    ]
-    own = (
-        Threshold("max latency <= 9 ms", LatencyCondition(100, 9.0)),
-        Threshold("a in top 3", parse_expectation("a in top 3")),
-    )
-    report = report_on([replace(QUERY, thresholds=own)], {}, verdicts=verdicts, thresholds=(slow,))
-    assert [verdict.unit for verdict in report.verdicts] == ["ms", None, "ms", None]
 
 
 def test_a_query_without_an_answer_has_no_missing_documents():

@@ -21,6 +21,7 @@ from harness.model import (
     Unresolved,
     Waiver,
 )
+from harness.report.sentences import observed_text, required_text
 
 DEPTH = 5
 
@@ -39,26 +40,44 @@ def expect(text, response, depth=DEPTH):
 
 
 @pytest.mark.parametrize(
-    ("text", "hits", "status", "reason"),
+    ("text", "hits", "status", "reason", "figures"),
     [
-        ("b in top 2", "ab", Status.PASSED, "b is at rank 2, required in the top 2"),
-        ("b in top 1", "ab", Status.FAILED, "b is at rank 2, required in the top 1"),
-        ("x in top 2", "ab", Status.FAILED, "x is not among the 2 hits, required in the top 2"),
-        ("x in top 2", "", Status.FAILED, "x is not among the 0 hits, required in the top 2"),
-        ("x in top 5", "abcde", Status.FAILED, "x is not among the 5 hits, required in the top 5"),
-        ("b not in top 1", "ab", Status.PASSED, "b is at rank 2, required not in the top 1"),
-        ("b not in top 2", "ab", Status.FAILED, "b is at rank 2, required not in the top 2"),
-        ("x not in top 2", "ab", Status.PASSED, "x is not among the 2 hits, required not in the top 2"),
-        ("a before b", "ab", Status.PASSED, "a is at rank 1, b is at rank 2"),
-        ("b before a", "ab", Status.FAILED, "b is at rank 2, a is at rank 1, required the other way round"),
-        ("a before x", "ab", Status.PASSED, "a is at rank 1, x is not among the 2 hits"),
-        ("x before a", "ab", Status.FAILED, "x is not among the 2 hits, a is at rank 1"),
-        ("x before y", "ab", Status.FAILED, "x is not among the 2 hits, y is not among the 2 hits"),
+        ("b in top 2", "ab", Status.PASSED,
+         "b is at rank 2, required in the top 2", "rank 2; rank <= 2"),
+        ("b in top 1", "ab", Status.FAILED,
+         "b is at rank 2, required in the top 1", "rank 2; rank <= 1"),
+        ("x in top 2", "ab", Status.FAILED,
+         "x is not among the 2 hits, required in the top 2", "no rank; rank <= 2"),
+        ("x in top 2", "", Status.FAILED,
+         "x is not among the 0 hits, required in the top 2", "no rank; rank <= 2"),
+        ("x in top 5", "abcde", Status.FAILED,
+         "x is not among the 5 hits, required in the top 5", "no rank; rank <= 5"),
+        ("b not in top 1", "ab", Status.PASSED,
+         "b is at rank 2, required not in the top 1", "rank 2; rank > 1"),
+        ("b not in top 2", "ab", Status.FAILED,
+         "b is at rank 2, required not in the top 2", "rank 2; rank > 2"),
+        ("x not in top 2", "ab", Status.PASSED,
+         "x is not among the 2 hits, required not in the top 2", "no rank; rank > 2"),
+        ("a before b", "ab", Status.PASSED,
+         "a is at rank 1, b is at rank 2", "rank 1; rank < 2"),
+        ("b before a", "ab", Status.FAILED,
+         "b is at rank 2, a is at rank 1, required the other way round", "rank 2; rank < 1"),
+        ("a before x", "ab", Status.PASSED,
+         "a is at rank 1, x is not among the 2 hits", "rank 1; –"),
+        ("x before a", "ab", Status.FAILED,
+         "x is not among the 2 hits, a is at rank 1", "no rank; rank < 1"),
+        ("x before y", "ab", Status.FAILED,
+         "x is not among the 2 hits, y is not among the 2 hits", "no rank; –"),
     ],
-)
-def test_where_documents_stand(text, hits, status, reason):
+)  # fmt: skip
+def test_where_documents_stand(text, hits, status, reason, figures):
     verdict = expect(text, ranking(hits))
     assert (verdict.status, verdict.reason) == (status, reason)
+    assert f"{observed_text(verdict)}; {required_text(verdict)}" == figures
+
+
+def test_a_rank_that_is_not_known_is_no_absent_one():
+    assert observed_text(expect("x in top 8", ranking("abcde"))) == "–"
 
 
 @pytest.mark.parametrize("k", [6, 8])

@@ -47,7 +47,7 @@ def test_so_many_queries_may_be_worse(allowed, status):
     verdict = verdict_on(f"worse P@10 by 0.1 <= {allowed}", BEFORE, AFTER)
     assert verdict.status is status
     assert verdict.blamed == (() if status is Status.PASSED else ("q00", "q01", "q03"))
-    assert (verdict.observed, verdict.unit) == ((0.15, None) if "%" in allowed else (3, "queries"))
+    assert (verdict.observed, verdict.unit) == ((0.15, "share") if "%" in allowed else (3, "queries"))
 
 
 def test_the_reason_counts_and_names_the_worst():

@@ -75,8 +75,8 @@ def test_an_upper_bound_turns_the_order_around():
 def test_a_share_of_the_queries_must_reach_the_bound(reached, status):
     values = {f"q{number:02}": 0.6 if number < reached else 0.4 for number in range(20)}
     verdict = verdict_on("95% nDCG@10 >= 0.5", values)
-    assert (verdict.status, verdict.required) == (status, 0.5)
-    assert verdict.observed == (0.6 if status is Status.PASSED else 0.4)
+    assert (verdict.status, verdict.unit, verdict.required) == (status, "share", 0.95)
+    assert verdict.observed == reached / 20
     assert f"is >= 0.5 for {reached} of 20 queries ({reached / 20:.2%}), required for 95%, that is 19" in verdict.reason
 
 

@@ -98,7 +98,7 @@ def test_weights_of_any_size_do():
 
 @pytest.mark.parametrize(
     ("text", "observed"),
-    [("median P@10 >= 0", 0.5), ("every P@10 >= 0", 0.0), ("66% P@10 >= 0", 0.5), ("67% P@10 >= 0", 0.0)],
+    [("median P@10 >= 0", 0.5), ("every P@10 >= 0", 0.0), ("66% P@10 >= 0.5", 2 / 3), ("67% P@10 >= 0.5", 2 / 3)],
 )
 def test_what_counts_queries_counts_them_alike(text, observed):
     verdict = verdict_on(text, HEAVY, SCORES)

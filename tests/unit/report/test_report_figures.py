@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from harness.model import Status, Verdict
+from harness.model import Status, Unit, Verdict
 from harness.report.sentences import observed_text, plain_text, printable, required_text, score_text
 
 
@@ -26,8 +26,7 @@ def test_an_observed_number_never_looks_like_the_required_one_unless_it_is(obser
     assert observed_text(verdict(observed, required)) == text
 
 
-def test_a_rank_has_no_decimals_and_a_whole_score_has():
-    assert observed_text(verdict(37.0, 3, measure=None)) == "37"
+def test_a_whole_score_has_decimals():
     assert observed_text(verdict(1.0, 3)) == "1.0000"
 
 
@@ -41,8 +40,32 @@ def test_a_rank_has_no_decimals_and_a_whole_score_has():
     ],
 )
 def test_a_figure_with_a_unit_names_it(observed, required, texts):
-    latency = Verdict("id", "text", Status.FAILED, "", observed, required, unit="ms")
+    latency = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.MILLISECONDS)
     assert (observed_text(latency), required_text(latency)) == texts
+
+
+@pytest.mark.parametrize(
+    ("observed", "required", "texts"),
+    [
+        (0.662, 0.8, ("66.2%", "80%")),
+        (2 / 3, 0.67, ("66.67%", "67%")),
+        (0.6699999, 0.67, ("66.99999%", "67%")),
+        (1.0, 1.0, ("100%", "100%")),
+        (0.0, 0.5, ("0%", "50%")),
+        (None, 0.5, ("–", "50%")),
+    ],
+)
+def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_is(observed, required, texts):
+    share = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.SHARE)
+    assert (observed_text(share), required_text(share)) == texts
+
+
+@pytest.mark.parametrize(
+    ("unit", "texts"), [(Unit.HITS, ("1 hit", "3 hits")), (Unit.QUERIES, ("1 query", "3 queries"))]
+)
+def test_one_of_a_kind_is_no_many(unit, texts):
+    counted = Verdict("id", "text", Status.FAILED, "", 1, 3, unit=unit)
+    assert (observed_text(counted), required_text(counted)) == texts
 
 
 def test_a_score_has_no_unit():
