@@ -102,6 +102,7 @@ def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_bas
     [
         ("a5 b4 c3", "b5 a4 c3"),
         ("a5 b5 c3", "b5 a4.9 c3"),
+        ("a5 b4.99999 c3", "b5 a4.99999 c3"),
         ("a5 b5 c3", "x5 b5 c3"),
         ("a5 b5 c3", "x5 a5 c3"),
         ("a5 b5", "b5 a5 c5"),
@@ -111,6 +112,7 @@ def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_bas
     ids=[
         "other scores",
         "a score fell",
+        "scores that differ by two millionths",
         "a judged document left its group",
         "a document that is not judged took the place of another",
         "more hits",
