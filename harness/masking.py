@@ -15,6 +15,8 @@ from urllib.parse import quote, quote_plus
 
 from harness.model import (
     ComparisonReport,
+    Failure,
+    Hit,
     Json,
     MissingDocument,
     MovedDocument,
@@ -22,6 +24,8 @@ from harness.model import (
     QueryReport,
     Question,
     RankedDocument,
+    Response,
+    Run,
     Side,
     SuiteReport,
     Verdict,
@@ -35,6 +39,7 @@ __all__ = [
     "question_of",
     "redact",
     "redact_comparison",
+    "redact_run",
 ]
 
 
@@ -43,7 +48,7 @@ class Masker:
     Replaces each value by ``${NAME}``.
 
     Also in the forms that a value takes in JSON, in a URL and in Python's own notation of text. Longer values go first,
-    so that one that holds another is masked whole.
+    so that one that holds another is masked whole. What was masked before stays as it is.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -52,6 +57,8 @@ class Masker:
         for name, value in values.items():
             for form in _forms(value):
                 self._names.setdefault(form, name)
+        for name in set(self._names.values()):
+            self._names.setdefault("${" + name + "}", name)  # what is masked already stays, whatever a value is
         forms = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
@@ -90,7 +97,19 @@ def _forms(value: str) -> Iterator[str]:
 
 
 Mask: TypeAlias = Callable[[str], str]
-Titled = TypeVar("Titled", RankedDocument, MissingDocument, MovedDocument)
+Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
+
+
+def redact_run(run: Run, mask: Mask) -> Run:
+    """*run* with *mask* put over what servers told: titles, and why there is no answer."""
+    tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
+    return replace(run, responses={query: _response(one, mask) for query, one in run.responses.items()}, tails=tails)
+
+
+def _response(response: Response, mask: Mask) -> Response:
+    if isinstance(response, Failure):
+        return replace(response, reason=mask(response.reason))
+    return replace(response, hits=_documents(response.hits, mask))
 
 
 def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
@@ -139,6 +158,7 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         ranking=_documents(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
         missing=_documents(query.missing, mask),
+        failure=query.failure and replace(query.failure, reason=mask(query.failure.reason)),
     )
 
 

@@ -14,7 +14,7 @@ from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.run_scores import score_of
-from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, Suite, Target
+from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, SideKind, Suite, Target
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class Scores:
         """The queries that were selected, with their judgments; of plain rankings, one without requests."""
         return self._suite
 
-    def contender(self, name: str) -> ComparedSide:
-        """The rankings as one of the two that are compared, called *name* where they have no name."""
-        from harness.compare.sides import contender_of_rankings
+    def side(self, name: str) -> ComparedSide:
+        """The rankings as a side of a comparison, called *name* where they have no name."""
+        from harness.compare.sides import side_of_run
 
-        return contender_of_rankings(self._suite, self._run, name)
+        return side_of_run(name, SideKind.PYTHON, self._suite, self._run)
 
     def mean(self, measure: str) -> float:
         """

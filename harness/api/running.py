@@ -20,25 +20,25 @@ from harness.api.choices import (
     refuse_unknown,
 )
 from harness.api.evaluation import Scores, evaluate
+from harness.config import Configs
 from harness.errors import UsageError, did_you_mean
 from harness.gate import exit_status
 from harness.metrics import parse_measure
 from harness.model import (
     Agreement,
     ComparisonReport,
-    Measure,
     MeasureComparison,
     QueryComparison,
     QueryReport,
-    SideKind,
+    Run,
     Status,
     Suite,
     SuiteReport,
     Verdict,
 )
 from harness.options import RunOptions
+from harness.run import SharedConnections
 from harness.run.execution import FinishedSuite, Progress
-from harness.run.sharing import SharedConnections
 from harness.search.connection import Closing
 
 if TYPE_CHECKING:
@@ -63,11 +63,9 @@ class SuiteRun(Scores):
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
         self.report: SuiteReport = finished.report
 
-    def contender(self, name: str) -> ComparedSide:  # noqa: ARG002
+    def side(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, called by its suite and its request."""
-        from harness.compare.sides import of_run
-
-        return of_run(self.suite, self.report, f"{self.report.name}, request {self.report.request}", SideKind.PYTHON)
+        return super().side(f"{self.report.name}, request {self.report.request}")
 
     @property
     def queries(self) -> tuple[QueryReport, ...]:
@@ -181,11 +179,15 @@ class Relevance(Closing):
             EngineStartError: the embedded node could not be started.
         """
         path = None if suite is None else self._root / read_argument("suite", suite)
-        return compare_runs((reference, candidate), path, options, self._options, self._finish, self._environ)
+        return compare_runs((reference, candidate), path, options, self._options, self._answer, self._environ)
 
     def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
         return self._shared.run(path, asked)
+
+    def _answer(self, suite: Suite, asked: RunOptions, configs: Configs) -> Run:
+        """Run a loaded suite as a side of a comparison, as `_finish` otherwise."""
+        return self._shared.answer(suite, asked, configs)
 
     evaluate = staticmethod(evaluate)
 
@@ -210,20 +212,16 @@ Wanted: TypeAlias = "str | os.PathLike[str] | Scores"
 class ComparedRuns:
     """Two runs that were compared."""
 
-    def __init__(self, prepared: Prepared, options: CompareOptions, measures: Sequence[Measure]) -> None:
+    def __init__(self, prepared: Prepared) -> None:
         """
         Args:
-            prepared: The two runs.
-            options: How they are compared.
-            measures: What is computed; the suite's own where it is empty.
+            prepared: The two runs, and how they are compared.
 
         Raises:
             UsageError: A measure looks at more hits than a side has, or there are no judgments or scores for it.
         """
         self._prepared = prepared
-        self._options = options
-        self._measures = tuple(measures)
-        self.report: ComparisonReport = prepared.report(options, measures=self._measures)
+        self.report: ComparisonReport = prepared.report()
 
     @property
     def agreement(self) -> Agreement:
@@ -274,12 +272,12 @@ class ComparedRuns:
                 queries' rankings side by side.
             UsageError: None is given, or one cannot be decided.
         """
-        from harness.compare.thresholds import read_thresholds
+        from harness.compare import read_thresholds
 
         if not thresholds:
             raise UsageError("there are no thresholds to hold the difference to")
         read = read_thresholds([read_argument("threshold", text) for text in thresholds])
-        held = self._prepared.report(self._options, measures=self._measures, thresholds=read)
+        held = self._prepared.report(read)
         if held.exit_status != 0:
             from harness.report.terminal.comparison import failure_text
 
@@ -331,26 +329,26 @@ def compare_runs(
     known = list(CompareChoices.__annotations__) + list(OF_RUN)
     refuse_unknown(options, known)
     given = {name: read_argument(name, value) for name, value in options.items()}
-    asked = ComparisonRequest(
+    both = merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"})
+    request = ComparisonRequest(
         _side(pair[0], "reference"),
         _side(pair[1], "candidate"),
+        _how(given, both),
         suite=suite or _suite_of(pair),
         qrels=given.get("qrels"),
         request=given.get("request"),
-        measures=given.get("measures", ()),
+        measures=tuple(read_measures(given.get("measures", ())).values()),
         profile=given.get("profile"),
         gain=given.get("gain"),
         complete=given.get("complete", False),
-        depth=given.get("depth"),
-        run=merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"}),
+        run=both,
     )
-    how = _how(given, asked.run)
-    return ComparedRuns(prepare(asked, run, environ), how, tuple(read_measures(asked.measures).values()))
+    return ComparedRuns(prepare(request, run, environ))
 
 
 def _side(one: object, name: str) -> str | ComparedSide:
     if isinstance(one, Scores):
-        return one.contender(f"the {name} rankings")
+        return one.side(f"the {name} rankings")
     if not isinstance(one, str | os.PathLike):
         refuse(name, one, "a text such as baseline, the path of a file, or what run or evaluate returned")
     return os.fspath(one)

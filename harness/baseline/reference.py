@@ -14,20 +14,13 @@ from harness.errors import BaselineError
 from harness.gate.pairs import Compared, Pairs, pair_scores
 from harness.gate.scope import Finding
 from harness.metrics.run_scores import common_measures, score_run
-from harness.model import AgreementCondition, Baseline, BaselineCondition, Question, Reference, Run, Score, Suite
+from harness.model import Baseline, Question, Reference, Run, Score, Suite
 from harness.model.suite import in_force
 
-__all__ = ["Difference", "compares", "difference", "read_entry", "reference_for", "reference_to"]
+__all__ = ["Difference", "difference", "read_entry", "reference_for", "reference_to"]
 
 
 # From a file of baselines to what the gate compares a run with.
-
-
-def compares(suite: Suite) -> bool:
-    """Whether a threshold of *suite*, or of one of its queries, compares with a baseline."""
-    own = (threshold for query in suite.queries for threshold in query.thresholds)
-    conditions = (threshold.condition for threshold in (*suite.thresholds, *own))
-    return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
 def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:

@@ -24,12 +24,10 @@ from harness.model import ComparisonReport, Profile
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 
 if TYPE_CHECKING:
-    from harness.compare import CompareOptions, ComparisonRequest
+    from harness.compare import ComparisonRequest
+    from harness.options import RunOptions
 
 __all__ = ["collection_paused"]
-
-
-# Work on many objects that are all needed until its end.
 
 
 @contextmanager
@@ -46,9 +44,6 @@ def collection_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-# ``harness compare``: two runs side by side, and thresholds on what differs.
 
 
 QUERIES_SHOWN = 5
@@ -112,9 +107,9 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: in
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
-    asked, options = _asked(**given)
+    request = _request(**given)
     with collection_paused():
-        report = _compare(asked, options, quiet=quiet)
+        report = _compare(request, quiet=quiet)
         _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
         for output in outputs:
             write_output(output, render_comparison(report, output.kind), "comparison")
@@ -123,9 +118,11 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: in
     return report.exit_status
 
 
-def _asked(
+def _request(
     *,
     suite: Path | None,
+    measures: tuple[str, ...],
+    thresholds: tuple[str, ...],
     tags: tuple[str, ...],
     url: str | None,
     embedded: bool,
@@ -136,50 +133,48 @@ def _asked(
     depth: int | None,
     p: float,
     **others: Any,
-) -> tuple[ComparisonRequest, CompareOptions]:
+) -> ComparisonRequest:
     """What is compared, and how."""
-    from harness.compare import CompareOptions, ComparisonRequest
+    from harness.compare import CompareOptions, ComparisonRequest, read_thresholds
     from harness.compare.scores import absent_packages
+    from harness.files.scored_runs import read_measures
     from harness.metrics import read_gain
 
     run = run_options(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
-    asked = ComparisonRequest(
+    _refuse_unused(run, suite, (others["reference"], others["candidate"]))
+    how = None if absent_packages() else tested_as(**tested)
+    return ComparisonRequest(
+        options=CompareOptions(run.day(), depth, p, how),
         suite=suite,
+        measures=tuple(read_measures(measures).values()),
+        thresholds=read_thresholds(thresholds),
         profile=None if profile is None else Profile(profile),
         gain=None if gain is None else read_gain(gain),
-        depth=depth,
         run=run,
         **others,
     )
-    _refuse_unused(asked)
-    how = None if absent_packages() else tested_as(**tested)
-    return asked, CompareOptions(run.day(), depth, p, how)
 
 
-def _refuse_unused(asked: ComparisonRequest) -> None:
+def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) -> None:
     """An option that changes nothing was meant to change something."""
-    forms = (str(asked.reference), str(asked.candidate))
-    if (asked.run.url or asked.run.embedded) and not any(form.startswith(("request:", "index:")) for form in forms):
-        option = "--url" if asked.run.url else "--embedded"
+    if (run.url or run.embedded) and not any(side.startswith(("request:", "index:")) for side in sides):
+        option = "--url" if run.url else "--embedded"
         raise click.UsageError(f"{option} is for request: and index: sides, and neither A nor B is one")
-    if asked.run.tags and asked.suite is None:
+    if run.tags and suite is None:
         raise click.UsageError("--tag selects queries of a suite; give --suite")
 
 
-def _compare(asked: ComparisonRequest, options: CompareOptions, *, quiet: bool) -> ComparisonReport:
+def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
     from harness.cli.terminal import run_progress
     from harness.compare import prepare
-    from harness.compare.thresholds import read_thresholds
-    from harness.files.scored_runs import read_measures
-    from harness.run.sharing import SharedConnections
+    from harness.run import SharedConnections
 
-    with run_progress(quiet=quiet, decides=False) as progress, SharedConnections(os.environ, progress) as connections:
-        prepared = prepare(asked, connections.run, os.environ)
-    measures = tuple(read_measures(asked.measures).values())
-    return prepared.report(options, measures=measures, thresholds=read_thresholds(asked.thresholds))
+    with run_progress(quiet=quiet) as progress, SharedConnections(os.environ, progress) as connections:
+        prepared = prepare(request, connections.answer, os.environ)
+    return prepared.report()
 
 
 def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queries: int) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 from rich.console import Console, RenderableType
 
-from harness.model import Outcome, Suite, SuiteReport
+from harness.model import Ranking, Run, Suite, Verdict
 from harness.report.sentences import printable, tally_text
 from harness.report.terminal.layout import WIDTH, plain
 from harness.words import count
@@ -55,12 +55,8 @@ class _Terminal(Console):
 
 
 @contextmanager
-def run_progress(*, quiet: bool, decides: bool = True, stream: TextIO | None = None) -> Iterator[Progress | None]:
-    """
-    What suits *stream*, which is standard error where it is not given.
-
-    *decides* says that the suites' own thresholds decide, so that how they came out is to be told.
-    """
+def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress | None]:
+    """What suits *stream*, which is standard error where it is not given."""
     out = stream or sys.stderr
     if quiet:
         yield None
@@ -68,15 +64,14 @@ def run_progress(*, quiet: bool, decides: bool = True, stream: TextIO | None = N
         with _bars(out) as bars:
             yield BarProgress(bars)
     else:
-        yield LineProgress(out, decides=decides)
+        yield LineProgress(out)
 
 
 class LineProgress:
     """A line when a suite begins and one when it is through, for logs."""
 
-    def __init__(self, stream: TextIO, *, decides: bool = True) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._decides = decides
         self._running = ""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
@@ -87,10 +82,10 @@ class LineProgress:
     def queries_done(self, count: int) -> None:
         """Nothing: a log has no use for it."""
 
-    def suite_finished(self, report: SuiteReport) -> None:
+    def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
         """Say how long it took, and how its thresholds came out where they decide."""
-        came_to = tally_text(verdict.status for verdict in report.verdicts) if self._decides else _answered(report)
-        self._print(f"{self._running}: {came_to} in {report.seconds:.2f} s")
+        came_to = _answered(run) if verdicts is None else tally_text(verdict.status for verdict in verdicts)
+        self._print(f"{self._running}: {came_to} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
         print(printable(line), file=self._stream, flush=True)
@@ -114,17 +109,16 @@ class BarProgress:
         if self._task is not None:
             self._bars.advance(self._task, count)
 
-    def suite_finished(self, report: SuiteReport) -> None:  # noqa: ARG002
+    def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:  # noqa: ARG002
         """Take the bar away; the report will say the rest."""
         if self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None
 
 
-def _answered(report: SuiteReport) -> str:
-    sent = [query.outcome for query in report.queries if query.outcome is not Outcome.SKIPPED]
-    answered = sum(not outcome.is_unanswered for outcome in sent)
-    return f"{answered} of {count(len(sent), 'query')} answered"
+def _answered(run: Run) -> str:
+    answered = sum(isinstance(response, Ranking) for response in run.responses.values())
+    return f"{answered} of {count(len(run.responses), 'query')} answered"
 
 
 def _running(suite: Suite, chosen: str) -> str:

@@ -1,25 +1,95 @@
-"""Two rankings of one query side by side, and those of all queries: what entered, what left, what moved."""
+"""
+Two rankings of one query side by side, and those of all queries: whether they answer the same question, what entered,
+what left and what moved. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from harness.compare.scores import ScoredSides, score_tables
+from harness.compare.sides import ComparedSide, questions_of
 from harness.gate.grammar import TOLERANCE
+from harness.gate.scope import changed_question
 from harness.gate.ties import cut, tie_groups
 from harness.metrics.agreement import RankPair, compare_rankings
 from harness.metrics.ranking import gain_of
-from harness.model import Gain, Hit, MovedDocument, Query, QueryComparison, Ranking
+from harness.model import (
+    Failure,
+    FailureKind,
+    Gain,
+    Hit,
+    MovedDocument,
+    Query,
+    QueryComparison,
+    Question,
+    Ranking,
+    Suite,
+)
+from harness.words import count, listed
 
-__all__ = ["DocumentNotes", "RankingChanges", "SideBySide", "most_moved_first", "ranking_changes"]
+__all__ = ["DocumentNotes", "RankingChanges", "SideBySide", "most_moved_first", "ranking_changes", "same_questions"]
+
+
+# Which rankings answer the same question.
+
+
+def same_questions(
+    pair: tuple[ComparedSide, ComparedSide], suite: Suite | None
+) -> tuple[tuple[ComparedSide, ComparedSide], tuple[str, ...]]:
+    """
+    Take the answers to other questions from two sides.
+
+    A query of the reference that asks something else than the candidate, or than *suite*, is one that the reference
+    does not have. Where only the candidate is known to ask something else than the suite, it has no answer.
+
+    Returns:
+        Both sides, and a sentence on each that asked something else.
+    """
+    reference, candidate = pair
+    now = questions_of(suite) if suite is not None else {}
+    known = {query: one for query, one in candidate.questions.items() if not now or query in now}
+    then = _changed(reference.questions, known) | _changed(reference.questions, now)
+    strange = {
+        query: both for query, both in _changed(candidate.questions, now).items() if query not in reference.questions
+    }
+    failed = {query: _unasked(query, both) for query, both in strange.items()}
+    run = replace(candidate.run, responses={**candidate.run.responses, **failed})
+    notes = (*_note(reference, then), *_note(candidate, strange))
+    return (_without(reference, then), replace(candidate, run=run)), notes
+
+
+def _changed(then: Mapping[str, Question], now: Mapping[str, Question]) -> dict[str, tuple[Question, Question]]:
+    return {query: (then[query], now[query]) for query in then if query in now and then[query].is_another(now[query])}
+
+
+def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
+    return Failure(FailureKind.NOT_RUN, f"something else was asked: {changed_question(query, *both)}")
+
+
+def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
+    if changed:
+        told = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {told}"
+
+
+def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:
+    """*one* without what it has of the queries that are *changed*."""
+    responses = {query: response for query, response in one.run.responses.items() if query not in changed}
+    return replace(
+        one,
+        run=replace(one.run, responses=responses),
+        queries=tuple(query for query in one.queries if query.id not in changed),
+        scores=tuple(score for score in one.scores if score.query not in changed),
+        fingerprints={query: judged for query, judged in one.fingerprints.items() if query not in changed},
+        changed_questions=changed,
+    )
 
 
 # Two rankings of one query -> what entered, what left, what moved, and which of that is no more than another order of
 # documents that the engine scored the same.
-#
-# Pure: rankings and grades in, values out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +168,7 @@ def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
     return frozenset(found)
 
 
-# Each query of two runs, side by side. Pure.
+# Each query of two runs, side by side.
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +179,14 @@ class SideBySide:
     *ties* says that documents of equal score stand in an order that nobody asked for.
     """
 
-    basis: ScoredSides
+    scored: ScoredSides
     depth: int
     p: float
     ties: bool
 
     def pairs(self) -> dict[str, RankPair]:
         """The rankings of the queries that both sides answered."""
-        answered = {query.id: self._rankings(query.id) for query in self.basis.suite.queries}
+        answered = {query.id: self._rankings(query.id) for query in self.scored.suite.queries}
         return {
             query: compare_rankings(*(_documents(ranking) for ranking in rankings), depth=self.depth, p=self.p)
             for query, rankings in answered.items()
@@ -126,11 +196,11 @@ class SideBySide:
     def queries(self, pairs: Mapping[str, RankPair]) -> list[QueryComparison]:
         """Every query, in the suite's order; *pairs* are those that `pairs` gave."""
         titles = self._titles()
-        tables = [score_tables(self.basis, scores) for scores in self.basis.scores]
+        tables = [score_tables(self.scored, scores) for scores in self.scored.scores]
         found = []
-        for query in self.basis.suite.queries:
+        for query in self.scored.suite.queries:
             scores = {measure: (tables[0][measure][query.id], tables[1][measure][query.id]) for measure in tables[0]}
-            plain = QueryComparison(query.id, query.text, query.tags, scores if self.basis.is_judged else {})
+            plain = QueryComparison(query.id, query.text, query.tags, scores if self.scored.is_judged else {})
             pair = pairs.get(query.id)
             found.append(plain if pair is None else self._compared(plain, query, pair, titles))
         return found
@@ -140,7 +210,7 @@ class SideBySide:
     ) -> QueryComparison:
         rankings = self._rankings(query.id)
         assert rankings is not None
-        notes = DocumentNotes(query.judgments, self.basis.suite.gain, titles)
+        notes = DocumentNotes(query.judgments, self.scored.suite.gain, titles)
         changes = ranking_changes(*rankings, depth=self.depth, notes=notes, ties=self.ties)
         return replace(
             plain,
@@ -155,12 +225,12 @@ class SideBySide:
         )
 
     def _rankings(self, query: str) -> tuple[Ranking, Ranking] | None:
-        first, second = (run.responses.get(query) for run in self.basis.runs)
+        first, second = (run.responses.get(query) for run in self.scored.runs)
         return (first, second) if isinstance(first, Ranking) and isinstance(second, Ranking) else None
 
     def _titles(self) -> dict[str, str]:
         """Every title that either run brought, the candidate's first."""
-        responses = chain.from_iterable(run.responses.values() for run in self.basis.runs)
+        responses = chain.from_iterable(run.responses.values() for run in self.scored.runs)
         hits = chain.from_iterable(one.hits for one in responses if isinstance(one, Ranking))
         return {hit.id: hit.title for hit in hits if hit.title is not None}
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
 from harness.compare.sides import ComparedSide, cut_at
 from harness.errors import MeasureError, UsageError
+from harness.files.scored_runs import FileScorer
 from harness.metrics import parse_measure, profile_gain
-from harness.metrics.run_scores import common_measures, measure_named, score_run
+from harness.metrics.run_scores import common_measures, measure_named, outcome_of, score_run
 from harness.model import (
     Comparison,
     Gain,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Depths",
-    "Judgments",
     "ScoredSides",
     "absent_packages",
     "by_judgments",
@@ -130,16 +131,6 @@ class ScoredSides:
         return bool(self.scores[0] or self.scores[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Judgments:
-    """Judgments without a suite: *grades* by query and document; *gain* is the profile's own where it is None."""
-
-    name: str
-    grades: Mapping[str, Mapping[str, float]]
-    gain: Gain | None = None
-    profile: Profile = Profile.STANDARD
-
-
 def by_suite(
     pair: tuple[ComparedSide, ComparedSide],
     suite: Suite,
@@ -169,16 +160,20 @@ def by_suite(
     )
     judged_by = f"the suite {suite.name}" if suite.path else "the evaluation"
     notes = [f"both are scored with the judgments of {judged_by}", *_strangers(pair, suite)]
-    return _scored(pair, bare, notes)
+    return _scored(pair, bare, notes, score_run)
 
 
 def by_judgments(
     pair: tuple[ComparedSide, ComparedSide],
-    judgments: Judgments,
+    judgments: FileScorer,
     measures: Sequence[Measure],
     thresholds: Sequence[Threshold],
 ) -> ScoredSides:
-    """Score both runs with *judgments*; queries that nobody judged have no score, and count in the agreement."""
+    """
+    Score both runs with *judgments*, as `FileScorer` scores the file of a run.
+
+    Queries that nobody judged have no score, and count in the agreement. Raises as `by_suite`.
+    """
     suite = plain_suite(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
         suite,
@@ -186,21 +181,44 @@ def by_judgments(
         measures=tuple(measures),
         thresholds=tuple(thresholds),
     )
-    notes = [f"both are scored with the judgments of {judgments.name}"]
+    notes = [f"both are scored with the judgments of {judgments.judgments}"]
     known = {query.id for query in suite.queries}
-    absent = [query for query in judgments.grades if query not in known]
+    absent = [query for query in judgments.judged_queries if query not in known]
     if absent:
         notes.append(f"judged and in neither run: {count(len(absent), 'query')} ({listed(absent)})")
-    return _scored(pair, suite, notes)
+    return _scored(pair, suite, notes, partial(_score_rankings, judgments))
 
 
-def _scored(pair: tuple[ComparedSide, ComparedSide], suite: Suite, notes: Iterable[str]) -> ScoredSides:
+def _score_rankings(judgments: FileScorer, suite: Suite, run: Run) -> tuple[Score, ...]:
+    rankings = {query: one for query, one in run.responses.items() if isinstance(one, Ranking)}
+    ids = {query: [hit.id for hit in one.hits] for query, one in rankings.items()}
+    found = judgments.score_rankings(ids, common_measures(suite)).scores
+    return tuple(
+        _score(query, measure, values.get(query.id), run)
+        for query in suite.queries
+        for measure, values in found.items()
+    )
+
+
+def _score(query: Query, measure: str, value: float | None, run: Run) -> Score:
+    response = run.responses.get(query.id)
+    if value is None and isinstance(response, Ranking):
+        return Score(query.id, measure, None, Outcome.UNDEFINED)
+    return Score(query.id, measure, value, *outcome_of(query, response))
+
+
+def _scored(
+    pair: tuple[ComparedSide, ComparedSide],
+    suite: Suite,
+    notes: Iterable[str],
+    score: Callable[[Suite, Run], tuple[Score, ...]],
+) -> ScoredSides:
     depths = Depths.of(pair, suite)
     depths.refuse_measures({*suite.measures, *filter(None, map(measure_named, suite.thresholds))})
     depth = depths.common
     first, second = (cut_at(one.run, depth) for one in pair)
     deep = replace(suite, depth=depth or deepest_ranking(first, second))
-    scores = score_run(deep, first), score_run(deep, second)
+    scores = score(deep, first), score(deep, second)
     for one, run, found in zip(pair, (first, second), scores, strict=True):
         _refuse_unscored(one.side.name, run, found)
     return ScoredSides(deep, (first, second), scores, depth, tuple(notes))
@@ -381,14 +399,14 @@ Table = dict[str, float | None]
 
 
 def compare_measures(
-    names: tuple[str, str], basis: ScoredSides, how: ComparisonOptions | None
+    names: tuple[str, str], scored: ScoredSides, how: ComparisonOptions | None
 ) -> tuple[Comparison | None, tuple[str, ...]]:
     """
-    Test each measure of *basis* over the queries that have a score on both sides.
+    Test each measure of *scored* over the queries that have a score on both sides.
 
     Args:
         names: What the two are called.
-        basis: Holds the scores.
+        scored: Holds the scores.
         how: How differences are tested; as usual where None.
 
     Returns:
@@ -398,7 +416,7 @@ def compare_measures(
         UsageError: The packages for statistics are not installed.
         StatisticError: The t test was asked for and no query differs.
     """
-    reference, candidate = (score_tables(basis, scores) for scores in basis.scores)
+    reference, candidate = (score_tables(scored, scores) for scores in scored.scores)
     both = {measure: _in_both(reference[measure], candidate[measure]) for measure in reference}
     tested = [measure for measure in reference if both[measure] >= FEWEST]
     notes = tuple(
@@ -406,26 +424,26 @@ def compare_measures(
         for measure, scored in both.items()
         if scored < FEWEST
     )
-    if not tested or not basis.is_judged:
-        return None, notes if basis.is_judged else ()
+    if not tested or not scored.is_judged:
+        return None, notes if scored.is_judged else ()
     require_packages()
     from harness.statistics.compare import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
-    weights = {query.id: query.weight for query in basis.suite.queries}
+    weights = {query.id: query.weight for query in scored.suite.queries}
     return compare(*sides, names=names, options=how, weights=weights), notes
 
 
-def score_tables(basis: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
-    """By measure, then by query of *basis*, the values of *scores*; None where there is no finite one."""
+def score_tables(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
+    """By measure, then by query of *scored*, the values of *scores*; None where there is no finite one."""
     values = {
         (score.query, score.measure): score.value
         for score in scores
         if score.value is not None and math.isfinite(score.value)
     }
     return {
-        measure.text: {query.id: values.get((query.id, measure.text)) for query in basis.suite.queries}
-        for measure in common_measures(basis.suite)
+        measure.text: {query.id: values.get((query.id, measure.text)) for query in scored.suite.queries}
+        for measure in common_measures(scored.suite)
     }
 
 

@@ -1,9 +1,19 @@
-"""The two that are compared: how each is read from a file or run on an engine."""
+"""
+The two sides of a comparison: what they are called, and how each is read from a file or searched.
+
+On a command line and in Python they are called::
+
+    baseline  baseline:FILE  report:FILE  run:FILE  request:NAME  index:NAME  cluster:NAME-or-URL  embedded[:VERSION]
+
+A URL, and a file that says by itself what it is, need no word before them.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -12,17 +22,19 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
 from harness.baseline.reference import read_entry
-from harness.compare.forms import Form, FormKind
-from harness.errors import UsageError, did_you_mean
+from harness.config import Configs
+from harness.errors import UsageError, did_you_mean, nearest
 from harness.files.runs import read_run
 from harness.gate.ties import cut, leaves_ties
+from harness.masking import Masker, question_of
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
-from harness.metrics.run_scores import failure_text, read_failure, score_run
+from harness.metrics.run_scores import failure_text
 from harness.model import (
     Baseline,
     Engine,
     Failure,
+    FailureKind,
     Gain,
     Hit,
     Outcome,
@@ -42,34 +54,183 @@ from harness.model import (
     SuiteReport,
 )
 from harness.options import RunOptions
-from harness.run.execution import FinishedSuite
 
 __all__ = [
+    "FORMS",
     "ComparedSide",
+    "Form",
+    "FormKind",
     "SuiteRunner",
     "baseline_side",
-    "contender_of",
-    "contender_of_rankings",
     "cut_at",
     "live_side",
-    "of_run",
-    "options_of",
+    "questions_of",
+    "read_form",
     "report_side",
     "run_side",
+    "side_of_report",
+    "side_of_run",
     "with_empty",
 ]
 
 
-# One of the two that are compared, whatever it was read from or run on. Pure.
+# What a text asks for.
+
+
+FORMS = (
+    "baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, embedded "
+    "or embedded:VERSION"
+)
+RUN_SUFFIXES = (".run", ".trec", ".csv", ".jsonl", ".ndjson", ".parquet")
+PACKED = (".gz", ".zst")
+
+
+class FormKind(StrEnum):
+    """The word before the colon."""
+
+    BASELINE = "baseline"
+    REPORT = "report"
+    RUN = "run"
+    REQUEST = "request"
+    INDEX = "index"
+    CLUSTER = "cluster"
+    EMBEDDED = "embedded"
+
+
+KINDS = {str(kind): kind for kind in FormKind}
+OF_FILES = (FormKind.BASELINE, FormKind.REPORT, FormKind.RUN)
+ALONE = (FormKind.BASELINE, FormKind.EMBEDDED)
+"""What may stand without a colon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """
+    What a text asks for: *value* is the file, the name, the URL or the version; empty for what stands alone.
+
+    >>> str(Form(FormKind.REQUEST, "candidate"))
+    'request:candidate'
+    """
+
+    kind: FormKind
+    value: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether something has to be asked, and no file read."""
+        return self.kind not in OF_FILES
+
+    def options(self, options: RunOptions, request: str | None) -> RunOptions:
+        """
+        What a live form asks for, beside what holds for both sides.
+
+        Args:
+            options: Of both sides.
+            request: The request that an index or a cluster is searched with; the suite's first where None.
+        """
+        if self.kind is FormKind.REQUEST:
+            return replace(options, request=self.value)
+        options = replace(options, request=request or options.request)
+        if self.kind is FormKind.INDEX:
+            return replace(options, index=self.value)
+        elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
+        if self.kind is FormKind.EMBEDDED:
+            return replace(elsewhere, embedded=True, engine_version=self.value or None)
+        if "://" in self.value:
+            return replace(elsewhere, url=self.value)
+        return replace(elsewhere, cluster=self.value)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.value}" if self.value else str(self.kind)
+
+
+def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
+    """
+    What *text* asks for.
+
+    Args:
+        text: As the user gave it.
+        requests: Names of the suite's requests, for a hint.
+
+    Raises:
+        UsageError: It is none of the forms; says which would fit.
+    """
+    word, colon, value = text.partition(":")
+    if "://" in text and word in ("http", "https"):
+        return Form(FormKind.CLUSTER, text)
+    kind = KINDS.get(word)
+    if kind is not None and (value or (not colon and kind in ALONE)):
+        return _checked(Form(kind, value))
+    if kind is not None:
+        raise UsageError(f"found {text!r}, expected {_with_value(kind)}")
+    if Path(text).is_file():
+        return Form(_kind_of(Path(text)), text)
+    raise UsageError(f"found {text!r}, which is {_guess(text, word, colon, value, list(requests))}; expected {FORMS}")
+
+
+def _checked(form: Form) -> Form:
+    path = Path(form.value)
+    if form.value and not form.is_live and (path.is_dir() or not path.exists()):  # a pipe is there, and no regular file
+        what = "is a folder" if path.is_dir() else "is not there"
+        raise UsageError(f"{form}: the file {form.value} {what}")
+    return form
+
+
+def _with_value(kind: FormKind) -> str:
+    names = {FormKind.CLUSTER: "NAME or cluster:URL", FormKind.EMBEDDED: "VERSION, or embedded alone"}
+    usual = "FILE" if kind in OF_FILES else "NAME"
+    return f"{kind}:{names.get(kind, usual)}"
+
+
+def _kind_of(path: Path) -> FormKind:
+    """By its members where it is JSON, by its name where it ends as run files do; nothing else tells."""
+    suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
+    if suffixes[-1:] == [".json"]:
+        members = _members(path)
+        if {"suites", "exit_status"} <= members:
+            return FormKind.REPORT
+        if {"suite", "requests"} <= members:
+            return FormKind.BASELINE
+        raise UsageError(
+            f"{path} is neither a JSON report of harness run nor a baseline; say report:{path} or baseline:{path}"
+        )
+    if suffixes and suffixes[-1] in RUN_SUFFIXES:
+        return FormKind.RUN
+    raise UsageError(f"the name of {path} does not say what it is; say run:{path}, report:{path} or baseline:{path}")
+
+
+def _members(path: Path) -> frozenset[str]:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be read as JSON: {error}") from None
+    return frozenset(raw) if isinstance(raw, dict) else frozenset()
+
+
+def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) -> str:
+    """What *text* could have been meant to be."""
+    if colon:
+        meant = nearest(word, FormKind)
+        guess = f"; did you mean {f'{meant}:{value}'!r}?" if meant else ""
+        return f"no form that is known, nor a file{guess}"
+    if text in requests:
+        return f"no file; the request of that name is 'request:{text}'"
+    meant = nearest(text, requests)
+    if meant:
+        return f"no file; did you mean 'request:{meant}'?"
+    return f"no file{did_you_mean(text, ALONE)}"
+
+
+# A side, and what makes one.
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSide:
     """
-    A side with its rankings, and all that it knows by itself.
+    A side with its rankings, and all that it knows by itself, whatever it was read from or run on.
 
     *depth* is how many hits were asked for, None where the rankings are whole. *queries* have the texts, tags and
-    grades that it holds. *scores* are as it holds them, made with *gain* and *profile*, None where it has none.
+    grades that it holds. *scores* are as a file holds them, made with *gain* and *profile*, None where it has none.
     *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request puts
     documents of equal score in an order of its own. *fingerprints* of the judgments by query are a baseline's.
     *questions* are what its queries asked, where that is known. *changed_questions* are what it was asked and what is
@@ -90,48 +251,56 @@ class ComparedSide:
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
 
 
-def contender_of_rankings(suite: Suite, run: Run, name: str) -> ComparedSide:
-    """The rankings of *run*, scored in Python and whole, with the judgments of *suite*, called *name*."""
-    unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
-    side = Side(name, SideKind.PYTHON, unanswered=unanswered)
-    return ComparedSide(side, run, None, suite.queries, score_run(suite, run), suite.gain, suite.profile)
-
-
-def cut_at(run: Run, depth: int | None) -> Run:
-    """*run* with no more than *depth* hits of each query."""
-    return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
-
-
-def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
-    """*one* with those of *queries* that it does not hold, without hits; only a run file cannot hold such itself."""
-    absent = [query for query in queries if query not in one.run.responses]
-    if one.side.kind is not SideKind.RUN or not absent:
-        return one
-    run = replace(one.run, responses={**one.run.responses, **{query: Ranking() for query in absent}})
-    return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
-
-
-def _cut(response: Response, depth: int) -> Response:
-    return cut(response, depth) if isinstance(response, Ranking) else response
-
-
-# A report on one suite, be it read from a file or made just now, as one of the two that are compared. Pure.
-
-
-def contender_of(report: SuiteReport, name: str, kind: SideKind, *, created: str = "") -> ComparedSide:
+def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
     """
-    What *report* tells of its run; a query that was skipped is not in it.
+    A run of *suite*, called *name*; a query that was skipped is not in it.
 
-    Args:
-        report: Of one suite; secrets are masked in it.
-        name: What the side is called.
-        kind: What it came from.
-        created: When it was made, where that is not now.
+    Without requests the suite holds the judgments of rankings that were given in Python, and are whole.
+    """
+    template = suite.requests.get(run.request)
+    unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
+    queries = tuple(query for query in suite.queries if query.id in run.responses)
+    if template is None:
+        return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, queries)
+    return ComparedSide(
+        Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered),
+        run,
+        suite.depth,
+        queries,
+        template=request_fingerprint(suite, run.request),
+        orders_ties=not leaves_ties(template),
+        questions=questions_of(replace(suite, queries=queries)),
+    )
+
+
+SuiteRunner: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
+"""Runs a loaded suite, with what was read of harness.toml; what servers told is masked in the run."""
+
+SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
+
+
+def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, run: SuiteRunner) -> ComparedSide:
+    """
+    Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
+
+    Raises:
+        UsageError: The suite has no such request, or no cluster of that name is known.
+        SuiteError: The suite is wrong.
+        EngineStartError: The embedded node could not be started.
+    """
+    return side_of_run(str(form), SIDE_KINDS.get(form.kind, SideKind.CLUSTER), suite, run(suite, options, configs))
+
+
+def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedSide:
+    """
+    What *report*, made at the time *created*, tells of its run; a query that was skipped is not in it.
+
+    Secrets are masked in a report.
     """
     ran = [query for query in report.queries if query.outcome is not Outcome.SKIPPED]
     side = Side(
         name,
-        kind,
+        SideKind.REPORT,
         str(report.engine),
         report.request,
         report.index,
@@ -163,7 +332,8 @@ def _response(query: QueryReport) -> Response:
         return Ranking(
             hits, query.total, query.took, query.total_is_lower_bound, query.duplicates, tail=tail, closed=query.closed
         )
-    return read_failure(query.reason)
+    kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
+    return query.failure or Failure(kind, query.reason)
 
 
 def _grades(query: QueryReport) -> dict[str, float]:
@@ -188,9 +358,6 @@ def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
         first.score is not None and first.score == second.score and not first.tied
         for first, second in pairwise(ranking)
     )
-
-
-# Sides that stand in files: baselines, JSON reports, run files.
 
 
 def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:
@@ -265,7 +432,7 @@ def report_side(name: str, path: Path, suite: Suite | None, request: str | None)
 
     report = loads_report(_text(path), path=str(path))
     found = _choose_report(name, report, suite, request)
-    return contender_of(found, name, SideKind.REPORT, created=report.created)
+    return side_of_report(found, name, created=report.created)
 
 
 def _text(path: Path) -> str:
@@ -315,55 +482,25 @@ def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     return ComparedSide(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))
 
 
-# Sides that have to be asked: a request, an index, a cluster or the embedded engine, each through the pipeline.
+def cut_at(run: Run, depth: int | None) -> Run:
+    """*run* with no more than *depth* hits of each query."""
+    return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
 
 
-SuiteRunner: TypeAlias = Callable[[Path, RunOptions], FinishedSuite]
-"""Runs the suite at a path."""
-
-SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
-
-
-def options_of(form: Form, options: RunOptions, request: str | None) -> RunOptions:
-    """
-    What *form* asks for, beside what holds for both sides.
-
-    Args:
-        form: A live one.
-        options: Of both sides.
-        request: The request that an index or a cluster is asked with; the suite's first where None.
-    """
-    if form.kind is FormKind.REQUEST:
-        return replace(options, request=form.value)
-    options = replace(options, request=request or options.request)
-    if form.kind is FormKind.INDEX:
-        return replace(options, index=form.value)
-    elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
-    if form.kind is FormKind.EMBEDDED:
-        return replace(elsewhere, embedded=True, engine_version=form.value or None)
-    if "://" in form.value:
-        return replace(elsewhere, url=form.value)
-    return replace(elsewhere, cluster=form.value)
+def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
+    """*one* with those of *queries* that it does not hold, without hits; only a run file cannot hold such itself."""
+    absent = [query for query in queries if query not in one.run.responses]
+    if one.side.kind is not SideKind.RUN or not absent:
+        return one
+    run = replace(one.run, responses={**one.run.responses, **{query: Ranking() for query in absent}})
+    return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
 
 
-def live_side(form: Form, suite: Suite, options: RunOptions, run: SuiteRunner) -> ComparedSide:
-    """
-    Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
-
-    Raises:
-        UsageError: The suite has no such request, or no cluster of that name is known.
-        SuiteError: The suite is wrong.
-        EngineStartError: The embedded node could not be started.
-    """
-    report = run(Path(suite.path), options).report
-    return of_run(suite, report, str(form), SIDE_KINDS.get(form.kind, SideKind.CLUSTER))
+def _cut(response: Response, depth: int) -> Response:
+    return cut(response, depth) if isinstance(response, Ranking) else response
 
 
-def of_run(suite: Suite, report: SuiteReport, name: str, kind: SideKind) -> ComparedSide:
-    """What *report* tells of a run of *suite* that was made just now, whose request is known."""
-    template = suite.requests.get(report.request)
-    return replace(
-        contender_of(report, name, kind),
-        template=request_fingerprint(suite, report.request),
-        orders_ties=template is not None and not leaves_ties(template),
-    )
+def questions_of(suite: Suite) -> dict[str, Question]:
+    """What each query of *suite* asks; of one without requests, which holds judgments alone, nothing is known."""
+    masker = Masker(suite.variables)
+    return {query.id: question_of(query, masker) for query in suite.queries} if suite.requests else {}

@@ -22,9 +22,9 @@ from harness.model import Cluster, Mark, Target
 __all__ = [
     "CONFIG_NAME",
     "Config",
+    "Configs",
     "config_path",
     "engine_problem",
-    "find_config",
     "lacks_scheme",
     "read_config",
     "resolve_cluster",
@@ -135,15 +135,23 @@ def config_path(start: Path) -> Path | None:
     return None
 
 
-def find_config(start: Path) -> Config | None:
-    """
-    The configuration that holds for the folder *start*, None where there is none.
+class Configs:
+    """The harness.toml of whatever folders are asked for, each file read once."""
 
-    Raises:
-        ConfigError: With everything that is wrong in it.
-    """
-    path = config_path(start)
-    return None if path is None else read_config(path)
+    def __init__(self) -> None:
+        self._read: dict[Path, Config] = {}
+
+    def above(self, folder: Path) -> Config | None:
+        """
+        The configuration that holds for *folder*, None where there is none.
+
+        Raises:
+            ConfigError: With everything that is wrong in it.
+        """
+        path = config_path(folder)
+        if path is not None and path not in self._read:
+            self._read[path] = read_config(path)
+        return None if path is None else self._read[path]
 
 
 def read_config(path: Path) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -54,7 +54,7 @@ class FileScorer:
     measures: Sequence[Measure]
     gain: Gain | None
     profile: Profile
-    complete: bool
+    complete: bool = False
 
     def score(self, run: Path) -> Evaluation:
         """
@@ -96,6 +96,20 @@ class FileScorer:
         except Irregular:
             return None
 
+    def read(self) -> None:
+        """Read the judgments now, so that what is wrong with them is told before anything else is done."""
+        _ = self._judged
+
+    @property
+    def judged_queries(self) -> Collection[str]:
+        """The ids of the queries that are judged."""
+        return (self._judged.subtopics or self._judged.grades).keys()
+
+    @property
+    def grades(self) -> Mapping[str, Mapping[str, float]]:
+        """The grades by query and document; none where documents are judged by subtopic."""
+        return self._judged.grades
+
     @cached_property
     def _judged(self) -> Judged:
         """By subtopic where the measures of novelty are asked for, else a grade a document."""
@@ -114,24 +128,38 @@ class FileScorer:
     def _score_dicts(self, run: Path) -> Evaluation:
         from harness.files.runs import read_run
 
-        judged, stored = self._judged, read_run(run)
+        _, stored = self._judged, read_run(run)
         sorts_itself = self.profile is Profile.TREC
         rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
         scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
+        return self.score_rankings(rankings, self.measures, scores)
+
+    def score_rankings(
+        self,
+        rankings: Mapping[str, Sequence[str]],
+        measures: Sequence[Measure],
+        scores: Mapping[str, Sequence[float | None]] | None = None,
+    ) -> Evaluation:
+        """
+        The scores of rankings that were read already.
+
+        Args:
+            rankings: Query id to document ids, best first.
+            measures: What is measured.
+            scores: Query id to the score of each document, where the profile is to order by them.
+
+        Raises:
+            MeasureError: a grade that a gain map or a measure's scale does not hold.
+        """
+        judged, complete = self._judged, self.complete
         if judged.subtopics is not None:
             from harness.metrics.evaluate import evaluate_novelty
 
             return evaluate_novelty(
-                judged.subtopics, rankings, self.measures, profile=self.profile, scores=scores, complete=self.complete
+                judged.subtopics, rankings, measures, profile=self.profile, scores=scores, complete=complete
             )
         return evaluate(
-            judged.grades,
-            rankings,
-            self.measures,
-            gain=self.gain,
-            profile=self.profile,
-            scores=scores,
-            complete=self.complete,
+            judged.grades, rankings, measures, gain=self.gain, profile=self.profile, scores=scores, complete=complete
         )
 
 

@@ -11,25 +11,25 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import zip_longest
+from itertools import compress, zip_longest
+from operator import not_
 
 from harness.errors import UsageError, did_you_mean
-from harness.model import Query, Status, Suite, Threshold, Verdict
+from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Verdict
 from harness.model.suite import in_force
 
 __all__ = [
     "Gated",
+    "Selection",
     "blamed_queries",
     "check_tags",
     "gated_thresholds",
     "index_ids",
     "is_selected",
-    "left_out",
-    "queries_to_run",
     "query_ids",
     "request_ids",
     "scope_of",
-    "select_queries",
+    "select",
 ]
 
 
@@ -104,22 +104,40 @@ def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
     return suite.queries if tag is None else tuple(query for query in suite.queries if tag in query.tags)
 
 
-def select_queries(suite: Suite, tags: Collection[str]) -> Suite:
-    """*suite* with only the queries that have one of *tags*; all of them where no tag is given."""
-    if not tags:
-        return suite
-    return replace(suite, queries=tuple(query for query in suite.queries if not set(tags).isdisjoint(query.tags)))
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """
+    What of *suite* runs: *selected* has its queries with one of the tags that were asked for, *active* those of them
+    that no skip leaves out. *others* are the queries that were not selected.
+    """
+
+    suite: Suite
+    selected: Suite
+    active: Suite
+    others: tuple[Query, ...] = ()
+
+    @property
+    def compares(self) -> bool:
+        """Whether a selected threshold compares with a baseline."""
+        own = (threshold for query in self.selected.queries for threshold in query.thresholds)
+        conditions = (threshold.condition for threshold in (*self.selected.thresholds, *own))
+        return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
-def left_out(suite: Suite, tags: Collection[str]) -> tuple[Query, ...]:
-    """The queries of *suite* that `select_queries` does not select."""
-    return tuple(query for query in suite.queries if tags and set(tags).isdisjoint(query.tags))
+def select(suite: Suite, tags: Collection[str], today: date) -> Selection:
+    """
+    Select the queries of *suite* that run.
 
-
-def queries_to_run(suite: Suite, today: date) -> Suite:
-    """*suite* without the queries whose skip holds *today*; a skip whose last day is over is taken off its query."""
-    kept = (query for query in suite.queries if not in_force(query.skip, today))
-    return replace(suite, queries=tuple(replace(query, skip=None) for query in kept))
+    Args:
+        suite: The whole suite.
+        tags: A query needs one of these; all are selected where there is none.
+        today: Decides which skips hold; one whose last day is over is taken off its active query.
+    """
+    mine = [not tags or not set(tags).isdisjoint(query.tags) for query in suite.queries]
+    selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if tags else suite
+    kept = (query for query in selected.queries if not in_force(query.skip, today))
+    active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
+    return Selection(suite, selected, active, tuple(compress(suite.queries, map(not_, mine))))
 
 
 def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +20,11 @@ from harness.judging.findings import (
 from harness.judging.pool import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
 from harness.model import ANY_TEXT, Hit, Suite
 from harness.options import RunOptions
-from harness.run import connections_for, run_with
-from harness.run.execution import FinishedSuite, Progress
+from harness.run import answer_suites, connections_for
+from harness.run.execution import AnsweredSuite, Progress
 from harness.run.matrix import Matrix
 from harness.search.lookup import find_documents, find_texts, pinned_of
-from harness.suites.discovery import find_suites
+from harness.suites import load_suites
 
 if TYPE_CHECKING:
     from harness.run.connections import Connections, OpenCluster
@@ -68,7 +67,7 @@ def pool_suites(
     of which the tags select no query has no pool.
 
     Args:
-        paths: Suite files, or folders of them.
+        paths: Suite files.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
         progress: Told how far the runs are.
@@ -78,38 +77,40 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    asked = replace(options.run, depth=options.depth, locate=False, unjudged=True)
-    with connections_for(asked, environ) as connections:
-        finished = run_with(connections, paths, asked, environ=environ, progress=progress, matrix=options.matrix)
-        selected = [one for one in finished if one.suite.queries]
+    run = replace(options.run, depth=options.depth, unjudged=True)
+    suites = load_suites(paths, environ, needs_judgments=False)
+    with connections_for(run, environ) as connections:
+        cells: dict[str, list[AnsweredSuite]] = {}
+        matrix = options.matrix
+        for one in answer_suites(connections, suites, run, environ=environ, progress=progress, matrix=matrix):
+            cells.setdefault(one.selection.suite.path, []).append(one)
+            if progress is not None:
+                progress.suite_finished(one.run, None)
         return [
-            _Pooling(list(cells), options, connections, environ).pool()
-            for _, cells in groupby(selected, key=lambda one: one.suite.path)
+            _Pooling(of_suite, options).pool() for of_suite in cells.values() if of_suite[0].selection.selected.queries
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pooling:
-    """All cells of one suite, and the connections that they came over."""
+    """All cells of one suite, with the open connection that they came over."""
 
-    cells: Sequence[FinishedSuite]
+    cells: Sequence[AnsweredSuite]
     options: PoolOptions
-    connections: Connections
-    environ: Mapping[str, str]
 
     @property
     def suite(self) -> Suite:
-        return self.cells[0].suite
+        return self.cells[0].selection.selected
 
     def pool(self) -> Pool:
         """The pool of all cells, with titles and snippets as far as they can be read."""
         runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
         pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
-        [door] = self.connections.open_all([self.suite])
-        found, notes = self._texts(pool, runs, door)
-        mask = door.masker(self.suite, self.environ).mask
-        unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
-        pool = replace(pool, unanswered=unanswered, notes=(*self._shallow(pool), *map(mask, notes)))
+        found, notes = self._texts(pool, runs)
+        if (masker := self.cells[0].masker) is not None:
+            unanswered = {place: masker.mask(reason) for place, reason in pool.unanswered.items()}
+            pool, notes = replace(pool, unanswered=unanswered), list(map(masker.mask, notes))
+        pool = replace(pool, notes=(*self._shallow(pool), *notes))
         return with_texts(pool, found)
 
     def _names(self) -> list[str]:
@@ -130,11 +131,10 @@ class _Pooling:
             if size is not None and size < pool.depth
         ]
 
-    def _texts(
-        self, pool: Pool, runs: Sequence[PooledRun], door: OpenCluster
-    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+    def _texts(self, pool: Pool, runs: Sequence[PooledRun]) -> tuple[dict[tuple[str, str], Hit], list[str]]:
         """Title and snippet of each document, by query and document, and why there are none."""
-        if door.search is None or not pool.documents:
+        search = self.cells[0].search
+        if search is None or not pool.documents:
             return {}, []
         if self.suite.target.service == "http":
             return {}, ["there are no snippets: an HTTP service is not asked for documents by their ids"]
@@ -144,7 +144,7 @@ class _Pooling:
             run = next(one.run for one in runs if one.name == best)
             wanted.setdefault((run.index, run.request), []).append(document)
         try:
-            return self._read(wanted, door.search)
+            return self._read(wanted, search)
         except SearchError as error:
             return {}, [f"there are no snippets: {error}"]
 
@@ -216,7 +216,7 @@ def lint_suites(
     Look at the judgments of suites.
 
     Args:
-        paths: Suite files, or folders of them.
+        paths: Suite files.
         options: Where the engine is.
         offline: Whether no engine is asked; documents of a fixture are known all the same.
         scale: Where grades have to be, beside the scales of the suites.
@@ -227,7 +227,7 @@ def lint_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    read, problems = _read_all(find_suites(paths).suites, None if offline else environ)
+    read, problems = _read_all(paths, None if offline else environ)
     asked = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
     lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
     with connections_for(options, environ) as connections:

@@ -7,7 +7,6 @@ engine answered with no document. See docs/outcomes.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from harness.errors import MeasureError, UndefinedScore
@@ -36,13 +35,9 @@ __all__ = [
     "measure_named",
     "measures_of",
     "outcome_of",
-    "read_failure",
     "score_of",
     "score_run",
 ]
-
-
-_FAILURE = re.compile(rf"(?P<kind>{'|'.join(FailureKind)})(?: \((?P<status>[0-9]+)\))?: (?P<reason>.*)", re.DOTALL)
 
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:
@@ -121,20 +116,6 @@ def failure_text(failure: Failure) -> str:
     """What went wrong with one query, in a line: the kind, the HTTP status where there is one, the engine's reason."""
     status = f" ({failure.status})" if failure.status is not None else ""
     return f"{failure.kind}{status}: {failure.reason}"
-
-
-def read_failure(text: str) -> Failure:
-    """
-    What `failure_text` wrote; any other text is the reason of an error.
-
-    >>> read_failure("engine error (503): no shard available").status
-    503
-    """
-    told = _FAILURE.fullmatch(text)
-    if told is None:
-        return Failure(FailureKind.ERROR, text)
-    status = None if told["status"] is None else int(told["status"])
-    return Failure(FailureKind(told["kind"]), told["reason"], status)
 
 
 def measure_named(threshold: Threshold) -> Measure | None:

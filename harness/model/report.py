@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.model.run import Engine, IndexFacts, Outcome, Run, Score, Verdict
+from harness.model.run import Engine, Failure, IndexFacts, Outcome, Run, Score, Verdict
 from harness.model.suite import Json, Profile
 
 
@@ -41,6 +41,7 @@ class QueryReport:
     """
     All that is known of one query after a run.
 
+    *reason* says in words why it has no score, or none of a measure; *failure* is why it has no ranking.
     *scores* maps a measure's text to its value, None where there is none. *judged* counts the query's judged documents,
     returned or not. *total* is what the engine counted, and no more than a lower bound where it stopped counting.
     *weight* is what the query counts in means, *question* a fingerprint of its text and its own params. *tail* are
@@ -65,6 +66,7 @@ class QueryReport:
     question: str = ""
     tail: tuple[str, ...] = ()
     closed: bool = False
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from harness.options import RunOptions
 from harness.run.execution import FinishedSuite
 
 if TYPE_CHECKING:
+    from harness.config import Configs
+    from harness.model import Run, Suite
     from harness.pytest_plugin.session import RelevanceSession
 
 __all__ = ["SessionRelevance"]
@@ -33,3 +35,8 @@ class SessionRelevance(Relevance):
             # Another client may be another server: what ran over it is nobody else's.
             return super()._finish(path, asked)
         return self._session.finished(path, asked, os.environ)
+
+    def _answer(self, suite: Suite, asked: RunOptions, configs: Configs) -> Run:
+        if asked.client is not None:
+            return super()._answer(suite, asked, configs)
+        return self._session.finished(Path(suite.path), asked, os.environ).run

@@ -134,15 +134,15 @@ class RelevanceSession:
 
     def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """*done* with its suite, which is read anew where another process ran it."""
-        from harness.gate.selection import left_out, select_queries
+        from harness.gate.selection import select
         from harness.masking import question_fingerprint
         from harness.metrics.run_scores import score_run
         from harness.run.execution import FinishedSuite
 
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
-            whole = self.load(path, environ)
-            suite, others = select_queries(whole, options.tags), left_out(whole, options.tags)
+            selection = select(self.load(path, environ), options.tags, self._today)
+            suite, others = selection.selected, selection.others
             asked = {query.id: question_fingerprint(query) for query in suite.queries}
             if asked != {query.id: query.question for query in done.report.queries}:
                 raise RunFailed(f"{_from_here(path)}: the suite was changed after it ran")

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import __version__
+from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
-from harness.gate.selection import check_tags, queries_to_run, select_queries
-from harness.model import Report, Suite, SuiteReport
+from harness.gate.selection import check_tags, select
+from harness.masking import redact_run
+from harness.model import Report, Run, Suite, SuiteReport
 from harness.options import RunOptions
-from harness.run.connections import Connections, FixtureBuilds, OpenCluster
-from harness.run.execution import FinishedSuite, Progress, SuiteExecution
+from harness.run.connections import Connections, FixtureBuilds
+from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.run.matrix import Matrix
+from harness.search.connection import Closing
 
 if TYPE_CHECKING:
     from harness.search import Search
 
-__all__ = ["connections_for", "make_report", "run_suite", "run_suites", "run_with"]
+__all__ = [
+    "SharedConnections",
+    "answer_suites",
+    "connections_for",
+    "make_report",
+    "run_suite",
+    "run_suites",
+    "run_with",
+]
 
 
 def run_suites(
@@ -37,7 +48,7 @@ def run_suites(
     Run suites and decide their thresholds.
 
     Args:
-        paths: Suite files, or folders that are searched for ``*.relevance.yaml``.
+        paths: Suite files, as `harness.suites.discovery.find_suites` finds them.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
         progress: Told how far the run is.
@@ -70,27 +81,66 @@ def run_with(
     asked, and the others keep theirs.
     """
     from harness.suites import load_suites
-    from harness.suites.discovery import find_suites
 
-    loaded = load_suites(find_suites(paths).suites, environ, needs_judgments=not options.unjudged)
-    suites = [_to_depth(suite, options.depth) for suite in loaded]
+    configs = Configs()
+    suites = load_suites(paths, environ, needs_judgments=not options.unjudged, configs=configs)
+    answered = answer_suites(
+        connections,
+        suites,
+        options,
+        environ=environ,
+        progress=progress,
+        matrix=matrix,
+        earlier=earlier,
+        configs=configs,
+    )
+    return [conclude(one, progress) for one in answered]
+
+
+def answer_suites(
+    connections: Connections,
+    suites: Sequence[Suite],
+    options: RunOptions,
+    *,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+    matrix: Matrix | None = None,
+    earlier: FinishedSuite | None = None,
+    configs: Configs | None = None,
+) -> Iterator[AnsweredSuite]:
+    """
+    Send the queries of loaded suites, cell by cell; whoever takes a cell may look further over its open connection.
+
+    Arguments are those of `run_with`; *configs* holds what was read of harness.toml already.
+
+    Raises:
+        SuiteError: queries make requests that cannot be sent; raised when all other cells were answered.
+    """
+    suites = [_to_depth(suite, options.depth) for suite in suites]
     cells = matrix or Matrix.of_one(options)
     _check_choices(suites, options, cells)
-    asked = [suite for suite in suites if queries_to_run(select_queries(suite, options.tags), options.day()).queries]
-    doors = dict(zip((suite.path for suite in asked), connections.open_all(asked), strict=True))
+    selections = [select(suite, options.tags, options.day()) for suite in suites]
+    sent = [selection.suite for selection in selections if selection.active.queries]
+    opened = dict(zip((suite.path for suite in sent), connections.open_all(sent, configs), strict=True))
     builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-    runs: list[FinishedSuite] = []
     problems: dict[Problem, None] = {}
-    for suite in suites:
-        through = _OpenSuite(doors.get(suite.path), suite, environ, progress, builds, earlier)
-        for cell in cells.cells(suite, options):
+    for selection in selections:
+        cluster = opened.get(selection.suite.path)
+        name = selection.suite.target.cluster if cluster is None else cluster.name
+        masker = None if cluster is None else cluster.masker(selection.suite, environ)
+        for cell in cells.cells(selection.suite, options):
+            execution = SuiteExecution(selection, cell, name, masker, progress, builds, earlier)
             try:
-                runs.append(through.run(cell))
+                if cluster is None:
+                    yield execution.without(None)
+                elif cluster.search is None:
+                    yield execution.without(cluster.error)
+                else:
+                    yield execution.over(cluster.search)
             except InputError as error:
                 problems.update(dict.fromkeys(error.problems))
     if problems:
         raise SuiteError(list(problems))
-    return runs
 
 
 def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
@@ -101,7 +151,8 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
         UsageError: the suite has no query with one of the tags, or no request of the name, that were asked for.
     """
     _check_choices([suite], options, Matrix.of_one(options))
-    return SuiteExecution(suite, options, suite.target.cluster).over(search).report
+    selection = select(suite, options.tags, options.day())
+    return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search)).report
 
 
 def make_report(reports: Sequence[SuiteReport]) -> Report:
@@ -157,22 +208,50 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
         raise UsageError("\n".join(refusals))
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenSuite:
-    """The way of one suite to its engine, for all of its cells; *door* is None where no query is to be sent."""
+SERVER = ("url", "embedded", "engine_version", "cluster", "client", "entry")
+"""The options of connections: what is equal in them shares a connection, or an embedded node."""
 
-    door: OpenCluster | None
-    suite: Suite
-    environ: Mapping[str, str]
-    progress: Progress | None
-    builds: FixtureBuilds
-    earlier: FinishedSuite | None
 
-    def run(self, options: RunOptions) -> FinishedSuite:
-        """One cell of the suite."""
-        door, suite = self.door, self.suite
-        if door is None:
-            return SuiteExecution(suite, options, suite.target.cluster, None, self.progress).without(None)
-        masker = door.masker(suite, self.environ)
-        execution = SuiteExecution(suite, options, door.name, masker, self.progress, self.builds, self.earlier)
-        return execution.without(door.error) if door.search is None else execution.over(door.search)
+class SharedConnections(Closing):
+    """Opens what each run asks for, and closes everything in the end."""
+
+    def __init__(self, environ: Mapping[str, str], progress: Progress | None = None) -> None:
+        """
+        Args:
+            environ: Where variables and logins are looked up.
+            progress: Told how far a run is.
+        """
+        self._environ = environ
+        self._progress = progress
+        self._open: list[tuple[RunOptions, Connections]] = []
+
+    def run(self, path: Path, options: RunOptions) -> FinishedSuite:
+        """Run the suite at *path*; raises as `run_with`."""
+        connections = self._connections_for(options)
+        [finished] = run_with(connections, [path], options, environ=self._environ, progress=self._progress)
+        return finished
+
+    def answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
+        """Send the queries of a loaded suite and decide nothing; what servers told is masked. Raises as `run_with`."""
+        connections, progress = self._connections_for(options), self._progress
+        [answered] = answer_suites(
+            connections, [suite], options, environ=self._environ, progress=progress, configs=configs
+        )
+        run = answered.run if answered.masker is None else redact_run(answered.run, answered.masker.mask)
+        if progress is not None:
+            progress.suite_finished(run, None)
+        return run
+
+    def close(self) -> None:
+        """Close the connections, and end the embedded node."""
+        while self._open:
+            self._open.pop()[1].close()
+
+    def _connections_for(self, options: RunOptions) -> Connections:
+        wanted = RunOptions(**{name: getattr(options, name) for name in SERVER})
+        for known, connections in self._open:
+            if known == wanted and known.client is wanted.client:
+                return connections
+        opened = connections_for(wanted, self._environ)
+        self._open.append((wanted, opened))
+        return opened

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.config import Configs, resolve_cluster
 from harness.errors import ConfigError, EntryPoint, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Fixture, Suite, Target
 from harness.search.connection import Closing
@@ -22,21 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["Connections", "FixtureBuilds", "OpenCluster"]
 
 
-# The engines that the suites of one run share: one connection a cluster, one embedded node for all.
-
-
 @dataclass(frozen=True, slots=True)
 class OpenCluster:
     """
     Where a suite runs: *search* is open, or *error* says why it could not be opened.
 
-    *asked* is what the user called the server, a URL or a name of harness.toml; None where only the cluster knows.
+    *given* is what the user called the server, a URL or a name of harness.toml; None where only the cluster knows.
     """
 
     cluster: Cluster
     search: Search | None = None
     error: SearchError | None = None
-    asked: str | None = None
+    given: str | None = None
 
     @property
     def name(self) -> str:
@@ -44,8 +42,8 @@ class OpenCluster:
         What the report calls the server: a URL stays a URL, though harness.toml has the login of that server; a name
         is followed by the URL that it stands for.
         """
-        asked, url = self.asked or self.cluster.name, self.cluster.url
-        return asked if url is None or "://" in asked else f"{asked} ({url})"
+        name, url = self.given or self.cluster.name, self.cluster.url
+        return name if url is None or "://" in name else f"{name} ({url})"
 
     def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
         """
@@ -91,27 +89,30 @@ class Connections(Closing):
         self._named = cluster
         self._client = client
         self._entry = entry
-        self._doors: list[tuple[str | None, OpenCluster]] = []
+        self._opened: list[tuple[str | None, OpenCluster]] = []
         self._resources = ExitStack()
 
-    def open_all(self, suites: Sequence[Suite]) -> list[OpenCluster]:
+    def open_all(self, suites: Sequence[Suite], configs: Configs | None = None) -> list[OpenCluster]:
         """
-        A door for each of *suites*, before any of them runs, so that a mistake in the last does not cost the others.
+        The cluster of each of *suites*, opened before any of them runs, so that a mistake in the last does not cost the
+        others.
 
-        What could not be opened for the suites of an earlier call is tried again.
+        What could not be opened for the suites of an earlier call is tried again. *configs* holds what was read of
+        harness.toml already.
 
         Raises:
             ConfigError: harness.toml is wrong; holds the problems of all that were read.
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
-        self._doors = [(engine, door) for engine, door in self._doors if door.search is not None]
-        doors: list[OpenCluster] = []
+        self._opened = [(engine, cluster) for engine, cluster in self._opened if cluster.search is not None]
+        configs = configs or Configs()
+        found: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}
         for suite in suites:
             try:
-                doors.append(self._open(suite))
+                found.append(self._open(suite, configs))
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
@@ -121,33 +122,31 @@ class Connections(Closing):
             raise ConfigError(sorted(problems))
         if refusals:
             raise UsageError("\n".join(refusals))
-        return doors
+        return found
 
-    def _open(self, suite: Suite) -> OpenCluster:
+    def _open(self, suite: Suite, configs: Configs) -> OpenCluster:
         if self._embedded and self._url is None:
             self._url = self._start_node()
         target = self._target_of(suite)
-        cluster = self._cluster_of(suite, target)
+        cluster = self._cluster_of(suite, target, configs)
         stated = None if self._url else target.engine
-        asked = cluster.name if self._client is not None else self._url or target.cluster
-        for engine, door in self._doors:
-            if door.cluster == cluster and engine == stated:
-                return door if door.asked == asked else replace(door, asked=asked)
-        door = replace(self._connect(cluster, stated), asked=asked)
-        self._doors.append((stated, door))
-        return door
+        given = cluster.name if self._client is not None else self._url or target.cluster
+        for engine, known in self._opened:
+            if known.cluster == cluster and engine == stated:
+                return known if known.given == given else replace(known, given=given)
+        opened = replace(self._connect(cluster, stated), given=given)
+        self._opened.append((stated, opened))
+        return opened
 
     def _target_of(self, suite: Suite) -> Target:
         """What the suite says of its engine says nothing of another cluster's."""
         return suite.target if self._named is None else replace(suite.target, cluster=self._named, engine=None)
 
-    def _cluster_of(self, suite: Suite, target: Target) -> Cluster:
+    def _cluster_of(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
         """A client object knows its server itself, so harness.toml need not."""
-        from harness.config import find_config, resolve_cluster
-
         if self._client is not None:
             return Cluster("client")
-        return resolve_cluster(target, find_config(Path(suite.path).parent), url=self._url)
+        return resolve_cluster(target, configs.above(Path(suite.path).parent), url=self._url)
 
     def _connect(self, cluster: Cluster, stated: str | None) -> OpenCluster:
         from harness.search import open_search
@@ -165,11 +164,8 @@ class Connections(Closing):
 
     def close(self) -> None:
         """Close the connections, then end the embedded node."""
-        self._doors.clear()
+        self._opened.clear()
         self._resources.close()
-
-
-# The indexes that suites of one run build for themselves.
 
 
 class FixtureBuilds:

@@ -1,4 +1,8 @@
-"""One suite over one connection: its queries are sent, its responses scored, its thresholds decided."""
+"""
+One suite over one connection, with one of its requests on one index: a cell of a run.
+
+`SuiteExecution` sends the queries, `conclude` scores and decides what came back.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
 from harness.gate import decide
-from harness.gate.selection import blamed_queries, gated_thresholds, left_out, queries_to_run, select_queries
-from harness.masking import redact
+from harness.gate.selection import Selection, blamed_queries, gated_thresholds
+from harness.masking import redact, redact_run
 from harness.metrics.run_scores import score_run
 from harness.model import (
     BaselineSummary,
@@ -36,126 +40,11 @@ if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
-__all__ = ["QUERIES_LOCATED", "Conclusion", "FinishedSuite", "Progress", "SuiteExecution"]
-
-
-# What a run came to::
-#
-#     score -> decide -> look for missing documents -> assemble -> mask
+__all__ = ["QUERIES_LOCATED", "AnsweredSuite", "FinishedSuite", "Progress", "SuiteExecution", "conclude"]
 
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """
-    Draws the conclusion from runs of *suite*, which holds all its queries, under *options*.
-
-    *cluster* is what the report calls the server. *masker* hides secrets in the report.
-    """
-
-    suite: Suite
-    options: RunOptions
-    cluster: str
-    masker: Masker | None = None
-
-    def of(self, run: Run, search: Search | None) -> tuple[tuple[Score, ...], SuiteReport]:
-        """The scores of *run*, and the report on it; *search* is where it came from, None where nothing answered."""
-        selected = select_queries(self.suite, self.options.tags)
-        scores = score_run(selected, run)
-        reference = self._reference(selected, run)
-        verdicts = self._decide(run, scores, reference)
-        located, notes = self._locate(selected, run, search, verdicts)
-        changes = reference.changes if reference else ()
-        report = assemble(
-            selected,
-            run,
-            scores,
-            verdicts,
-            located=located,
-            cluster=self.cluster,
-            deselected=len(self.suite.queries) - len(selected.queries),
-            notes=[*self._choices(run), *self._deselection(verdicts), *_tails(run, selected), *notes, *changes],
-            baseline=None
-            if reference is None or reference.run is None
-            else BaselineSummary(reference.created, changes),
-        )
-        return scores, report if self.masker is None else redact(report, self.masker.mask)
-
-    def _reference(self, selected: Suite, run: Run) -> Reference | None:
-        """What the run is held against; None where no threshold compares."""
-        from harness.baseline.reference import compares, reference_for
-
-        if not compares(selected):
-            return None
-        if self.options.save_baseline:
-            return Reference(updating=True)
-        return reference_for(selected, run, self.options.baseline)
-
-    def _decide(self, run: Run, scores: Sequence[Score], reference: Reference | None) -> tuple[Verdict, ...]:
-        return decide(
-            self.suite,
-            run,
-            scores,
-            today=self.options.day(),
-            tags=self.options.tags,
-            strict_xfail=self.options.strict_xfail,
-            reference=reference,
-        )
-
-    def _locate(
-        self, selected: Suite, run: Run, search: Search | None, verdicts: Sequence[Verdict]
-    ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
-        """Where the missing documents of the worst queries rank; a report without that is still a report."""
-        from harness.run.searching import locate_missing
-
-        queries = [query for query in blamed_queries(verdicts) if isinstance(run.responses.get(query), Ranking)]
-        if search is None or not queries or not self.options.locate:
-            return {}, []
-        try:
-            return locate_missing(selected, run, search, queries[:QUERIES_LOCATED]), []
-        except SearchError as error:
-            return {}, [f"where the missing documents rank is not known: {error}"]
-
-    def _choices(self, run: Run) -> Iterator[str]:
-        """An index in place of the suite's own, so that nobody takes the figures for those of the latter."""
-        template = self.suite.requests.get(run.request)
-        own = (template.index if template else None) or self.suite.target.index
-        if self.options.index is not None and self.options.index != own:
-            yield f"the index {self.options.index} was asked for in place of {own or 'none'}"
-
-    def _deselection(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
-        left_out = len(gated_thresholds(self.suite)) - len(verdicts)
-        if not left_out:
-            return
-        tags = ", ".join(self.options.tags)
-        left = (
-            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
-        )
-        yield f"{left} about other queries than those with the tag {tags}"
-
-
-def _tails(run: Run, suite: Suite) -> Iterator[str]:
-    """What it cost to find out which documents tie with the last hits."""
-    tails = run.tails
-    if tails is None:
-        return
-    queries = count(tails.queries, "query")
-    if tails.problem:
-        yield f"which documents tie with the last hit of {queries} is not known: {tails.problem}"
-        return
-    left = f"; not all are known of {count(tails.left_open, 'query')}" if tails.left_open else ""
-    yield (
-        f"{queries} asked again for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
-        f"{tails.seconds:.1f} s{left}"
-    )
-
-
-# One suite, from its queries to its report::
-#
-#     select -> build the fixture -> send -> conclude
 
 
 @runtime_checkable
@@ -168,16 +57,33 @@ class Progress(Protocol):
     def queries_done(self, count: int) -> None:
         """Another *count* queries of the suite have their response."""
 
-    def suite_finished(self, report: SuiteReport) -> None:
-        """The suite is decided."""
+    def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
+        """All queries of the suite have their response; *verdicts* is None where its thresholds do not decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredSuite:
+    """
+    A suite whose queries were sent under *options*; nothing is scored or decided yet.
+
+    *run* holds the responses, *search* is where they came from, still open, None where nothing answered. *cluster* is
+    what reports call the server. *masker* hides secrets.
+    """
+
+    selection: Selection
+    options: RunOptions
+    run: Run
+    cluster: str
+    search: Search | None = None
+    masker: Masker | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedSuite:
     """
-    One suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it.
+    A suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it.
 
-    *others* are the queries that were not selected.
+    What servers told is masked in *run*. *others* are the queries that were not selected.
     """
 
     suite: Suite
@@ -187,17 +93,20 @@ class FinishedSuite:
     others: tuple[Query, ...] = ()
 
 
+# What is sent.
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteExecution:
     """
-    A loaded suite and what is asked of it.
+    A selection of a suite, and what is asked of it.
 
-    *cluster* is what the report calls the server. *masker* hides secrets in the report. *progress* is told how far
+    *cluster* is what the report calls the server. *masker* hides secrets. *progress* is told how far
     the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own. Where *earlier*
     is a run of the same suite, only the queries that had no answer there are asked.
     """
 
-    suite: Suite
+    selection: Selection
     options: RunOptions
     cluster: str
     masker: Masker | None = None
@@ -205,42 +114,51 @@ class SuiteExecution:
     builds: FixtureBuilds | None = None
     earlier: FinishedSuite | None = None
 
-    def over(self, search: Search) -> FinishedSuite:
+    def over(self, search: Search) -> AnsweredSuite:
         """
-        Run the suite over an open connection, and decide its thresholds.
+        Send the queries over an open connection.
 
-        An engine that goes away, or refuses, is no error of this call: the queries fail, and the thresholds with them.
+        An engine that goes away, or refuses, is no error of this call: the queries fail.
 
         Raises:
             UsageError: the suite has no request of the name that was asked for.
         """
-        active = self._start()
+        kept = self._answered()
+        active = self._start(kept)
         try:
             active = self._with_fixture(active, search)
             run = self._search(active, search)
             run = self._with_facts(self._with_tails(active, run, search), search)
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
-        return self._finish(run, search)
+        return self._answered_suite(self._joined(run, kept), search)
 
-    def without(self, error: SearchError | None) -> FinishedSuite:
+    def without(self, error: SearchError | None) -> AnsweredSuite:
         """There is no connection: each selected query fails with *error*, which is None where none is selected."""
+        kept = self._answered()
         engine = Engine("not asked" if error is None else "not reached")
-        return self._finish(self._failed_run(self._start(), engine, error), None)
+        run = self._failed_run(self._start(kept), engine, error)
+        return self._answered_suite(self._joined(run, kept), None)
 
-    @property
-    def _selected(self) -> Suite:
-        return select_queries(self.suite, self.options.tags)
+    def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
+        return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker)
 
-    def _start(self) -> Suite:
+    def _answered(self) -> dict[str, Response]:
+        """What was answered earlier, and is not asked again."""
+        earlier = self.earlier
+        if earlier is None or earlier.suite != self.selection.selected:
+            return {}
+        return {query: answer for query, answer in earlier.run.responses.items() if isinstance(answer, Ranking)}
+
+    def _start(self, kept: Mapping[str, Response]) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
         from harness.suites.requests import on_index
 
-        active = queries_to_run(self._selected, self.options.day())
-        kept = self._answered()
-        active = replace(active, queries=tuple(query for query in active.queries if query.id not in kept))
+        active = self.selection.active
+        if kept:
+            active = replace(active, queries=tuple(query for query in active.queries if query.id not in kept))
         if self.progress is not None:
-            self.progress.suite_started(self.suite, len(active.queries), self.options.chosen())
+            self.progress.suite_started(self.selection.suite, len(active.queries), self.options.chosen())
         if self.options.index is not None:
             return on_index(active, self.options.index)
         return active if active.fixture is None else _targeting(active, None)
@@ -251,39 +169,28 @@ class SuiteExecution:
             return active
         allow_write = self.options.allow_write or self.options.embedded
         builds = self.builds or FixtureBuilds(allow_write=allow_write)
-        return _targeting(active, builds.index_of(self.suite, active.fixture, search))
+        return _targeting(active, builds.index_of(active, active.fixture, search))
 
     def _search(self, active: Suite, search: Search) -> Run:
         from harness.run.searching import execute
 
-        on_done = None if self.progress is None else self.progress.queries_done
-        day = self.options.day()
         return execute(
             active,
             search,
             request=self.options.request,
-            progress=on_done,
-            today=day,
+            progress=None if self.progress is None else self.progress.queries_done,
             budget=self.options.budget,
             further=not self.options.unjudged,  # a pool is compared with nothing
         )
 
-    def _answered(self) -> dict[str, Response]:
-        """What was answered earlier, and is not asked again."""
-        earlier = self.earlier
-        if earlier is None or earlier.suite != self._selected:
-            return {}
-        return {query: answer for query, answer in earlier.run.responses.items() if isinstance(answer, Ranking)}
-
-    def _joined(self, run: Run) -> Run:
-        """The earlier run with the answers of *run*, to the queries that had none."""
-        kept = self._answered()
+    def _joined(self, run: Run, kept: Mapping[str, Response]) -> Run:
+        """The earlier run, with the answers of *run* to the queries that had none."""
         if self.earlier is None or not kept:
             return run
         answers = {**run.responses, **kept}
         return replace(
             self.earlier.run,
-            responses={query.id: answers[query.id] for query in self._selected.queries if query.id in answers},
+            responses={query.id: answers[query.id] for query in self.selection.selected.queries if query.id in answers},
             seconds=self.earlier.run.seconds + run.seconds,
             tails=run.tails or self.earlier.run.tails,
         )
@@ -304,9 +211,7 @@ class SuiteExecution:
     @property
     def _is_compared(self) -> bool:
         """Whether the run is held against a baseline, or becomes one."""
-        from harness.baseline.reference import compares
-
-        return self.options.save_baseline or compares(self._selected)
+        return self.options.save_baseline or self.selection.compares
 
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None) -> Run:
         from harness.suites.requests import choose_template
@@ -316,13 +221,107 @@ class SuiteExecution:
         responses = {query.id: failure for query in active.queries}
         return Run(responses, engine, template.name, template.index or active.target.index)
 
-    def _finish(self, run: Run, search: Search | None) -> FinishedSuite:
-        run = self._joined(run)
-        scores, report = Conclusion(self.suite, self.options, self.cluster, self.masker).of(run, search)
-        if self.progress is not None:
-            self.progress.suite_finished(report)
-        return FinishedSuite(self._selected, run, scores, report, left_out(self.suite, self.options.tags))
-
 
 def _targeting(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index))
+
+
+# What it comes to::
+#
+#     mask -> score -> decide -> look for missing documents -> assemble
+
+
+def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> FinishedSuite:
+    """Score what was answered, decide the suite's thresholds, and put the report on it together."""
+    selection, options, masker = answered.selection, answered.options, answered.masker
+    suite, selected = selection.suite, selection.selected
+    run = answered.run if masker is None else redact_run(answered.run, masker.mask)
+    scores = score_run(selected, run)
+    reference = _reference(selection, run, options)
+    verdicts = decide(
+        suite,
+        run,
+        scores,
+        today=options.day(),
+        tags=options.tags,
+        strict_xfail=options.strict_xfail,
+        reference=reference,
+    )
+    located, notes = _locate(answered, verdicts)
+    changes = reference.changes if reference else ()
+    report = assemble(
+        selected,
+        run,
+        scores,
+        verdicts,
+        located=located,
+        cluster=answered.cluster,
+        deselected=len(selection.others),
+        notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes, *changes],
+        baseline=None if reference is None or reference.run is None else BaselineSummary(reference.created, changes),
+    )
+    if progress is not None:
+        progress.suite_finished(run, verdicts)
+    report = report if masker is None else redact(report, masker.mask)
+    return FinishedSuite(selected, run, scores, report, selection.others)
+
+
+def _reference(selection: Selection, run: Run, options: RunOptions) -> Reference | None:
+    """What the run is held against; None where no threshold compares."""
+    if not selection.compares:
+        return None
+    if options.save_baseline:
+        return Reference(updating=True)
+    from harness.baseline.reference import reference_for
+
+    return reference_for(selection.selected, run, options.baseline)
+
+
+def _locate(
+    answered: AnsweredSuite, verdicts: Sequence[Verdict]
+) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
+    """Where the missing documents of the worst queries rank; a report without that is still a report."""
+    from harness.run.searching import locate_missing
+
+    run, search = answered.run, answered.search
+    queries = [query for query in blamed_queries(verdicts) if isinstance(run.responses.get(query), Ranking)]
+    if search is None or not queries or not answered.options.locate:
+        return {}, []
+    try:
+        return locate_missing(answered.selection.selected, run, search, queries[:QUERIES_LOCATED]), []
+    except SearchError as error:
+        return {}, [f"where the missing documents rank is not known: {error}"]
+
+
+def _choices(answered: AnsweredSuite) -> Iterator[str]:
+    """An index in place of the suite's own, so that nobody takes the figures for those of the latter."""
+    suite, index = answered.selection.suite, answered.options.index
+    template = suite.requests.get(answered.run.request)
+    own = (template.index if template else None) or suite.target.index
+    if index is not None and index != own:
+        yield f"the index {index} was asked for in place of {own or 'none'}"
+
+
+def _deselection(answered: AnsweredSuite, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    left_out = len(gated_thresholds(answered.selection.suite)) - len(verdicts)
+    if not left_out:
+        return
+    tags = ", ".join(answered.options.tags)
+    left = "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
+    yield f"{left} about other queries than those with the tag {tags}"
+
+
+def _tails(run: Run, suite: Suite) -> Iterator[str]:
+    """What it cost to find out which documents tie with the last hits."""
+    tails = run.tails
+    if tails is None:
+        return
+    queries = count(tails.queries, "query")
+    if tails.problem:
+        yield f"which documents tie with the last hit of {queries} is not known: {tails.problem}"
+        return
+    left = f"; not all are known of {count(tails.left_open, 'query')}" if tails.left_open else ""
+    yield (
+        f"{queries} asked again for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
+        f"{tails.seconds:.1f} s{left}"
+    )

@@ -17,6 +17,7 @@ from harness.metrics.ranking import gain_of
 from harness.metrics.run_scores import common_measures, gain_text, outcome_of
 from harness.model import (
     BaselineSummary,
+    Failure,
     Gain,
     Hit,
     MeasureSummary,
@@ -243,6 +244,7 @@ def _query_report(
         question=question_fingerprint(query),
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
+        failure=response if isinstance(response, Failure) else None,
     )
 
 

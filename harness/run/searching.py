@@ -8,11 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.selection import queries_to_run
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.metrics.ranking import gain_of
 from harness.model import (
@@ -170,28 +168,23 @@ def _completed(ranking: Response, deep: Response, sent: SearchRequest) -> Respon
     return replace(ranking, tail=found.tail, closed=found.closed)
 
 
-# A suite and a search to a run: each query's request is sent, each response is kept.
-
-
 def execute(
     suite: Suite,
     search: Search,
     *,
     request: str | None = None,
     progress: Callable[[int], None] | None = None,
-    today: date | None = None,
     budget: float | None = None,
     further: bool = True,
 ) -> Run:
     """
-    Send the request of every query of *suite* that is not skipped.
+    Send the request of every query of *suite*.
 
     Args:
-        suite: As loaded with an environment.
+        suite: As loaded with an environment, with the queries that run.
         search: Where to.
         request: The name of the request template; the suite's first where None.
         progress: Called with the number of queries that are newly done.
-        today: The day on which skips are held against their last day; the clock's where None.
         budget: Seconds that the searches may take; the queries that are left then did not run.
         further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
             one ties with others.
@@ -206,9 +199,8 @@ def execute(
     """
     from harness.suites.requests import build_requests, choose_template
 
-    active = queries_to_run(suite, today or date.today())
     template = choose_template(suite, request)
-    requests = [_titled(one, suite) for one in build_requests(active, request)]
+    requests = [_titled(one, suite) for one in build_requests(suite, request)]
     sent = [one_further(one, template) for one in requests] if further else requests
     begun = time.perf_counter()
     responses = search.search(sent, on_done=progress, budget=budget)

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 from harness.errors import Problem, SuiteError
 
 if TYPE_CHECKING:
+    from harness.config import Configs
     from harness.model import Suite
 
 __all__ = ["load_suite", "load_suites"]
 
 
 def load_suite(
-    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, needs_judgments: bool = True
+    path: Path,
+    environ: Mapping[str, str] | None,
+    *,
+    root: Path | None = None,
+    needs_judgments: bool = True,
+    configs: Configs | None = None,
 ) -> Suite:
     """
     Load and check one suite, with the judgments, queries and fixture that it names.
@@ -27,6 +33,7 @@ def load_suite(
         root: The folder that no file of the suite may leave; else that of the harness.toml above the suite,
             or the suite's own.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
+        configs: Keeps the harness.toml that is read, for whoever needs it next.
 
     Returns:
         The suite. Its *variables* hold what was taken from the environment and may be secret.
@@ -36,11 +43,15 @@ def load_suite(
     """
     from harness.suites.loading import load
 
-    return load(path, environ, root=root, needs_judgments=needs_judgments)
+    return load(path, environ, root=root, needs_judgments=needs_judgments, configs=configs)
 
 
 def load_suites(
-    paths: Iterable[Path], environ: Mapping[str, str] | None, *, needs_judgments: bool = True
+    paths: Iterable[Path],
+    environ: Mapping[str, str] | None,
+    *,
+    needs_judgments: bool = True,
+    configs: Configs | None = None,
 ) -> tuple[Suite, ...]:
     """
     Load several suites, each path once, as `load_suite` does.
@@ -52,7 +63,7 @@ def load_suites(
     problems: list[Problem] = []
     for path in dict.fromkeys(paths):
         try:
-            suites.append(load_suite(path, environ, needs_judgments=needs_judgments))
+            suites.append(load_suite(path, environ, needs_judgments=needs_judgments, configs=configs))
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:

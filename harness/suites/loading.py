@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.config import config_path
+from harness.config import Configs, config_path
 from harness.errors import Problem, SuiteError
 from harness.masking import Masker
 from harness.metrics import parse_measure
@@ -283,19 +283,26 @@ MOST_PROBLEMS = 50
 
 
 def load(
-    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, needs_judgments: bool = True
+    path: Path,
+    environ: Mapping[str, str] | None,
+    *,
+    root: Path | None = None,
+    needs_judgments: bool = True,
+    configs: Configs | None = None,
 ) -> Suite:
     """As `harness.suites.load_suite` says."""
-    loaded = load_unchecked(path, environ, root=root)
+    loaded = load_unchecked(path, environ, root=root, configs=configs)
     found = loaded.judgments.problems.found
     loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
     loaded.require_sound()
     return loaded.suite
 
 
-def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None) -> LoadedSuite:
+def load_unchecked(
+    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, configs: Configs | None = None
+) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
     loaded = LoadedSuite(read_suite_file(path, environ), path, root)
     _check(loaded)
-    check_config(path.parent, loaded.reading.problems)
+    check_config(path.parent, loaded.reading.problems, configs or Configs())
     return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from harness.config import engine_problem, find_config, lacks_scheme, url_problem
+from harness.config import Configs, engine_problem, lacks_scheme, url_problem
 from harness.errors import ConfigError
 from harness.model import LatencyCondition, RequestTemplate, Target, Threshold
 from harness.suites.reading import Reading
@@ -36,10 +36,10 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     )
 
 
-def check_config(folder: Path, problems: Problems) -> None:
+def check_config(folder: Path, problems: Problems, configs: Configs) -> None:
     """A harness.toml that cannot be used ends every run of the suites below it, so it is told before one."""
     try:
-        find_config(folder)
+        configs.above(folder)
     except ConfigError as error:
         problems.extend(error.problems)
 

@@ -1,5 +1,6 @@
 """Laws of a comparison: with itself nothing differs, either way round it says the same, and names are only names."""
 
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
@@ -7,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.compare import CompareOptions, ReportOrigin, assemble_comparison
+from harness.compare import CompareOptions, assemble_comparison
 from harness.compare.scores import by_stored_scores, by_suite
-from harness.compare.sides import contender_of_rankings
+from harness.compare.sides import side_of_run
 from harness.metrics import parse_measure
-from harness.model import Engine, Hit, Query, Ranking, Run, Suite, Target
+from harness.metrics.run_scores import score_run
+from harness.model import Engine, Hit, Query, Ranking, Run, SideKind, Suite, Target
 from harness.statistics.compare import ComparisonOptions
 
 DOCUMENTS = tuple("abcdefg")
@@ -38,18 +40,18 @@ def suite_of(grades):
     return Suite("s", "", Target(), {}, MEASURES, queries)
 
 
-def contender(suite, run, name="side"):
+def side(suite, run, name="side"):
     responses = {
         query: Ranking(tuple(Hit(document, float(score)) for document, score in found)) for query, found in run.items()
     }
-    return contender_of_rankings(suite, Run(responses, Engine("none")), name)
+    return side_of_run(name, SideKind.PYTHON, suite, Run(responses, Engine("none")))
 
 
 def compared(grades, first, second):
     suite = suite_of(grades)
-    pair = (contender(suite, first), contender(suite, second))
-    basis = by_suite(pair, suite, suite.queries, (), ())
-    return assemble_comparison(pair, basis, OPTIONS, ReportOrigin("now", "0"))
+    pair = (side(suite, first), side(suite, second))
+    scored = by_suite(pair, suite, suite.queries, (), ())
+    return assemble_comparison(pair, scored, OPTIONS, "now")
 
 
 @given(judgments, runs)
@@ -129,8 +131,11 @@ def test_the_query_that_moved_most_stands_first(grades, first, second):
 @few
 def test_stored_scores_say_what_scoring_anew_says(grades, first, second):
     suite = suite_of(grades)
-    pair = (contender(suite, first), contender(suite, second))
-    stored = assemble_comparison(pair, by_stored_scores(pair, (), ()), OPTIONS, ReportOrigin("now", "0"))
+    sides = (side(suite, first), side(suite, second))
+    pair = tuple(
+        replace(one, scores=score_run(suite, one.run), gain=suite.gain, profile=suite.profile) for one in sides
+    )
+    stored = assemble_comparison(pair, by_stored_scores(pair, (), ()), OPTIONS, "now")
     anew = compared(grades, first, second)
     assert stored.measures == anew.measures
     assert stored.queries == anew.queries

@@ -27,6 +27,7 @@ from harness.model import (
     Profile,
     Query,
     Ranking,
+    RequestTemplate,
     Run,
     Status,
     Suite,
@@ -256,7 +257,8 @@ def suite_run(responses, *texts, depth=3, weights=None, asked=None, **fields):
     )
     thresholds = tuple(threshold(text) for text in texts)
     measures = (parse_measure("P@1"),)
-    suite = Suite("s", "s.yaml", Target(), {}, measures, queries, thresholds, depth=depth, **fields)
+    requests = {"request": RequestTemplate("request", {})}
+    suite = Suite("s", "s.yaml", Target(), requests, measures, queries, thresholds, depth=depth, **fields)
     run = Run(responses, Engine("fake"))
     scores = score_run(suite, run)
     verdicts = decide(suite, run, scores, today=DAY)

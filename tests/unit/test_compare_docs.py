@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.compare.forms import FormKind
-from harness.compare.thresholds import read_thresholds
+from harness.compare import read_thresholds
+from harness.compare.sides import FormKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")

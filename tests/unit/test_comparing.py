@@ -5,13 +5,12 @@ from datetime import date
 
 import pytest
 
-from harness.compare import CompareOptions, ReportOrigin, assemble_comparison
-from harness.compare.forms import Form, FormKind
+from harness.compare import CompareOptions, assemble_comparison, read_thresholds
 from harness.compare.rankings import most_moved_first
-from harness.compare.scores import Judgments, by_judgments, by_stored_scores, by_suite
-from harness.compare.sides import contender_of, contender_of_rankings, options_of, with_empty
-from harness.compare.thresholds import read_thresholds
+from harness.compare.scores import by_judgments, by_stored_scores, by_suite
+from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, with_empty
 from harness.errors import UsageError
+from harness.files.scored_runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.run_scores import score_run
 from harness.model import (
@@ -38,7 +37,7 @@ from harness.options import RunOptions
 from harness.run.report import assemble
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
-MADE = ReportOrigin("2026-05-01T00:00:00+00:00", "1.0")
+MADE = "2026-05-01T00:00:00+00:00"
 QUERIES = (
     Query("q", "one", tags=("head",), judgments={"a": 3, "b": 1}),
     Query("r", "two", judgments={"b": 2}),
@@ -69,14 +68,30 @@ SECOND = run_of(q=ranked("a", "b"), r=ranked("a", "b"), s=ranked("x", "c"))
 def reported(run, suite=None, name="report:x.json"):
     suite = suite or suite_of(*QUERIES)
     report = assemble(suite, run, score_run(suite, run), (), located={}, cluster="c")
-    return contender_of(report, name, SideKind.REPORT, created="yesterday")
+    return side_of_report(report, name, created="yesterday")
+
+
+def whole(suite, run, name):
+    return side_of_run(name, SideKind.PYTHON, replace(suite, requests={}), run)
 
 
 def compared(first, second, suite=None, *, thresholds=(), options=OPTIONS, measures=()):
     suite = suite or suite_of(*QUERIES)
     pair = (reported(first, suite, "A"), reported(second, suite, "B"))
-    basis = by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
-    return assemble_comparison(pair, basis, options, MADE)
+    scored = by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
+    return assemble_comparison(pair, scored, options, MADE)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Judgments in a TREC file of the lines that are given."""
+
+    def written(*lines, gain=None, profile=Profile.STANDARD):
+        path = tmp_path / "j.qrels"
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return FileScorer(path, (parse_measure("RR"),), gain, profile)
+
+    return written
 
 
 # ------------------------------------------------------------------------------------------------ a report as a side
@@ -106,16 +121,19 @@ def test_a_report_tells_the_run_that_it_was_made_of():
         Failure(FailureKind.NOT_RUN, "the time given to this run is spent"),
     ],
 )
-def test_a_failure_is_read_back_from_what_was_told_of_it(failure):
+def test_a_failure_comes_back_from_a_report_as_it_was(failure):
     assert reported(run_of(q=failure, r=Ranking(), s=Ranking())).run.responses["q"] == failure
 
 
-def test_a_failure_that_was_told_in_other_words_keeps_them():
+@pytest.mark.parametrize(
+    ("outcome", "kind"), [(Outcome.ERROR, FailureKind.ERROR), (Outcome.NOT_RUN, FailureKind.NOT_RUN)]
+)
+def test_a_reason_without_a_failure_is_not_read_but_kept(outcome, kind):
     suite = suite_of(*QUERIES)
     report = assemble(suite, FIRST, score_run(suite, FIRST), (), located={}, cluster="c")
-    odd = replace(report.queries[0], outcome=Outcome.ERROR, reason="of another version", ranking=())
-    side = contender_of(replace(report, queries=(odd,)), "old", SideKind.REPORT)
-    assert side.run.responses == {"q": Failure(FailureKind.ERROR, "of another version")}
+    odd = replace(report.queries[0], outcome=outcome, reason="timeout: of another version", ranking=())
+    side = side_of_report(replace(report, queries=(odd,)), "old", created="")
+    assert side.run.responses == {"q": Failure(kind, "timeout: of another version")}
 
 
 def test_a_query_that_was_skipped_is_not_in_the_run():
@@ -154,8 +172,8 @@ def test_a_report_of_a_request_that_orders_its_ties_says_so():
 )
 def test_what_a_form_asks_for_stands_beside_what_holds_for_both(form, expected):
     for options in (RunOptions(url="http://a"), RunOptions(url="http://a", request="usual")):
-        assert options_of(form, options, "asked") == expected
-    usual = options_of(Form(FormKind.INDEX, "v2"), RunOptions(request="usual"), None)
+        assert form.options(options, "asked") == expected
+    usual = Form(FormKind.INDEX, "v2").options(RunOptions(request="usual"), None)
     assert usual.request == "usual"
 
 
@@ -166,26 +184,26 @@ def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
     suite = suite_of(*QUERIES)
     other = suite_of(*(replace(query, judgments={"x": 1}) for query in QUERIES))
     pair = (reported(FIRST, other), reported(SECOND, suite))
-    basis = by_suite(pair, suite, suite.queries, (), ())
-    assert basis.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
-    assert basis.notes == ("both are scored with the judgments of the suite shop",)
+    scored = by_suite(pair, suite, suite.queries, (), ())
+    assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
+    assert scored.notes == ("both are scored with the judgments of the suite shop",)
 
 
 def test_both_are_cut_at_the_fewer_hits_of_the_two():
     suite = suite_of(*QUERIES, depth=5, measures=(parse_measure("RR"),))
     shallow = replace(reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())), depth=2)
     deep = reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking()))
-    basis = by_suite((shallow, deep), suite, suite.queries, (), ())
-    assert basis.depth == 2
-    assert [score.value for score in basis.scores[0]] == [score.value for score in basis.scores[1]] == [0.0] * 3
+    scored = by_suite((shallow, deep), suite, suite.queries, (), ())
+    assert scored.depth == 2
+    assert [score.value for score in scored.scores[0]] == [score.value for score in scored.scores[1]] == [0.0] * 3
     with pytest.raises(UsageError, match="nDCG@3 looks at more hits than the 2 a query that report:x"):
         by_suite((shallow, deep), suite, suite.queries, (parse_measure("nDCG@3"),), ())
 
 
 def test_queries_that_the_suite_does_not_have_are_named():
     suite = suite_of(*QUERIES)
-    basis = by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
-    assert basis.notes[1] == "report:x.json has 2 queries that are not compared: r, s"
+    scored = by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
+    assert scored.notes[1] == "report:x.json has 2 queries that are not compared: r, s"
     selected = by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
     assert len(selected.notes) == 1, "what a tag left out is no stranger"
 
@@ -206,8 +224,8 @@ def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
     pair = tuple(
         reported(run_of(**run.responses, u=ranked("z")), suite, name) for run, name in ((FIRST, "A"), (SECOND, "B"))
     )
-    basis = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
-    report = assemble_comparison(pair, basis, OPTIONS, MADE)
+    scored = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+    report = assemble_comparison(pair, scored, OPTIONS, MADE)
     assert report.measures.left_out == {"RR": 1, "nDCG@3": 1}
     assert (report.verdicts[0].status, report.verdicts[0].counted, report.verdicts[0].left_out) == (Status.PASSED, 3, 1)
     assert report.agreement.queries == 4
@@ -220,8 +238,8 @@ def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
         (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are gone)"),
         (sides[::-1], "B has no score for 1 query: s"),
     ):
-        basis = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
-        report = assemble_comparison(pair, basis, OPTIONS, MADE)
+        scored = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+        report = assemble_comparison(pair, scored, OPTIONS, MADE)
         assert (report.verdicts[0].status, report.exit_status) == (Status.ERROR, 3)
         assert reason in report.verdicts[0].reason
 
@@ -230,34 +248,34 @@ def test_a_stored_score_that_is_no_number_is_an_error():
     pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
     first, *others = pair[1].scores
     broken = replace(pair[1], scores=(replace(first, value=float("nan")), *others))
-    basis = by_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
-    report = assemble_comparison((pair[0], broken), basis, OPTIONS, MADE)
+    scored = by_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
+    report = assemble_comparison((pair[0], broken), scored, OPTIONS, MADE)
     assert report.verdicts[0].status is Status.ERROR
     assert "the score is nan, which is no finite number" in report.verdicts[0].reason
     assert {row.measure: row.queries for row in report.measures.measures} == {"RR": 2, "nDCG@3": 3}
 
 
-def test_two_runs_without_a_query_are_not_compared():
+def test_two_runs_without_a_query_are_not_compared(judged):
     pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
     with pytest.raises(UsageError, match="there is no query to compare B with A on"):
-        assemble_comparison(pair, by_judgments(pair, Judgments("j", {"q": {"a": 1}}), (), ()), OPTIONS, MADE)
+        assemble_comparison(pair, by_judgments(pair, judged("q 0 a 1"), (), ()), OPTIONS, MADE)
 
 
-def test_judgments_without_a_suite_give_scores_to_what_they_judge():
+def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
     suite = suite_of(*QUERIES)
-    pair = (contender_of_rankings(suite, FIRST, "A"), contender_of_rankings(suite, SECOND, "B"))
-    judgments = Judgments("j.qrels", {"q": {"b": 1}, "gone": {"z": 1}}, Gain(GainKind.LINEAR), Profile.TREC)
-    basis = by_judgments(pair, judgments, (parse_measure("RR"),), ())
-    assert [(score.query, score.value) for score in basis.scores[0]][:1] == [("q", 0.5)]
-    assert (basis.suite.profile, str(basis.suite.gain)) == (Profile.TREC, "linear")
-    assert basis.notes == (
-        "both are scored with the judgments of j.qrels",
+    pair = (whole(suite, FIRST, "A"), whole(suite, SECOND, "B"))
+    judgments = judged("q 0 b 1", "gone 0 z 1", gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
+    scored = by_judgments(pair, judgments, (parse_measure("RR"),), ())
+    assert [(score.query, score.value) for score in scored.scores[0]][:1] == [("q", 0.5)]
+    assert (scored.suite.profile, str(scored.suite.gain)) == (Profile.TREC, "linear")
+    assert scored.notes == (
+        f"both are scored with the judgments of {judgments.judgments}",
         "judged and in neither run: 1 query (gone)",
     )
 
 
 def test_only_a_run_file_is_filled_with_queries_without_hits():
-    plain = contender_of_rankings(suite_of(*QUERIES), FIRST, "A")
+    plain = whole(suite_of(*QUERIES), FIRST, "A")
     of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
     assert "new" not in with_empty(plain, ["q", "new"]).run.responses
     filled = with_empty(of_file, ["q", "new"])
@@ -278,9 +296,9 @@ def test_a_measure_of_one_query_is_not_tested_and_that_is_said():
 def test_queries_of_one_side_or_of_none_are_named():
     first, second = run_of(q=ranked("a"), r=ranked("b")), run_of(q=ranked("a"))
     suite = suite_of(*QUERIES)
-    pair = (contender_of_rankings(suite, first, "A"), contender_of_rankings(suite, second, "B"))
-    basis = by_suite(pair, suite, suite.queries, (), ())
-    report = assemble_comparison(pair, basis, OPTIONS, MADE)
+    pair = (whole(suite, first, "A"), whole(suite, second, "B"))
+    scored = by_suite(pair, suite, suite.queries, (), ())
+    report = assemble_comparison(pair, scored, OPTIONS, MADE)
     assert (report.only_reference, report.only_candidate) == (("r",), ())
     assert "on neither side: 1 query (s)" in report.notes
     assert (report.exit_status, report.agreement.queries) == (0, 1)
@@ -291,7 +309,7 @@ def test_what_a_side_lacks_never_passes():
     lacking = run_of(q=ranked("a"), r=ranked("b"))
     held = read_thresholds(["drop RR <= 1", "mean RBO >= 0"])
     for runs, statuses in (((FIRST, lacking), [Status.ERROR] * 2), ((lacking, FIRST), [Status.FAILED] * 2)):
-        pair = tuple(contender_of_rankings(suite, run, name) for run, name in zip(runs, "AB", strict=True))
+        pair = tuple(whole(suite, run, name) for run, name in zip(runs, "AB", strict=True))
         report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
         assert [verdict.status for verdict in report.verdicts] == statuses
     assert report.verdicts[0].reason == "RR cannot be compared with A: A does not have 1 query (s)"

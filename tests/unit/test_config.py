@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.config import Config, config_path, find_config, read_config, resolve_cluster
+from harness.config import Config, Configs, config_path, read_config, resolve_cluster
 from harness.errors import ConfigError, UsageError
 from harness.model import Cluster, Mark, Target
 
@@ -77,7 +77,7 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
     inner.mkdir()
     (inner / "harness.toml").symlink_to("nowhere.toml")
     with pytest.raises(ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which is not there"):
-        find_config(inner)
+        Configs().above(inner)
 
 
 def test_the_nearest_harness_toml_upwards_holds(write, tmp_path):
@@ -86,7 +86,7 @@ def test_the_nearest_harness_toml_upwards_holds(write, tmp_path):
     inner.mkdir(parents=True)
     assert config_path(inner) == path
     (tmp_path / "a" / "harness.toml").write_text("")
-    config = find_config(inner)
+    config = Configs().above(inner)
     assert config is not None
     assert (config.path, config.clusters) == (tmp_path / "a" / "harness.toml", {})
 

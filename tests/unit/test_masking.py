@@ -22,6 +22,12 @@ def test_what_was_put_in_is_not_masked_again():
     assert Masker({"A": "B", "B": "A"}).mask("A B") == "${B} ${A}"
 
 
+def test_what_is_masked_already_stays():
+    masker = Masker({"A": "B", "B": "A", "TOKEN": "TOKEN"})
+    once = masker.mask("A B TOKEN")
+    assert masker.mask(once) == once == "${B} ${A} ${TOKEN}"
+
+
 @pytest.mark.parametrize("values", [{}, {"EMPTY": ""}])
 def test_nothing_to_hide_changes_nothing(values):
     assert Masker(values).mask("as it was") == "as it was"

@@ -14,6 +14,7 @@ from harness.run import run_suite, run_suites
 from harness.run.matrix import Matrix
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
+from harness.suites.discovery import find_suites
 
 DAY = date(2026, 6, 1)
 
@@ -61,7 +62,8 @@ def search(monkeypatch):
 
 def run(*paths, environ=None, progress=None, matrix=None, **options):
     asked = RunOptions(today=DAY, **options)
-    return run_suites(list(paths), asked, environ=environ or {}, progress=progress, matrix=matrix)
+    suites = find_suites(paths).suites
+    return run_suites(suites, asked, environ=environ or {}, progress=progress, matrix=matrix)
 
 
 def test_suites_run_in_their_order_and_make_one_report(folder, search):
@@ -195,7 +197,8 @@ def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(f
     import harness.run.execution
 
     def over(self, search):
-        raise SuiteError.at(self.suite.path, 3, 1, f"wrong in {self.suite.name}")
+        suite = self.selection.suite
+        raise SuiteError.at(suite.path, 3, 1, f"wrong in {suite.name}")
 
     monkeypatch.setattr(harness.run.execution.SuiteExecution, "over", over)
     with pytest.raises(SuiteError) as caught:

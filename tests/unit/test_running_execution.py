@@ -11,6 +11,7 @@ from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.gate.grammar import parse_expectation, parse_threshold
+from harness.gate.selection import select
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
@@ -37,7 +38,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.report import json as report_json
-from harness.run.execution import QUERIES_LOCATED, SuiteExecution
+from harness.run.execution import QUERIES_LOCATED, SuiteExecution, conclude
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 6, 1)
@@ -70,8 +71,15 @@ def suite_of(*queries, thresholds=(), **fields):
     )
 
 
+def execution_of(suite, options=None, cluster="default", **fields):
+    options = options or RunOptions(today=DAY)
+    return SuiteExecution(select(suite, options.tags, options.day()), options, cluster, **fields)
+
+
 def execute(suite, search, options=None, **fields):
-    return SuiteExecution(suite, options or RunOptions(today=DAY), "default", **fields).over(search)
+    execution = execution_of(suite, options, **fields)
+    answered = execution.without(search) if isinstance(search, Exception) else execution.over(search)
+    return conclude(answered, execution.progress)
 
 
 class Recorder:
@@ -84,8 +92,8 @@ class Recorder:
     def queries_done(self, count):
         self.events.append(("done", count))
 
-    def suite_finished(self, report):
-        self.events.append(("finished", report.name, [verdict.status for verdict in report.verdicts]))
+    def suite_finished(self, run, verdicts):
+        self.events.append(("finished", run.request, [verdict.status for verdict in verdicts]))
 
 
 def test_a_suite_runs_from_its_requests_to_its_report():
@@ -145,7 +153,7 @@ def test_without_a_connection_the_report_still_says_what_was_asked_for():
         (RunOptions(request="candidate"), ("candidate", "products_new")),
         (RunOptions(request="candidate", index="products_v2"), ("candidate", "products_v2")),
     ]:
-        report = SuiteExecution(suite, options, "far").without(EngineUnreachable("no route")).report
+        report = execute(suite, EngineUnreachable("no route"), options).report
         assert (report.request, report.index) == asked
 
 
@@ -156,7 +164,7 @@ def test_progress_is_told_in_order():
     assert progress.events == [
         ("started", "suite", 1, "request current"),
         ("done", 1),
-        ("finished", "suite", [Status.PASSED]),
+        ("finished", "current", [Status.PASSED]),
     ]
 
 
@@ -185,8 +193,7 @@ def test_one_query_that_fails_takes_its_thresholds_with_it_and_no_others():
 def test_without_a_connection_every_query_fails_with_the_reason():
     progress = Recorder()
     suite = suite_of(query("q"), thresholds=["mean RR@3 >= 0"])
-    execution = SuiteExecution(suite, RunOptions(today=DAY), "far", progress=progress)
-    report = execution.without(EngineUnreachable("no route")).report
+    report = execute(suite, EngineUnreachable("no route"), cluster="far", progress=progress).report
     assert (report.queries[0].outcome, report.queries[0].reason) == (Outcome.ERROR, "engine error: no route")
     assert (report.engine, report.cluster, report.request) == (Engine("not reached"), "far", "current")
     assert [verdict.status for verdict in report.verdicts] == [Status.ERROR]
@@ -326,7 +333,7 @@ def test_an_index_that_was_built_is_named_though_its_searches_fail(monkeypatch):
 
 def test_an_index_to_be_built_has_no_name_without_a_connection():
     suite = suite_of(query("q"), fixture=Fixture("products.jsonl"))
-    report = SuiteExecution(suite, RunOptions(today=DAY), "far").without(EngineUnreachable("no route")).report
+    report = execute(suite, EngineUnreachable("no route")).report
     assert report.index is None
 
 
@@ -512,11 +519,8 @@ def test_only_what_had_no_answer_is_asked_again():
 def test_what_was_answered_stays_where_nothing_is_answered_any_more(error):
     suite = suite_of(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
     first = execute(suite, FakeSearch({"q": ["a"], "r": DOWN}))
-    execution = SuiteExecution(suite, RunOptions(today=DAY), "default", earlier=first)
 
-    second = (
-        execution.without(EngineUnreachable("gone")) if error is None else execution.over(FakeSearch({}, error=error))
-    )
+    second = execute(suite, EngineUnreachable("gone") if error is None else FakeSearch({}, error=error), earlier=first)
 
     assert second.run.responses["q"] == first.run.responses["q"]
     assert second.run.engine == first.run.engine

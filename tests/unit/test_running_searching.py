@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.errors import EngineUnreachable, UsageError
+from harness.gate.selection import select
 from harness.model import (
     Engine,
     Failure,
@@ -58,7 +59,7 @@ class TestExecute:
     def test_sends_each_query_and_keeps_each_response_in_the_suites_order(self) -> None:
         search = FakeSearch({"hats": ["x"], "shoes": ["a", "b"]}, engine=Engine("opensearch", "3.8.0"))
 
-        run = execute(suite(SHOES, HATS), search, today=DAY)
+        run = execute(suite(SHOES, HATS), search)
 
         assert list(run.responses) == ["shoes", "hats"]
         assert [hit.id for hit in run.responses["shoes"].hits] == ["a", "b"]  # type: ignore[union-attr]
@@ -73,7 +74,7 @@ class TestExecute:
         both = {"current": RequestTemplate("current", BODY), "candidate": candidate}
         search = FakeSearch({"shoes": []})
 
-        run = execute(suite(SHOES, requests=both), search, request="candidate", today=DAY)
+        run = execute(suite(SHOES, requests=both), search, request="candidate")
 
         assert (run.request, run.index) == ("candidate", "products-v2")
         assert search.requests[0].index == "products-v2"
@@ -82,7 +83,7 @@ class TestExecute:
         search = FakeSearch({})
 
         with pytest.raises(UsageError, match="candidte"):
-            execute(suite(SHOES), search, request="candidte", today=DAY)
+            execute(suite(SHOES), search, request="candidte")
         assert search.requests == []
 
     @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = execute(suite(replace(SHOES, skip=skip), HATS), search, today=DAY)
+        run = execute(select(suite(replace(SHOES, skip=skip), HATS), (), DAY).active, search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses
@@ -105,19 +106,19 @@ class TestExecute:
     def test_the_title_field_travels_with_the_requests(self) -> None:
         search = FakeSearch({"shoes": []})
 
-        execute(suite(SHOES, title_field="name.en"), search, today=DAY)
+        execute(suite(SHOES, title_field="name.en"), search)
 
         assert search.requests[0].title_field == "name.en"
 
     def test_progress_is_told(self) -> None:
         done: list[int] = []
 
-        execute(suite(SHOES, HATS), FakeSearch({}), progress=done.append, today=DAY)
+        execute(suite(SHOES, HATS), FakeSearch({}), progress=done.append)
 
         assert sum(done) == 2
 
     def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
-        run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0, today=DAY)
+        run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)
 
         response = run.responses["shoes"]
         assert isinstance(response, Failure)
@@ -126,13 +127,13 @@ class TestExecute:
     @pytest.mark.parametrize("error", [EngineUnreachable("nobody there"), KeyboardInterrupt()])
     def test_an_engine_that_is_not_there_and_an_interrupt_are_no_run(self, error: Any) -> None:
         with pytest.raises(type(error)):
-            execute(suite(SHOES), FakeSearch({}, error=error), today=DAY)
+            execute(suite(SHOES), FakeSearch({}, error=error))
 
 
 class TestLocateMissing:
     def run_of(self, tested: Suite, rankings: dict[str, Any], **more: Any) -> tuple[Run, FakeSearch]:
         search = FakeSearch(rankings)
-        return execute(tested, search, today=DAY, **more), search
+        return execute(tested, search, **more), search
 
     def test_finds_the_rank_of_relevant_documents_below_the_cutoff(self) -> None:
         tested = suite(SHOES, depth=2)
@@ -171,7 +172,7 @@ class TestLocateMissing:
 
         tested = suite(SHOES, depth=2, title_field="name.en")
         search = Catalogue({"shoes": ["z", "a", "y", "c"]})
-        run = execute(tested, search, today=DAY)
+        run = execute(tested, search)
 
         missing = locate_missing(tested, run, search, ["shoes"])
 
@@ -196,7 +197,7 @@ class TestLocateMissing:
 
         tested = suite(SHOES, depth=2)
         search = Untitled({"shoes": ["z", "a", "y", "c"]})
-        run = execute(tested, search, today=DAY)
+        run = execute(tested, search)
 
         missing = locate_missing(replace(tested, title_field="title"), run, search, ["shoes"])
 
@@ -279,7 +280,7 @@ class TestLocateMissing:
 def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) -> None:
     tested = suite(SHOES, body=body)
     search = FakeSearch({"shoes": ["z"]})
-    run = execute(tested, search, today=DAY)
+    run = execute(tested, search)
 
     locate_missing(tested, run, search, ["shoes"])
 

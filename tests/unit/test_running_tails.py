@@ -9,6 +9,7 @@ import pytest
 
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
+from harness.gate.selection import select
 from harness.model import (
     Failure,
     FailureKind,
@@ -24,7 +25,7 @@ from harness.model import (
     Threshold,
 )
 from harness.options import RunOptions
-from harness.run.execution import Conclusion, SuiteExecution
+from harness.run.execution import AnsweredSuite, FinishedSuite, SuiteExecution, conclude
 from harness.run.searching import SEARCHED, SIZES, execute, search_tails
 from harness.search.testing import FakeSearch
 
@@ -284,6 +285,10 @@ def drop(*texts: str) -> dict[str, Any]:
     return {"thresholds": tuple(Threshold(text, parse_threshold(text, of_query=False)[0]) for text in texts)}
 
 
+def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
+    return conclude(SuiteExecution(select(tested, (), options.day()), options, "default").over(search))
+
+
 @pytest.mark.parametrize(
     ("thresholds", "options", "again"),
     [
@@ -298,7 +303,7 @@ def drop(*texts: str) -> dict[str, Any]:
 def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any, again: bool) -> None:
     search = FakeSearch({"q0": TIED[:20]})
     tested = suite_of(**drop(*thresholds))
-    finished = SuiteExecution(tested, RunOptions(**options), "default").over(search)
+    finished = finish(tested, RunOptions(**options), search)
     assert asked(search) == ([4, SIZES[0]] if again else [4])
     notes = [note for note in finished.report.notes if "asked again" in note]
     assert len(notes) == again
@@ -307,7 +312,7 @@ def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any
 
 def test_a_pool_asks_for_what_it_needs() -> None:
     search = FakeSearch({"q0": TIED[:20]})
-    SuiteExecution(suite_of(), RunOptions(unjudged=True), "default").over(search)
+    finish(suite_of(), RunOptions(unjudged=True), search)
     assert asked(search) == [3]
 
 
@@ -325,5 +330,5 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
     run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
-    _, report = Conclusion(tested, RunOptions(), "default").of(run, None)
-    assert note in report.notes
+    answered = AnsweredSuite(select(tested, (), RunOptions().day()), RunOptions(), run, "default")
+    assert note in conclude(answered).report.notes

@@ -1,12 +1,13 @@
 """Ids of verdicts, tags, and what is run."""
 
 import re
+from datetime import date
 
 import pytest
 
 from harness.errors import UsageError
 from harness.gate.grammar import parse_threshold
-from harness.gate.selection import check_tags, gated_thresholds, query_ids, scope_of, select_queries
+from harness.gate.selection import check_tags, gated_thresholds, query_ids, scope_of, select
 from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
 
 ANY = Unresolved(())
@@ -88,8 +89,10 @@ def test_the_scope_of_a_threshold():
 
 def test_tags_select_queries_with_any_of_them():
     suite = suite_of(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
-    assert [query.id for query in select_queries(suite, ["x", "z"]).queries] == ["a", "b"]
-    assert select_queries(suite, []) is suite
+    found = select(suite, ["x", "z"], date.min)
+    assert [query.id for query in found.selected.queries] == ["a", "b"]
+    assert [query.id for query in found.others] == [query.id for query in suite.queries[2:]]
+    assert select(suite, [], date.min).selected is suite
 
 
 def test_unknown_tags_are_all_named_with_the_nearest():

@@ -3,14 +3,19 @@
 import json
 import os
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import harness.compare
 import harness.compare.scores
+import harness.config
+import harness.run.execution
 import harness.search
+import harness.suites.loading
 from harness.cli import main
-from harness.compare.forms import FormKind
+from harness.compare.sides import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
 from harness.report.json import loads_comparison
@@ -613,6 +618,46 @@ def test_what_has_to_be_installed_is_said_before_anything_is_asked(shop, capsys,
     assert shop.asked == []
     write_run("x.run", CURRENT)
     assert told(capsys, "x.run", "x.run")[0] == 0, "rankings alone need no statistics"
+
+
+@pytest.mark.parametrize(
+    ("words", "scored", "decided"),
+    [
+        (["compare", *PAIR, "--threshold", "drop RR@3 <= 1"], 2, 1),
+        (["run", "shop.relevance.yaml", "--request", "current", "--request", "candidate"], 2, 2),
+    ],
+)
+def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monkeypatch, words, scored, decided):
+    calls = Counter()
+
+    def counted(module, name):
+        function = getattr(module, name)
+
+        def call(*arguments, **named):
+            calls[name] += 1
+            return function(*arguments, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    counted(harness.config, "read_config")
+    counted(harness.suites.loading, "read_suite_file")
+    for module in (harness.compare.scores, harness.run.execution):
+        counted(module, "score_run")
+    for module in (harness.compare, harness.run.execution):
+        counted(module, "decide")
+    main(words)
+    assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}
+
+
+def test_a_login_that_a_server_repeats_is_masked(shop, capsys, monkeypatch, tmp_path):
+    toml = '[clusters.default]\nurl = "http://one:9200"\nusername_env = "USER_NAME"\npassword_env = "PASS"\n'
+    (tmp_path / "harness.toml").write_text(toml)
+    monkeypatch.setenv("USER_NAME", "shop-user")
+    monkeypatch.setenv("PASS", "s3cr3t-value")
+    shop.answers["match_phrase"] = {**CANDIDATE, "r": Failure(FailureKind.ERROR, "s3cr3t-value is refused", 403)}
+    status, report = told(capsys, *PAIR)
+    assert (status, report.candidate.unanswered) == (3, {"r": "engine error (403): ${PASS} is refused"})
+    assert "s3cr3t" not in repr(report)
 
 
 # ------------------------------------------------------------------------------------------------ what is printed

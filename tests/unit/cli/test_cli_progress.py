@@ -3,13 +3,13 @@ import io
 from harness.cli.terminal import LineProgress, run_progress
 from harness.model import (
     Engine,
-    Outcome,
-    Profile,
-    QueryReport,
+    Failure,
+    FailureKind,
+    Ranking,
     RequestTemplate,
+    Run,
     Status,
     Suite,
-    SuiteReport,
     Target,
     Verdict,
 )
@@ -24,26 +24,32 @@ def suite(name):
     return Suite(name, "s.yaml", Target(), {"request": RequestTemplate("request", {})}, (), ())
 
 
-def report(name, *statuses):
-    verdicts = tuple(Verdict(str(n), "t", status, "") for n, status in enumerate(statuses))
-    queries = (QueryReport("q", "q", Outcome.SCORED),)
-    return SuiteReport(
-        name, "s.yaml", "request", "c", "i", Engine("x"), Profile.STANDARD, "linear", 10, (), verdicts, queries, 0.5
-    )
+RUN = Run({"q": Ranking(), "r": Failure(FailureKind.TIMEOUT, "too slow")}, Engine("x"), seconds=0.5)
 
 
-def follow(progress, name):
+def verdicts(*statuses):
+    return tuple(Verdict(str(n), "t", status, "") for n, status in enumerate(statuses))
+
+
+def follow(progress, name, decided):
     progress.suite_started(suite(name), 2, "")
     progress.queries_done(2)
-    progress.suite_finished(report(name, Status.PASSED, Status.FAILED, Status.PASSED))
+    progress.suite_finished(RUN, decided)
 
 
 def test_a_log_gets_two_lines_a_suite():
     stream = io.StringIO()
     with run_progress(quiet=False, stream=stream) as progress:
         assert isinstance(progress, LineProgress)
-        follow(progress, "products\x1b[2J")
+        follow(progress, "products\x1b[2J", verdicts(Status.PASSED, Status.FAILED, Status.PASSED))
     assert stream.getvalue() == ("products\\x1b[2J: 2 queries to run\nproducts\\x1b[2J: 2 passed, 1 failed in 0.50 s\n")
+
+
+def test_where_no_threshold_decides_the_answers_are_counted():
+    stream = io.StringIO()
+    with run_progress(quiet=False, stream=stream) as progress:
+        follow(progress, "products", None)
+    assert stream.getvalue() == "products: 2 queries to run\nproducts: 1 of 2 queries answered in 0.50 s\n"
 
 
 def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
@@ -55,7 +61,7 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
         progress._bars.refresh()
         assert "[red]shoes" in stream.getvalue()
         assert "1/2" in stream.getvalue()
-        progress.suite_finished(report("[red]shoes", Status.PASSED))
+        progress.suite_finished(RUN, verdicts(Status.PASSED))
         assert progress._bars.tasks == []
 
 
