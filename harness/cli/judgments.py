@@ -28,7 +28,7 @@ from harness.words import count
 
 if TYPE_CHECKING:
     from harness.judging import Lint, PoolOptions
-    from harness.judging.pool import Pool
+    from harness.model import Pool
 
 
 POOL_KINDS = ("csv", "yaml")

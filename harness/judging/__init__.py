@@ -11,14 +11,13 @@ from harness.errors import Problem, SearchError, SuiteError
 from harness.judging.findings import (
     IndexKnowledge,
     JudgedSuite,
-    JudgmentFinding,
     Scale,
     find_in,
     other_spellings,
     scales_of,
 )
-from harness.judging.pool import Pool, PooledDocument, PooledRun, pool_runs, pooling_depth, with_texts
-from harness.model import ANY_TEXT, Hit, Suite
+from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
+from harness.model import ANY_TEXT, Hit, JudgmentFinding, Pool, PooledDocument, Suite
 from harness.options import RunOptions
 from harness.run import answer_suites, connections_for
 from harness.run.execution import AnsweredSuite, Progress

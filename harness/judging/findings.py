@@ -10,18 +10,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from harness.errors import UsageError, did_you_mean
 from harness.metrics import settings_of
 from harness.metrics.run_scores import common_measures, measures_of
-from harness.model import GainKind, Mark, Measure, Suite
+from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
 
 __all__ = [
-    "FindingKind",
     "IndexKnowledge",
     "JudgedSuite",
-    "JudgmentFinding",
     "PlacedJudgment",
     "Scale",
     "alias_findings",
@@ -38,33 +35,6 @@ __all__ = [
 
 
 # A judgment with its place, and what can be found in one.
-
-
-class FindingKind(StrEnum):
-    """What was found; the name by which JSON knows it."""
-
-    UNREADABLE = "unreadable"
-    NO_GRADE = "no-grade"
-    OFF_SCALE = "off-scale"
-    DUPLICATE = "duplicate"
-    CONTRADICTION = "contradiction"
-    UNKNOWN_QUERY = "unknown-query"
-    NO_POSITIVE = "no-positive"
-    MISSING_DOCUMENT = "missing-document"
-    ALIAS = "alias"
-    SEVERAL_INDEXES = "several-indexes"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class JudgmentFinding:
-    """One thing to look at: where it stands, what it is, and a sentence that says what to do."""
-
-    mark: Mark
-    kind: FindingKind
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.mark}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ cannot know without them. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from harness.means import are_weighted, mean_of
 from harness.metrics import (
     Needs,
-    UnjudgedBounds,
     deepest_cutoff,
     definition_of,
     parse_measure,
@@ -19,14 +18,23 @@ from harness.metrics import (
     unjudged_bounds,
 )
 from harness.metrics.run_scores import common_measures, failure_text, measures_of, score_of
-from harness.model import Failure, GainKind, Hit, Measure, Query, Ranking, Run, Suite
+from harness.model import (
+    Coverage,
+    Failure,
+    GainKind,
+    Hit,
+    Measure,
+    Pool,
+    PooledDocument,
+    Query,
+    QueryCoverage,
+    Ranking,
+    Run,
+    Suite,
+)
 
 __all__ = [
-    "Coverage",
-    "Pool",
-    "PooledDocument",
     "PooledRun",
-    "QueryCoverage",
     "bounded_measure",
     "cover_queries",
     "cover_run",
@@ -50,44 +58,6 @@ class PooledRun:
 
     name: str
     run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class QueryCoverage:
-    """One *query* in a *run*: how many hits of the top k are *unjudged*, and what the measure cannot know for that."""
-
-    query: str
-    run: str
-    unjudged: int
-    bounds: UnjudgedBounds
-
-    @property
-    def spread(self) -> float:
-        """How far apart the values lie that the measure may have; infinite where it has none as judged."""
-        values = (self.bounds.if_worst, self.bounds.as_judged, self.bounds.if_best)
-        known = [value for value in values if value is not None]
-        if self.bounds.as_judged is None:
-            return float("inf") if known else 0.0
-        return max(known) - min(known)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """
-    One *run*, by its name: how many *hits* of the top k there are, how many are *unjudged*, and in how many *queries*.
-
-    *judged* is the mean of Judged@k. *if_worst*, *as_judged* and *if_best* are the means of the measure over the
-    queries that have all three of them. All are None where no query was answered.
-    """
-
-    run: str
-    hits: int
-    unjudged: int
-    queries: int
-    judged: float | None
-    if_worst: float | None
-    as_judged: float | None
-    if_best: float | None
 
 
 def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
@@ -181,44 +151,6 @@ def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
 
 
 # What is to be judged of one suite, from the runs of its requests.
-
-
-@dataclass(frozen=True, slots=True)
-class PooledDocument:
-    """An unjudged document: *ranks* holds its rank, from 1, by the name of each run that has it in the top k."""
-
-    query: str
-    text: str
-    document: str
-    ranks: Mapping[str, int]
-    title: str | None = None
-    snippet: str | None = None
-
-    @property
-    def best(self) -> int:
-        """Its best rank."""
-        return min(self.ranks.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """
-    What is to be judged of one suite, to the rank *depth*.
-
-    *documents* are sorted by query, then by best rank. *coverage* is that of each run, *queries* those with unjudged
-    hits, the one first whose value of *measure* may change most. *unanswered* says why a query has no ranking, by query
-    and run. *notes* are sentences about the pool as a whole.
-    """
-
-    suite: str
-    path: str
-    depth: int
-    measure: str
-    documents: tuple[PooledDocument, ...]
-    coverage: tuple[Coverage, ...]
-    queries: tuple[QueryCoverage, ...]
-    unanswered: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 def pooling_depth(suite: Suite) -> int:

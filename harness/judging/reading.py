@@ -10,8 +10,8 @@ from harness.errors import InputError, Problem
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, Findings, Form, form_of
 from harness.files.records import check_ids, read_records
-from harness.judging.findings import FindingKind, JudgedSuite, JudgmentFinding, PlacedJudgment
-from harness.model import Mark
+from harness.judging.findings import JudgedSuite, PlacedJudgment
+from harness.model import FindingKind, JudgmentFinding, Mark
 from harness.suites.fixtures import FixtureFile
 from harness.suites.judgments import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked

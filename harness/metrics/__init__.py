@@ -17,7 +17,7 @@ from harness.metrics.registry import (
     register_measure,
     settings_of,
 )
-from harness.metrics.score import UnjudgedBounds, is_of_novelty, score_diverse_query, score_query, unjudged_bounds
+from harness.metrics.score import is_of_novelty, score_diverse_query, score_query, unjudged_bounds
 from harness.metrics.ties import TieBand, TieRange, tie_band, tie_range
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Settings",
     "TieBand",
     "TieRange",
-    "UnjudgedBounds",
     "deepest_cutoff",
     "definition_of",
     "gain_in_force",

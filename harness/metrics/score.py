@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
@@ -11,7 +10,7 @@ from harness.metrics.incomplete import judged
 from harness.metrics.profiles import Rules, by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import definition_of, settings_for, settings_of
-from harness.model import Gain, Measure, Profile
+from harness.model import Gain, Measure, Profile, UnjudgedBounds
 
 __all__ = [
     "GREATEST_SCORE",
@@ -181,21 +180,6 @@ def _least(settings: Settings) -> str:
 
 
 # What a score cannot know: how much of a ranking is judged, and where it would stand if the rest were.
-
-
-@dataclass(frozen=True, slots=True)
-class UnjudgedBounds:
-    """
-    A score beside what it would be if every unjudged hit had the *worst*, or the *best*, grade.
-
-    *judged* is the share of the hits that have a judgment, down to the cutoff. A value is None where it is undefined.
-    The two need not enclose the score, nor each other: a document that turns out good also raises the ideal.
-    """
-
-    judged: float
-    if_worst: float | None
-    as_judged: float | None
-    if_best: float | None
 
 
 def unjudged_bounds(

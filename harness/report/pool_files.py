@@ -14,7 +14,7 @@ from itertools import groupby
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
-from harness.judging.pool import Pool, PooledDocument
+from harness.model import Pool, PooledDocument
 from harness.report.sentences import printable
 
 __all__ = ["WRITERS", "pool_csv", "pool_yaml"]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.judging.findings import (
-    FindingKind,
     IndexKnowledge,
     JudgedSuite,
     PlacedJudgment,
@@ -22,7 +21,7 @@ from harness.judging.findings import (
     scales_of,
 )
 from harness.metrics import parse_measure
-from harness.model import Gain, GainKind, Mark, Profile, Query, Suite, Target
+from harness.model import FindingKind, Gain, GainKind, Mark, Profile, Query, Suite, Target
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))
 

@@ -13,10 +13,8 @@ from rich.text import Text
 from harness.gate.grammar import TOLERANCE
 from harness.gate.pairs import Pairs
 from harness.gate.scope import weight_aside
-from harness.judging.findings import JudgmentFinding
-from harness.judging.pool import Pool, QueryCoverage
 from harness.means import are_weighted, mean
-from harness.model import Baseline, Measure
+from harness.model import Baseline, JudgmentFinding, Measure, Pool, QueryCoverage
 from harness.report.sentences import difference_text, mean_heading, plain_text, printable, score_text
 from harness.report.terminal.layout import columns, indented
 from harness.words import count, listed

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import FormatError, UsageError
 from harness.files.judgments import read_judgments
-from harness.judging.pool import Coverage, Pool, PooledDocument, QueryCoverage
-from harness.metrics import UnjudgedBounds
+from harness.model import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
 from harness.report.terminal.layout import plain
 from harness.report.terminal.others import pool_renderables
