@@ -273,7 +273,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
     version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
     if config.getoption("relevance_engine_version") and not embedded:
         raise pytest.UsageError(
-            "--relevance-engine-version is the version of the embedded node: add --relevance-embedded"
+            "--relevance-engine-version chooses the version of the embedded engine; give --relevance-embedded too"
         )
     indexes = _unique(config.getoption("relevance_index") or config.getini("relevance_index"))
     update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
@@ -343,7 +343,7 @@ def _server(config: pytest.Config) -> tuple[str | None, bool]:
     url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
     if url and embedded:
         raise pytest.UsageError(
-            "--relevance-url and --relevance-embedded exclude each other: a suite runs on one server"
+            "--relevance-url and --relevance-embedded name two engines; give one of them"
         )
     if not url and not embedded:
         url, embedded = config.getini("relevance_url") or None, config.getini("relevance_embedded")

@@ -169,16 +169,16 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
         UsageError: they contradict each other.
     """
     given = {
-        f"the URL {options.url}": options.url,
-        f"the cluster {options.cluster}": options.cluster,
-        "the embedded engine": options.embedded,
-        "a client": options.client,
+        "url": options.url,
+        "cluster": options.cluster,
+        "embedded": options.embedded,
+        "client": options.client,
     }
     servers = [name for name, value in given.items() if value]
     if len(servers) > 1:
-        raise UsageError(f"found {' and '.join(servers)}, expected one of them")
+        raise UsageError(f"{servers[0]} and {servers[1]} name two engines; give one of them")
     if options.engine_version is not None and not options.embedded:
-        raise UsageError("an engine version was given, which only the embedded engine can choose; ask for that too")
+        raise UsageError("engine_version chooses the version of the embedded engine; give embedded too")
     return Connections(
         environ,
         url=options.url,

@@ -13,9 +13,9 @@ def _one_test(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--relevance-url=http://h:9200", "--relevance-embedded"], "--relevance-url and --relevance-embedded exclude"),
-        (["--relevance-engine-version=2.19"], "add --relevance-embedded"),
-        (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "add --relevance-embedded"),
+        (["--relevance-url=http://h:9200", "--relevance-embedded"], "--relevance-url and --relevance-embedded name"),
+        (["--relevance-engine-version=2.19"], "give --relevance-embedded too"),
+        (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "give --relevance-embedded too"),
         (
             ["--relevance-report=report.pdf"],
             "--relevance-report report.pdf: a report's name ends with .html, .json or .md",

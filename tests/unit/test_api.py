@@ -518,9 +518,9 @@ def test_a_gain_of_a_comparison_by_judgments_is_given_as_in_a_suite(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"url": "http://a", "embedded": True}, "found the URL http://a and the embedded engine, expected one of them"),
-        ({"url": "http://a", "client": object()}, "found the URL http://a and a client, expected one of them"),
-        ({"engine_version": "2.19"}, "an engine version was given"),
+        ({"url": "http://a", "embedded": True}, "url and embedded name two engines; give one of them"),
+        ({"url": "http://a", "client": object()}, "url and client name two engines; give one of them"),
+        ({"engine_version": "2.19"}, "engine_version chooses the version of the embedded engine; give embedded too"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, sentence):
