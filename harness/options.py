@@ -43,8 +43,8 @@ class RunOptions:
     baseline: Path | None = None
     save_baseline: bool = False
     today: date | None = None
-    strict_xfail: bool = False
     budget: float | None = None
+    strict_xfail: bool = False
     depth: int | None = None
     unjudged: bool = False
     tails: bool = False
