@@ -167,8 +167,8 @@ def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
         yield f"it had {kept.outcome}, and its ranking has {count(len(kept.ranking), 'hit')}"
     if kept.outcome is Outcome.UNDEFINED and scored:
         yield f"it is {kept.outcome}, and has a score of {scored[0]}"
-    if kept.outcome in OF_A_SCORE and not scored:
-        yield f"it is {kept.outcome}, and {'none of its scores has a value' if kept.scores else 'has no score'}"
+    if kept.outcome in OF_A_SCORE and kept.scores and not scored:
+        yield f"it is {kept.outcome}, and none of its scores has a value"
 
 
 def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:

@@ -137,7 +137,6 @@ CONTRADICTING = {
         {"ranking": [], "outcome": "zero hits"},
         "query shoes: its nDCG@10 was kept as 1, and its ranking has 0",
     ),
-    "scored by no measure": ({"scores": {}}, "query shoes: it is scored, and has no score"),
 }
 REWORDED = ("asked something else for 1 query: shoes (its text was 'red shoes' and is 'blue shoes')", SAVE)
 OPTIONAL = f"{DROP}\nbaseline: optional"

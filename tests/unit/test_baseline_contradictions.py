@@ -80,6 +80,10 @@ def test_what_was_saved_is_sound():
         refuse_contradictions(saved(), "b.json", "current", suite)
 
 
+def test_a_query_that_no_measure_was_asked_of_has_no_score_and_is_sound():
+    refuse_contradictions(edited(scores={}, bands={}), "b.json", "current", suite_of())
+
+
 RANKING = saved().queries["shoes"].ranking
 SCORES = saved().queries["shoes"].scores
 OF_A_QUERY = {
@@ -90,7 +94,6 @@ OF_A_QUERY = {
         {"scores": {"nDCG@10": None}, "bands": {}},
         "it is scored, and none of its scores has a value",
     ),
-    "scored by no measure": ({"scores": {}, "bands": {}}, "it is scored, and has no score"),
     "an outcome that is not kept": ({"outcome": Outcome.SKIPPED}, "skipped is nothing that is kept of a query"),
     "a document twice": ({"ranking": RANKING[:2] + RANKING[:1]}, "its ranking has b 2 times"),
     "a document of the ranking below it": ({"tail": ("x", "b")}, "its ranking has b 2 times"),
