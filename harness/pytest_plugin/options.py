@@ -342,9 +342,7 @@ def _server(config: pytest.Config) -> tuple[str | None, bool]:
     """The URL, and whether the embedded node is wanted: the command line's word on the two replaces the ini file's."""
     url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
     if url and embedded:
-        raise pytest.UsageError(
-            "--relevance-url and --relevance-embedded name two engines; give one of them"
-        )
+        raise pytest.UsageError("--relevance-url and --relevance-embedded name two engines; give one of them")
     if not url and not embedded:
         url, embedded = config.getini("relevance_url") or None, config.getini("relevance_embedded")
         if url and embedded:

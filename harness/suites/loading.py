@@ -202,11 +202,16 @@ class LoadedSuite:
 
     @cached_property
     def _measures(self) -> tuple[Measure, ...]:
+        """Those that are written; else, where no threshold on all queries names one, those of tags and of queries."""
         measures = read_measures(self.reading.shape.measures, self.reading.problems)
-        unsaid = not self.reading.shape.measures and self.is_whole("measures", "thresholds")
-        if unsaid and not self.scores_anything and any(query.judgments for query in self._judged_queries):
+        if self.reading.shape.measures or not self.is_whole("measures", "thresholds"):
+            return measures
+        if any(measure_named(threshold) for threshold in self._thresholds if threshold.tag is None):
+            return ()
+        named = {measure.text: measure for measure in map(measure_named, self.all_thresholds) if measure is not None}
+        if not named and any(query.judgments for query in self._judged_queries):
             return (parse_measure(DEFAULT_MEASURE),)
-        return measures
+        return tuple(named.values())
 
     def _target(self) -> Any:
         target = read_target(self.reading, self._templates.values())

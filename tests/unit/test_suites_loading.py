@@ -184,6 +184,26 @@ def test_what_is_left_out_has_a_default(write):
     assert suite.fixture is None
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "measures"),
+    [
+        (["mean P@5 >= 0.1 for head", "drop RR <= 0.1 for head"], ["P@5", "RR"]),
+        (["mean P@5 >= 0.1", "mean RR >= 0.1 for head"], []),
+        (["mean RBO >= 0.9", "mean RR >= 0.1 for head"], ["RR"]),
+        (["mean RBO >= 0.9"], ["nDCG@10"]),
+    ],
+    ids=["of tags alone", "of all queries too", "beside agreement", "of agreement alone"],
+)
+def test_where_no_threshold_on_all_queries_names_a_measure_those_of_tags_do(write, thresholds, measures):
+    text = SMALL.replace("text: red shoes,", "text: red shoes, tags: [head],") + f"thresholds: {thresholds}\n"
+    assert [measure.text for measure in load_suite(write(text), {}).measures] == measures
+
+
+def test_where_no_threshold_of_the_suite_names_a_measure_those_of_queries_do(write):
+    text = SMALL.replace("text: red shoes,", 'text: red shoes, thresholds: ["RR >= 0.5", "P@5 >= 0.1"],')
+    assert [measure.text for measure in load_suite(write(text), {}).measures] == ["RR", "P@5"]
+
+
 def test_a_profile_brings_its_own_gain_where_the_suite_names_none(write):
     assert load_suite(write(SMALL + "profile: trec\n"), {}).gain == Gain(GainKind.LINEAR)
     assert load_suite(write(SMALL + "profile: trec\ngain: exponential\n"), {}).gain == Gain(GainKind.EXPONENTIAL)
