@@ -1,55 +1,268 @@
-"""The options of a run."""
+"""
+The options of a run: what each is, what it takes, and who can give it.
+
+The fields of `RunOptions` are the one table. The options of the command, those of the pytest plugin with their lines of
+the ini file, and the checks of arguments in Python are made from it. `Options` is the same for type checkers.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import date
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
+from enum import Enum, auto
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from harness.errors import EntryPoint
+from harness.errors import EntryPoint, Option, UsageError
 
-__all__ = ["RunOptions"]
+__all__ = ["OPTIONS", "Commands", "Kind", "Options", "RunOption", "RunOptions", "check_servers", "read_seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an argument takes: *expected* in words, what *fits*, what is *made* of that; None too where *optional*."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+    made: Callable[[Any], Any] = lambda given: given
+    optional: bool = False
+
+
+def _is(*types: type) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, types)
+
+
+def _is_texts(given: Any) -> bool:
+    """A text would be taken for its letters, and a set has no order."""
+    return isinstance(given, Sequence) and not isinstance(given, str | bytes) and all(map(_is(str), given))
+
+
+def _is_positive(given: Any) -> bool:
+    is_number = not isinstance(given, bool) and isinstance(given, Real)
+    return is_number and 0 < cast("float", given) <= sys.float_info.max
+
+
+TEXT = Kind("a text", _is(str))
+FLAG = Kind("True or False", _is(bool))
+FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.fspath(given)))
+WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
+SECONDS = Kind("a number of seconds above 0", _is_positive, float)
+TAGS = Kind("a sequence of tags, such as ['head']", _is_texts, tuple)
+MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_texts, tuple)
+DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
+CLIENT = Kind("a client object", lambda _: True)
+ENTRY = Kind("an EntryPoint", _is(EntryPoint))
+
+
+def read_seconds(text: str) -> float:
+    """
+    The span of time that *text* gives.
+
+    Raises:
+        UsageError: it is no finite number above 0; ``nan`` and ``inf`` are numbers to Python, and no limit.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not _is_positive(seconds):
+        raise UsageError(f"found {text!r}, expected a number of seconds above 0, such as 60")
+    return seconds
+
+
+class Commands(Enum):
+    """Which commands have an option."""
+
+    NONE = auto()
+    WITH_A_SERVER = auto()
+    """All that ask an engine."""
+    OF_SUITES = auto()
+    """All that run suites."""
+    OF_CELLS = auto()
+    """All that run suites with several requests or on several indexes."""
+    RUN = auto()
+    """``harness run``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOption:
+    """
+    One option: the *field* of `RunOptions`, its *kind*, what its *help* says.
+
+    *word* is its name on command lines, where that is another than in Python. *commands* have it, and *metavar* stands
+    for its value in their help. Where it may be repeated there, *several* is what its values are called. *pytest* is
+    its help in the plugin, and *ini* that of its line in the ini file, each empty where it is not there. A call from
+    Python takes it where *python* is true, and None for it where it is *optional*; `RunOptions` itself holds all.
+    """
+
+    field: str
+    kind: Kind
+    help: str
+    word: str = ""
+    commands: Commands = Commands.NONE
+    metavar: str | None = None
+    several: str = ""
+    pytest: str = ""
+    ini: str = ""
+    python: bool = True
+    optional: bool = False
+
+    @property
+    def name(self) -> Option:
+        """What it is called, wherever it can be given."""
+        return Option(self.word or self.field.replace("_", "-"), self.field)
+
+
+def _row(kind: Kind, help: str, **others: Any) -> dict[str, RunOption]:
+    """What a field of `RunOptions` says of itself."""
+    return {"row": RunOption("", kind, help, **others)}
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """
-    What the user asked for.
+    """What the user asked for."""
 
-    *url*, *cluster*, which is a name in harness.toml, or *embedded* with *engine_version*, takes the place of the
-    suites' own clusters. *request* names one of a
-    suite's request templates, *index* takes the place of the target's index and of a template's own. *tags* select
-    queries. *allow_write* lets fixtures build their index, which on the embedded node they always may. *locate* allows
-    deeper searches for missing documents. *baseline* is a file of baselines in place of the one beside the suite;
-    *save_baseline* says that the run is to become the baseline, so that nothing is compared with the old one. *today*
-    decides which waivers hold, by the clock where it is None. *strict_xfail* makes an unexpected pass a failure.
-    *unjudged* lets suites run that score and have no judgment at all.
-    *depth* is how many hits are asked for where that is more than the suite asks for.
-    *budget* is how many seconds the searches of one cell may take; queries that are left then did not run. *tails*
-    looks for what ties with the last hits also where no threshold compares with a baseline. *client* is the user's own
-    client object. *entry* is whose names of options messages have.
-    """
-
-    url: str | None = None
-    embedded: bool = False
-    engine_version: str | None = None
-    request: str | None = None
-    index: str | None = None
-    cluster: str | None = None
-    tags: tuple[str, ...] = ()
-    allow_write: bool = False
-    locate: bool = True
-    baseline: Path | None = None
-    save_baseline: bool = False
-    today: date | None = None
-    budget: float | None = None
-    strict_xfail: bool = False
-    depth: int | None = None
-    unjudged: bool = False
-    tails: bool = False
-    client: Any = field(default=None, compare=False, repr=False)
-    entry: EntryPoint = EntryPoint.PYTHON
+    url: str | None = field(
+        default=None,
+        metadata=_row(
+            TEXT,
+            "Run on this server instead of the suites' own clusters.",
+            commands=Commands.WITH_A_SERVER,
+            metavar="URL",
+            pytest="run every suite on this server, instead of its target's cluster",
+            ini="server that every suite runs on (--relevance-url)",
+        ),
+    )
+    embedded: bool = field(
+        default=False,
+        metadata=_row(
+            FLAG,
+            "Run on an OpenSearch node that is started for this run.",
+            commands=Commands.WITH_A_SERVER,
+            pytest="run every suite on an OpenSearch node that is started for this session",
+            ini="run suites on the embedded node (--relevance-embedded)",
+        ),
+    )
+    engine_version: str | None = field(
+        default=None,
+        metadata=_row(
+            TEXT,
+            "The embedded node's version, such as 3.8 or 2.19.",
+            commands=Commands.WITH_A_SERVER,
+            metavar="VERSION",
+            pytest="which embedded node: 3.8 (the default) or 2.19",
+            ini="version of the embedded node (--relevance-engine-version)",
+        ),
+    )
+    request: str | None = field(
+        default=None,
+        metadata=_row(
+            TEXT,
+            "Send this one of the suites' named requests; may be repeated.",
+            commands=Commands.OF_CELLS,
+            metavar="NAME",
+            several="requests",
+            pytest="the named request that suites send, where they have several; may be given several times",
+            ini="named requests that suites send (--relevance-request)",
+        ),
+    )
+    index: str | None = field(
+        default=None,
+        metadata=_row(
+            TEXT,
+            "Search this index instead of the suites' own; may be repeated.",
+            commands=Commands.OF_CELLS,
+            metavar="NAME",
+            several="indexes",
+            pytest="the index that is searched instead of the suites' own; may be given several times",
+            ini="indexes searched instead of the suites' own (--relevance-index)",
+        ),
+    )
+    cluster: str | None = field(default=None, metadata=_row(TEXT, "Run on the cluster of this name in harness.toml."))
+    tags: tuple[str, ...] = field(
+        default=(),
+        metadata=_row(
+            TAGS,
+            "Run only queries with this tag; may be repeated.",
+            word="tag",
+            commands=Commands.OF_SUITES,
+            metavar="TAG",
+            several="tags",
+            pytest="only the queries with this tag; may be given several times",
+        ),
+    )
+    allow_write: bool = field(
+        default=False,
+        metadata=_row(
+            FLAG,
+            "Let suites build the index that their fixture describes.",
+            commands=Commands.OF_SUITES,
+            pytest="let suites with a fixture build their own index on the server",
+            ini="let fixtures build their index (--relevance-allow-write)",
+        ),
+    )
+    locate: bool = field(
+        default=True, metadata=_row(FLAG, "Look with deeper searches for where missing documents rank.")
+    )
+    baseline: Path | None = field(
+        default=None,
+        metadata=_row(
+            FILE,
+            "Compare with this file of baselines, instead of the one beside the suite.",
+            commands=Commands.RUN,
+            metavar="FILE",
+            pytest="compare with this file of baselines, instead of the one beside the suite",
+        ),
+    )
+    save_baseline: bool = field(
+        default=False,
+        metadata=_row(FLAG, "The run becomes the baseline, so nothing is compared with the old one.", python=False),
+    )
+    today: date | None = field(
+        default=None, metadata=_row(DAY, "The day that decides which waivers hold; that of the clock where None.")
+    )
+    budget: float | None = field(
+        default=None,
+        metadata=_row(
+            SECONDS,
+            "Send nothing more of a suite after so many seconds; its other queries did not run.",
+            commands=Commands.RUN,
+            metavar="SECONDS",
+            pytest="send nothing more of a suite after so many seconds; its other queries did not run",
+            ini="seconds that the searches of a suite may take (--relevance-budget)",
+        ),
+    )
+    strict_xfail: bool = field(
+        default=False,
+        metadata=_row(FLAG, "Take a threshold that holds in spite of its xfail for a failure.", commands=Commands.RUN),
+    )
+    depth: int | None = field(
+        default=None,
+        metadata=_row(WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False),
+    )
+    unjudged: bool = field(
+        default=False, metadata=_row(FLAG, "Run suites that score and have no judgment at all.", python=False)
+    )
+    tails: bool = field(
+        default=False,
+        metadata=_row(
+            FLAG, "Look for what ties with the last hits also where nothing is compared with a baseline.", python=False
+        ),
+    )
+    client: Any = field(
+        default=None,
+        compare=False,
+        repr=False,
+        metadata=_row(CLIENT, "The user's own client object, in place of connections."),
+    )
+    entry: EntryPoint = field(
+        default=EntryPoint.PYTHON, metadata=_row(ENTRY, "Whose names of options messages have.", python=False)
+    )
 
     def day(self) -> date:
         """The day that waivers are held against."""
@@ -64,3 +277,43 @@ class RunOptions:
         """
         named = {"request": self.request, "index": self.index}
         return ", ".join(f"{what} {name}" for what, name in named.items() if name is not None)
+
+
+OPTIONS: Mapping[str, RunOption] = {
+    one.name: replace(one.metadata["row"], field=one.name, optional=one.default is None) for one in fields(RunOptions)
+}
+"""The table, by field."""
+
+
+class Options(TypedDict, total=False):
+    """What one call of `Relevance.run` may ask for otherwise; `RunOptions` says what each is."""
+
+    url: str | None
+    embedded: bool
+    engine_version: str | None
+    request: str | None
+    index: str | None
+    cluster: str | None
+    tags: tuple[str, ...] | list[str]
+    allow_write: bool
+    locate: bool
+    baseline: str | os.PathLike[str] | None
+    today: date | None
+    strict_xfail: bool
+    budget: float | None
+    client: Any
+
+
+def check_servers(options: RunOptions) -> None:
+    """
+    Refuse what asks for two engines, or for a version of an engine that is not ours.
+
+    Raises:
+        UsageError: *options* do.
+    """
+    named = [OPTIONS[name].name for name in ("url", "cluster", "embedded", "client") if getattr(options, name)]
+    if len(named) > 1:
+        raise UsageError(named[0], " and ", named[1], " name two engines; give one of them")
+    if options.engine_version and not options.embedded:
+        version, embedded = OPTIONS["engine_version"].name, OPTIONS["embedded"].name
+        raise UsageError(version, " chooses the version of the embedded engine; give ", embedded, " too")

@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     session.is_due = not only_shows(config)
     check_choices(session)
-    if session.options.tags:
+    if session.options.run.tags:
         deselect_by_tag(config, items)
 
 

@@ -11,11 +11,10 @@ Suites and scores from Python: what the pytest fixture ``relevance`` gives, and 
 Nothing here gives a number where something is missing: see `Scores`.
 """
 
-from harness.api.choices import Options
 from harness.api.evaluation import Evaluation, Scores, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.model import Gain, GainKind, Profile
-from harness.options import RunOptions
+from harness.options import Options, RunOptions
 
 __all__ = [
     "Evaluation",

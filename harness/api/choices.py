@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias, TypedDict
+from typing import Any, Literal, NoReturn, TypeAlias
 
-from harness.errors import EntryPoint, UsageError, did_you_mean
+from harness.errors import UsageError, did_you_mean
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
-from harness.options import RunOptions
+from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions
 
 __all__ = [
     "OF_RUN",
     "OF_TEST",
     "AnyGain",
     "CompareChoices",
-    "Options",
     "check_options",
     "merged",
     "read_argument",
@@ -31,25 +29,6 @@ __all__ = [
 
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 """A gain as a suite has it: ``"linear"``, ``"exponential"`` or a map from grade to gain; or a `Gain`."""
-
-
-class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; see `harness.options.RunOptions`."""
-
-    url: str | None
-    embedded: bool
-    engine_version: str | None
-    request: str | None
-    index: str | None
-    cluster: str | None
-    tags: tuple[str, ...] | list[str]
-    allow_write: bool
-    locate: bool
-    baseline: str | os.PathLike[str] | None
-    today: date | None
-    strict_xfail: bool
-    budget: float | None
-    client: Any
 
 
 class CompareChoices(Options, total=False):
@@ -70,62 +49,23 @@ class CompareChoices(Options, total=False):
     seed: int
 
 
-OF_RUN = tuple(Options.__annotations__)
+OF_RUN = tuple(option.field for option in OPTIONS.values() if option.python)
 OF_TEST = ("test", "alternative", "level", "correction", "samples", "seed")
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What an argument takes: *expected* in words, what *fits*, what is *made* of that; None too where *optional*."""
-
-    expected: str
-    fits: Callable[[Any], bool]
-    made: Callable[[Any], Any] = lambda given: given
-    optional: bool = False
-
-
-def _is(*types: type) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, types)
-
-
-def _is_texts(given: Any) -> bool:
-    """A text would be taken for its letters, and a set has no order."""
-    return isinstance(given, Sequence) and not isinstance(given, str | bytes) and all(map(_is(str), given))
-
-
-def _is_whole(given: Any) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool)
-
-
-def _is_day(given: Any) -> bool:
-    return isinstance(given, date) and not isinstance(given, datetime)
-
-
-TEXT = Kind("a text", _is(str))
-TEXT_OR_NONE = Kind("a text", _is(str), optional=True)
-FLAG = Kind("True or False", _is(bool))
 NUMBER = Kind("a number", lambda given: finite(given) is not None, float)
-FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.fspath(given)), optional=True)
 
 KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(("url", "engine_version", "request", "index", "cluster"), TEXT_OR_NONE),
-    **dict.fromkeys(("embedded", "allow_write", "locate", "strict_xfail", "save_baseline", "unjudged", "tails"), FLAG),
+    **{option.field: replace(option.kind, optional=option.optional) for option in OPTIONS.values()},
     **dict.fromkeys(("complete", "skip_undefined"), FLAG),
     **dict.fromkeys(("test", "alternative", "correction", "measure", "query", "threshold"), TEXT),
     **dict.fromkeys(("p", "level"), NUMBER),
-    **dict.fromkeys(("baseline", "qrels"), FILE),
-    **dict.fromkeys(("samples", "seed"), Kind("a whole number", _is_whole)),
-    "suite": Kind("the path of a suite", _is(str, os.PathLike)),
-    "root": Kind("the path of a folder", _is(str, os.PathLike), Path, optional=True),
-    "tags": Kind("a sequence of tags, such as ['head']", _is_texts, tuple),
-    "measures": Kind("a sequence of measures, such as ['nDCG@10']", _is_texts, tuple),
-    "depth": Kind("a whole number", _is_whole, optional=True),
-    "budget": Kind("a number of seconds above 0", lambda given: (finite(given) or 0) > 0, float, optional=True),
-    "today": Kind("a datetime.date without a time", _is_day, optional=True),
+    **dict.fromkeys(("samples", "seed"), WHOLE_NUMBER),
+    "qrels": replace(FILE, optional=True),
+    "suite": Kind("the path of a suite", FILE.fits),
+    "root": Kind("the path of a folder", FILE.fits, Path, optional=True),
+    "measures": MEASURES,
     "gain": Kind("a gain", lambda _: True, read_gain, optional=True),
     "profile": Kind("a profile", lambda _: True, read_profile, optional=True),
-    "entry": Kind("an EntryPoint", _is(EntryPoint)),
-    "client": Kind("a client object", lambda _: True, optional=True),
 }
 """By the name of an argument, what it takes."""
 

@@ -12,7 +12,6 @@ from harness.api.choices import (
     OF_RUN,
     OF_TEST,
     CompareChoices,
-    Options,
     check_options,
     merged,
     read_argument,
@@ -36,7 +35,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
-from harness.options import RunOptions
+from harness.options import Options, RunOptions
 from harness.run import SharedConnections
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,8 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from harness.cli.exits import COMMAND
-from harness.errors import HarnessError, InputError, Problem, did_you_mean
+from harness.errors import HarnessError, InputError, Problem, UsageError, did_you_mean
 from harness.model import Profile
+from harness.options import (
+    FILE,
+    FLAG,
+    OPTIONS,
+    SECONDS,
+    Commands,
+    Kind,
+    RunOption,
+    RunOptions,
+    check_servers,
+    read_seconds,
+)
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
@@ -35,6 +46,7 @@ __all__ = [
     "cell_options",
     "engine_options",
     "github_option",
+    "only_run_options",
     "refusals_told",
     "run_choices",
     "run_options",
@@ -44,63 +56,67 @@ __all__ = [
 ]
 
 
-# The options that say where suites run and what of them, the same for every command that runs some.
-
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SERVER_OPTIONS = (
-    click.option("--url", metavar="URL", help="Run on this server instead of the suites' own clusters."),
-    click.option("--embedded", is_flag=True, help="Run on an OpenSearch node that is started for this run."),
-    click.option("--engine-version", metavar="VERSION", help="The embedded node's version, such as 3.8 or 2.19."),
-)
 
-_ENGINE_OPTIONS = (
-    *_SERVER_OPTIONS,
-    click.option(
-        "--tag", "tags", metavar="TAG", multiple=True, help="Run only queries with this tag; may be repeated."
-    ),
-    click.option("--allow-write", is_flag=True, help="Let suites build the index that their fixture describes."),
-)
+class Seconds(click.ParamType[float]):
+    """A finite number of seconds above 0."""
 
-_CELL_OPTIONS = (
-    click.option(
-        "--request",
-        "requests",
-        metavar="NAME",
-        multiple=True,
-        help="Send this one of the suites' named requests; may be repeated.",
-    ),
-    click.option("--all-requests", is_flag=True, help="Send every request that a suite has."),
-    click.option(
-        "--index",
-        "indexes",
-        metavar="NAME",
-        multiple=True,
-        help="Search this index instead of the suites' own; may be repeated.",
-    ),
-)
+    name = "SECONDS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that *value* writes."""
+        try:
+            return read_seconds(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _click_option(option: RunOption) -> Callable[[Command], Command]:
+    """*option* as the commands have it, which get its value as an argument of that name."""
+    types: dict[Kind, click.ParamType[Any]] = {SECONDS: Seconds(), FILE: click.Path(dir_okay=False, path_type=Path)}
+    return click.option(
+        option.name.name_in(COMMAND),
+        option.several or option.field,
+        metavar=option.metavar,
+        is_flag=True if option.kind is FLAG else None,
+        multiple=bool(option.several),
+        type=types.get(option.kind),
+        help=option.help,
+    )
+
+
+def _given_to(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+    """*command* with *options*, which its help lists in this order."""
+    for option in reversed(list(options)):
+        command = option(command)
+    return command
+
+
+def _of(commands: Commands) -> list[Callable[[Command], Command]]:
+    return [_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
 def server_options(command: Command) -> Command:
     """Give *command* the options that say where its engine is."""
-    for option in reversed(_SERVER_OPTIONS):
-        command = option(command)
-    return command
+    return _given_to(command, _of(Commands.WITH_A_SERVER))
 
 
 def engine_options(command: Command) -> Command:
     """Give *command* the options that say where suites run, and with which queries."""
-    for option in reversed(_ENGINE_OPTIONS):
-        command = option(command)
-    return command
+    return server_options(_given_to(command, _of(Commands.OF_SUITES)))
 
 
 def cell_options(command: Command) -> Command:
     """Give *command* the options of a run with several requests or indexes."""
-    for option in reversed(_CELL_OPTIONS):
-        command = option(command)
-    return command
+    every = click.option("--all-requests", is_flag=True, help="Send every request that a suite has.")
+    request, *others = _of(Commands.OF_CELLS)
+    return _given_to(command, [request, every, *others])
+
+
+def only_run_options(command: Command) -> Command:
+    """Give *command* the options that ``harness run`` has beside those."""
+    return _given_to(command, _of(Commands.RUN))
 
 
 def run_choices(
@@ -119,20 +135,19 @@ def run_choices(
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
 
-def run_options(*, url: str | None, embedded: bool, engine_version: str | None, **others: Any) -> RunOptions:
+def run_options(**given: Any) -> RunOptions:
     """
     What was asked for, as the pipeline takes it.
 
     Raises:
         click.UsageError: The options contradict each other.
     """
-    if url and embedded:
-        raise click.UsageError("--url and --embedded name two engines; give one of them")
-    if engine_version and not embedded:
-        raise click.UsageError("--engine-version chooses the version of the embedded engine; give --embedded too")
-    from harness.options import RunOptions
-
-    return RunOptions(url=url, embedded=embedded, engine_version=engine_version, entry=COMMAND, **others)
+    options = RunOptions(**given, entry=COMMAND)
+    try:
+        check_servers(options)
+    except UsageError as error:
+        raise click.UsageError(error.text(COMMAND)) from None
+    return options
 
 
 # The options that say how a difference between runs is tested.
@@ -186,9 +201,7 @@ _STATISTICS_OPTIONS = (
 
 def statistics_options(command: Command) -> Command:
     """Give *command* the options."""
-    for option in reversed(_STATISTICS_OPTIONS):
-        command = option(command)
-    return command
+    return _given_to(command, _STATISTICS_OPTIONS)
 
 
 def tested_as(
@@ -245,9 +258,7 @@ def file_options(function: Command) -> Command:
             "--complete", is_flag=True, help="Count a judged query that is not in the run as one without hits."
         ),
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return _given_to(function, options)
 
 
 def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
@@ -289,25 +300,6 @@ def say_left_out(found: FoundSuites) -> None:
     if found.left_out:
         text = left_out_text(found.left_out)
         click.echo(printable(f"harness: left out: {text}; name a folder to have its suites read"), err=True)
-
-
-# The type of an option that is a span of time.
-
-
-class Seconds(click.ParamType[float]):
-    """A finite number of seconds above 0; ``nan`` and ``inf`` are numbers to Python, and no limit."""
-
-    name = "SECONDS"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number that *value* writes."""
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = math.nan
-        if not (math.isfinite(seconds) and seconds > 0):
-            self.fail(f"found {value!r}, expected a number of seconds above 0, such as 60", param, ctx)
-        return seconds
 
 
 # The option ``--github``, and what is said to GitHub's runner where it is given.

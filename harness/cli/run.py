@@ -13,12 +13,12 @@ import click
 from harness.cli.exits import reader_may_leave
 from harness.cli.options import (
     OutputType,
-    Seconds,
     asked_step,
     cell_options,
     engine_options,
     found_suites,
     github_option,
+    only_run_options,
     outdated_removed,
     refusals_told,
     run_choices,
@@ -39,19 +39,7 @@ if TYPE_CHECKING:
 @suites_argument
 @engine_options
 @cell_options
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Compare with this file of baselines, instead of the one beside the suite.",
-)
-@click.option(
-    "--budget",
-    metavar="SECONDS",
-    type=Seconds(),
-    help="Send nothing more of a suite after so many seconds; its other queries did not run.",
-)
-@click.option("--strict-xfail", is_flag=True, help="Take a threshold that holds in spite of its xfail for a failure.")
+@only_run_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else, on standard output.")
 @click.option(
     "--output",

@@ -196,7 +196,7 @@ def check_choices(session: RelevanceSession) -> None:
     suites, options = session.suites_collected, session.options
     known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))
     checks: dict[str, Callable[[], None]] = {
-        "tag": lambda: check_tags(suites, options.tags),
+        "tag": lambda: check_tags(suites, options.run.tags),
         "request": lambda: Matrix(options.requests).check(suites),
         "index": lambda: Matrix(known, options.indexes).check(suites),
     }

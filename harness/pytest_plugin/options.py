@@ -6,23 +6,22 @@ because of them.
 from __future__ import annotations
 
 import argparse
-import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
 
-from harness.errors import HarnessError, Problem, UsageError
+from harness.errors import EntryPoint, HarnessError, Problem, UsageError
+from harness.options import FILE, FLAG, OPTIONS, SECONDS, RunOption, RunOptions, check_servers, read_seconds
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
 from harness.report.outputs import Output, output_named
 from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.model import Report
-    from harness.options import RunOptions
     from harness.pytest_plugin.runs import Failed
     from harness.run.execution import FinishedSuite
 
@@ -43,6 +42,8 @@ __all__ = [
 # `--relevance-update-baseline`: what suites returned in a session becomes their baseline.
 
 
+PYTEST = EntryPoint.PYTEST
+IniType: TypeAlias = Literal["args", "bool", "string"]
 FORCE = "force"
 PLAIN = "yes"
 
@@ -96,53 +97,13 @@ def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tu
     return list(dict.fromkeys(written)), problems
 
 
-# The plugin's options, as pytest shows them in its help: on the command line, and as lines of the ini file.
-
-
 def add_options(parser: pytest.Parser) -> None:
-    """Register the options and their ini lines."""
+    """Register the options and their ini lines: those of runs, from their table, and the plugin's own."""
     group = parser.getgroup("relevance", "search relevance suites (*.relevance.yaml)")
-    group.addoption(
-        "--relevance-url", metavar="URL", help="run every suite on this server, instead of its target's cluster"
-    )
-    group.addoption(
-        "--relevance-embedded",
-        action="store_true",
-        default=None,
-        help="run every suite on an OpenSearch node that is started for this session",
-    )
-    group.addoption(
-        "--relevance-engine-version", metavar="VERSION", help="which embedded node: 3.8 (the default) or 2.19"
-    )
-    group.addoption(
-        "--relevance-request",
-        metavar="NAME",
-        action="append",
-        help="the named request that suites send, where they have several; may be given several times",
-    )
-    group.addoption(
-        "--relevance-index",
-        metavar="NAME",
-        action="append",
-        help="the index that is searched instead of the suites' own; may be given several times",
-    )
-    group.addoption(
-        "--relevance-tag",
-        metavar="TAG",
-        action="append",
-        help="only the queries with this tag; may be given several times",
-    )
-    group.addoption(
-        "--relevance-allow-write",
-        action="store_true",
-        default=None,
-        help="let suites with a fixture build their own index on the server",
-    )
-    group.addoption(
-        "--relevance-budget",
-        metavar="SECONDS",
-        help="send nothing more of a suite after so many seconds; its other queries did not run",
-    )
+    of_runs = [option for option in OPTIONS.values() if option.pytest]
+    for option in of_runs:
+        if option.kind is not FILE:
+            _add_option(group, option)
     group.addoption(
         "--relevance-each-query",
         action=argparse.BooleanOptionalAction,
@@ -159,11 +120,9 @@ def add_options(parser: pytest.Parser) -> None:
         action=argparse.BooleanOptionalAction,
         help="in a step of GitHub Actions: annotate the lines of suites, and add to the job's summary",
     )
-    group.addoption(
-        "--relevance-baseline",
-        metavar="FILE",
-        help="compare with this file of baselines, instead of the one beside the suite",
-    )
+    for option in of_runs:
+        if option.kind is FILE:
+            _add_option(group, option)
     group.addoption(
         "--relevance-update-baseline",
         nargs="?",
@@ -172,34 +131,34 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="force",
         help="keep what suites return as their baseline; in CI only with =force",
     )
-    _add_ini_lines(parser)
-
-
-def _add_ini_lines(parser: pytest.Parser) -> None:
-    parser.addini("relevance_url", "server that every suite runs on (--relevance-url)")
-    parser.addini(
-        "relevance_embedded", "run suites on the embedded node (--relevance-embedded)", type="bool", default=False
-    )
-    parser.addini("relevance_engine_version", "version of the embedded node (--relevance-engine-version)")
-    parser.addini("relevance_request", "named requests that suites send (--relevance-request)", type="args")
-    parser.addini("relevance_index", "indexes searched instead of the suites' own (--relevance-index)", type="args")
-    parser.addini(
-        "relevance_allow_write", "let fixtures build their index (--relevance-allow-write)", type="bool", default=False
-    )
-    parser.addini("relevance_budget", "seconds that the searches of a suite may take (--relevance-budget)")
-    parser.addini(
-        "relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool", default=False
-    )
+    for option in of_runs:
+        if option.ini:
+            kind: IniType = "args" if option.several else "bool" if option.kind is FLAG else "string"
+            parser.addini(_key(option), option.ini, type=kind)
+    parser.addini("relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool")
     parser.addini(
         "relevance_report", "report files, one a line, relative to the rootdir (--relevance-report)", type="linelist"
     )
-
     parser.addini(
         "relevance_github",
         "wherever GitHub Actions runs the session, annotate and summarise (--relevance-github)",
         type="bool",
-        default=False,
     )
+
+
+def _add_option(group: pytest.OptionGroup, option: RunOption) -> None:
+    name = option.name.name_in(PYTEST)
+    if option.kind is FLAG:
+        group.addoption(name, action="store_true", default=None, help=option.pytest)
+    else:
+        group.addoption(
+            name, metavar=option.metavar, action="append" if option.several else "store", help=option.pytest
+        )
+
+
+def _key(option: RunOption) -> str:
+    """Its name in the ini file, and among the values that pytest has read."""
+    return option.name.name_in(PYTEST).lstrip("-").replace("-", "_")
 
 
 REPORT_SUFFIXES = (".html", ".json", ".md")
@@ -242,22 +201,17 @@ def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[P
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
     """
-    What the user asked for; *reports* are the files to write, by absolute paths, *baseline* that of the file to compare
-    with. With *update_baseline* what runs becomes the baseline. *github* is the step to tell what does not hold.
+    What the user asked for: *run* for each suite, with each of *requests* on each of *indexes*.
+
+    *reports* are the files to write, by absolute paths. With *each_query* every query has an item. *github* is the step
+    to tell what does not hold.
     """
 
-    url: str | None = None
-    embedded: bool = False
-    engine_version: str | None = None
+    run: RunOptions
     requests: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    allow_write: bool = False
     each_query: bool = False
     reports: tuple[Output, ...] = ()
-    baseline: Path | None = None
-    update_baseline: bool = False
-    budget: float | None = None
     github: GitHubStep | None = None
 
 
@@ -269,33 +223,39 @@ def read_options(config: pytest.Config) -> PluginOptions:
         pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it, a
             baseline that is to be updated in CI or from several indexes, a budget that is no number of seconds.
     """
-    url, embedded = _server(config)
-    version = config.getoption("relevance_engine_version") or config.getini("relevance_engine_version") or None
-    if config.getoption("relevance_engine_version") and not embedded:
-        raise pytest.UsageError(
-            "--relevance-engine-version chooses the version of the embedded engine; give --relevance-embedded too"
-        )
-    indexes = _unique(config.getoption("relevance_index") or config.getini("relevance_index"))
+    given = {option.several or option.field: _value(config, option) for option in OPTIONS.values() if option.pytest}
+    given |= _server(config, given)
+    requests, indexes = given.pop("requests"), given.pop("indexes")
     update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
     if update_baseline and len(indexes) > 1:
         raise pytest.UsageError(
             "--relevance-update-baseline: a baseline keeps one run of each request; give one --relevance-index"
         )
     return PluginOptions(
-        url=url,
-        embedded=embedded,
-        engine_version=version if embedded else None,
-        requests=_unique(config.getoption("relevance_request") or config.getini("relevance_request")),
-        indexes=indexes,
-        tags=_unique(config.getoption("relevance_tag") or ()),
-        allow_write=_switch(config, "relevance_allow_write"),
-        each_query=_switch(config, "relevance_each_query"),
-        reports=_reports(config),
-        budget=_budget(config),
-        baseline=_baseline(config),
-        update_baseline=update_baseline,
-        github=_github(config),
+        RunOptions(**given, save_baseline=update_baseline, entry=PYTEST),
+        requests,
+        indexes,
+        _switch(config, "relevance_each_query"),
+        _reports(config),
+        _github(config),
     )
+
+
+def _value(config: pytest.Config, option: RunOption) -> Any:
+    """What is given for *option*: on the command line, else in the ini file."""
+    given = config.getoption(_key(option)) or (config.getini(_key(option)) if option.ini else None)
+    if option.several:
+        return tuple(dict.fromkeys(given or ()))
+    if option.kind is FLAG:
+        return bool(given)
+    if given and option.kind is FILE:
+        return (config.invocation_params.dir / given).absolute()
+    if given and option.kind is SECONDS:
+        try:
+            return read_seconds(given)
+        except UsageError as error:
+            raise pytest.UsageError(f"{option.name.name_in(PYTEST)}: {error}") from None
+    return given or None
 
 
 def only_shows(config: pytest.Config) -> bool:
@@ -316,40 +276,30 @@ def _github(config: pytest.Config) -> GitHubStep | None:
         raise pytest.UsageError(str(error)) from None
 
 
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
-
-
-def _budget(config: pytest.Config) -> float | None:
-    text = config.getoption("relevance_budget") or config.getini("relevance_budget") or None
-    if text is None:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise pytest.UsageError(f"--relevance-budget: found {text!r}, expected a number of seconds above 0, such as 60")
-    return seconds
-
-
 def _switch(config: pytest.Config, name: str) -> bool:
     given = config.getoption(name)
     return bool(config.getini(name) if given is None else given)
 
 
-def _server(config: pytest.Config) -> tuple[str | None, bool]:
-    """The URL, and whether the embedded node is wanted: the command line's word on the two replaces the ini file's."""
+def _server(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Where suites run: the command line's word on the URL and the embedded node replaces the ini file's on both, and a
+    version that the ini file gives is that of the node where there is one.
+    """
     url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
-    if url and embedded:
-        raise pytest.UsageError("--relevance-url and --relevance-embedded name two engines; give one of them")
     if not url and not embedded:
-        url, embedded = config.getini("relevance_url") or None, config.getini("relevance_embedded")
+        url, embedded = given["url"], given["embedded"]
         if url and embedded:
             raise pytest.UsageError("relevance_url and relevance_embedded in the ini file exclude each other: keep one")
+    version = given["engine_version"] if embedded else config.getoption("relevance_engine_version")
+    server = {"url": url, "embedded": embedded, "engine_version": version}
+    try:
+        check_servers(RunOptions(**server))
+    except UsageError as error:
+        raise pytest.UsageError(error.text(PYTEST)) from None
     if url:
         _check_url(url)
-    return url, embedded
+    return server
 
 
 def _check_url(url: str) -> None:
@@ -359,11 +309,6 @@ def _check_url(url: str) -> None:
     sentence = url_problem(url)
     if sentence:
         raise pytest.UsageError(f"--relevance-url: {sentence}")
-
-
-def _baseline(config: pytest.Config) -> Path | None:
-    given = config.getoption("relevance_baseline")
-    return (config.invocation_params.dir / given).absolute() if given else None
 
 
 def _reports(config: pytest.Config) -> tuple[Output, ...]:

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import EntryPoint, HarnessError, Problem, SuiteError
+from harness.errors import HarnessError, Problem, SuiteError
 from harness.pytest_plugin.node import LocalNode, Node, NodeHost, RemoteNode
 from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
 
@@ -69,7 +69,7 @@ class RelevanceSession:
 
         self.suites_collected.append(suite)
         options = self.options
-        items = plan_items(suite, each_query=options.each_query, tags=options.tags, today=self._today)
+        items = plan_items(suite, each_query=options.each_query, tags=options.run.tags, today=self._today)
         return for_cells(items, suite, options.requests, options.indexes)
 
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
@@ -153,22 +153,12 @@ class RelevanceSession:
         The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
         one is None.
         """
-        from harness.options import RunOptions
-
         options = self.options
-        return RunOptions(
-            url=options.url,
-            embedded=options.embedded,
-            engine_version=options.engine_version,
+        return replace(
+            options.run,
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
-            tags=options.tags,
-            entry=EntryPoint.PYTEST,
-            allow_write=options.allow_write,
-            budget=options.budget,
             today=self._today,
-            baseline=options.baseline,
-            save_baseline=options.update_baseline,
         )
 
     def shared_folder(self) -> Path:
@@ -176,15 +166,15 @@ class RelevanceSession:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
             self._runs = SuiteRuns(self._run, self._folder)
-            if self.options.embedded:
-                self._host = NodeHost(self.options.engine_version, self._folder)
+            if self.options.run.embedded:
+                self._host = NodeHost(self.options.run.engine_version, self._folder)
         return self._folder
 
     def finish(self) -> None:
         """Write what was asked for, in the controller; what cannot be written is a problem to show."""
         if self.is_worker:
             return
-        if self.options.update_baseline:
+        if self.options.run.save_baseline:
             self._update_baselines()
         if self.options.reports or self.options.github:
             self._write_reports()
@@ -288,7 +278,7 @@ class RelevanceSession:
     def _node(self, version: str | None) -> Node:
         """The node of *version*: a worker gets the session's from the controller, and any other is its own."""
         if version not in self._nodes:
-            shared = self._folder if self.options.embedded and version == self.options.engine_version else None
+            shared = self._folder if self.options.run.embedded and version == self.options.run.engine_version else None
             self._nodes[version] = LocalNode(version) if shared is None else RemoteNode(shared)
         return self._nodes[version]
 

@@ -29,20 +29,20 @@ def header_line(options: PluginOptions) -> str | None:
 
 
 def _asked(options: PluginOptions) -> Iterator[str]:
-    if options.url:
-        yield options.url
-    if options.embedded:
-        yield f"embedded node {options.engine_version}" if options.engine_version else "embedded node"
+    if options.run.url:
+        yield options.run.url
+    if options.run.embedded:
+        yield f"embedded node {options.run.engine_version}" if options.run.engine_version else "embedded node"
     yield from _named(options)
-    if options.budget is not None:
-        yield f"at most {options.budget:g} s a suite"
+    if options.run.budget is not None:
+        yield f"at most {options.run.budget:g} s a suite"
     if options.each_query:
         yield "an item for each query"
-    if options.allow_write:
+    if options.run.allow_write:
         yield "may build indexes"
-    if options.baseline:
-        yield f"baseline {options.baseline.name}"
-    if options.update_baseline:
+    if options.run.baseline:
+        yield f"baseline {options.run.baseline.name}"
+    if options.run.save_baseline:
         yield "baselines are updated"
 
 
@@ -52,8 +52,8 @@ def _named(options: PluginOptions) -> Iterator[str]:
         yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
     if options.indexes:
         yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
-    if options.tags:
-        yield f"tags {', '.join(options.tags)}"
+    if options.run.tags:
+        yield f"tags {', '.join(options.run.tags)}"
 
 
 def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:

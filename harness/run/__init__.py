@@ -16,7 +16,7 @@ from harness.gate import exit_status
 from harness.gate.selection import check_tags, select
 from harness.masking import redact_run
 from harness.model import Report, Run, Suite, SuiteReport
-from harness.options import RunOptions
+from harness.options import RunOptions, check_servers
 from harness.run.connections import Connections, FixtureBuilds
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.run.matrix import Matrix
@@ -168,17 +168,7 @@ def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connecti
     Raises:
         UsageError: they contradict each other.
     """
-    given = {
-        "url": options.url,
-        "cluster": options.cluster,
-        "embedded": options.embedded,
-        "client": options.client,
-    }
-    servers = [name for name, value in given.items() if value]
-    if len(servers) > 1:
-        raise UsageError(f"{servers[0]} and {servers[1]} name two engines; give one of them")
-    if options.engine_version is not None and not options.embedded:
-        raise UsageError("engine_version chooses the version of the embedded engine; give embedded too")
+    check_servers(options)
     return Connections(
         environ,
         url=options.url,

@@ -1,0 +1,80 @@
+"""The one table of options: what the command, the plugin and Python have is what it says."""
+
+import doctest
+from dataclasses import fields
+from importlib import import_module
+
+import pytest
+
+from harness import options
+from harness.cli.exits import COMMAND
+from harness.errors import EntryPoint, UsageError
+from harness.options import FLAG, OPTIONS, Commands, Options, RunOptions, check_servers, read_seconds
+
+COMMANDS_WITH = {
+    Commands.WITH_A_SERVER: ("run", "compare", "baseline save", "judgments pool", "judgments lint"),
+    Commands.OF_SUITES: ("run", "compare", "baseline save", "judgments pool"),
+    Commands.OF_CELLS: ("run", "baseline save", "judgments pool"),
+    Commands.RUN: ("run",),
+}
+
+
+def command_of(words):
+    name, *others = words.split()
+    command = import_module(f"harness.cli.{name}").command
+    return command.commands[others[0]] if others else command
+
+
+def test_docstring_examples_hold():
+    assert doctest.testmod(options).failed == 0
+
+
+@pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
+def test_the_commands_have_what_the_table_says(option):
+    for words in COMMANDS_WITH.get(option.commands, ()):
+        [parameter] = [one for one in command_of(words).params if option.name.name_in(COMMAND) in one.opts]
+        if words != "compare":  # which has a --request of its own
+            assert (parameter.help, parameter.is_flag) == (option.help, option.kind is FLAG)
+
+
+@pytest.mark.parametrize("option", [one for one in OPTIONS.values() if one.pytest], ids=lambda one: one.field)
+def test_the_plugin_has_what_the_table_says(option, pytestconfig):
+    key = option.name.name_in(EntryPoint.PYTEST).removeprefix("--").replace("-", "_")
+    pytestconfig.getoption(key)  # an error where there is none
+    if option.ini:
+        pytestconfig.getini(key)
+
+
+def test_python_takes_what_the_table_says_and_types_say_the_same():
+    assert {one.field for one in OPTIONS.values() if one.python} == set(Options.__annotations__)
+    assert list(OPTIONS) == [one.name for one in fields(RunOptions)]
+    assert all(one.help for one in OPTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"url": "http://a", "embedded": True}, "--url and --embedded name two engines; give one of them"),
+        ({"cluster": "a", "client": object()}, "--cluster and --client name two engines; give one of them"),
+        ({"engine_version": "3.8"}, "--engine-version chooses the version of the embedded engine; give --embedded too"),
+    ],
+)
+def test_two_engines_are_refused(given, sentence):
+    with pytest.raises(UsageError) as caught:
+        check_servers(RunOptions(**given))
+    assert caught.value.text(COMMAND) == sentence
+
+
+@pytest.mark.parametrize("given", [{}, {"url": "http://a"}, {"embedded": True, "engine_version": "2.19"}])
+def test_one_engine_or_the_suites_own_is_none_of_that(given):
+    check_servers(RunOptions(**given))
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "", "1e400"])
+def test_what_is_no_span_of_time_is_refused(text):
+    with pytest.raises(UsageError, match=r"expected a number of seconds above 0"):
+        read_seconds(text)
+
+
+def test_a_span_of_time_is_read():
+    assert read_seconds("2.5") == 2.5
