@@ -50,7 +50,7 @@ def test_the_plain_rankings_of_the_page_give_its_figures():
 
 
 def test_every_form_is_in_the_table_and_no_other():
-    table = TEXT.split("## What A and B may be")[1].split("\n\n")[1]
+    table = TEXT.split("## The two sides")[1].split("\n\n")[1]
     assert set(re.findall(r"`([a-z]+)[:`]", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))) == {
         str(kind) for kind in FormKind
     }
