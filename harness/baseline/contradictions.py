@@ -24,9 +24,6 @@ from harness.metrics.run_scores import score_of
 from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Suite
 from harness.words import count
 
-__all__ = ["refuse_contradictions"]
-
-
 OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)
 
 

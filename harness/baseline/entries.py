@@ -28,20 +28,6 @@ from harness.model import (
 )
 from harness.words import count, listed
 
-__all__ = [
-    "as_run",
-    "changed_judgments",
-    "changed_questions",
-    "changes_since",
-    "judgments_fingerprint",
-    "make_baseline",
-    "refuse_unanswered",
-    "request_fingerprint",
-    "request_json",
-    "with_entry",
-]
-
-
 # Fingerprints of what a baseline was made from, and sentences on those that are no longer the same.
 
 

@@ -19,9 +19,6 @@ from harness.model import BaselineFile, Json
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["SCHEMA", "baseline_path", "dumps", "loads", "read_baselines", "remedy_for", "write_baselines"]
-
-
 SCHEMA = 2
 """The version that is written, and the only one that is read."""
 

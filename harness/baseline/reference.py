@@ -17,9 +17,6 @@ from harness.metrics.run_scores import common_measures, score_run
 from harness.model import Baseline, Question, Reference, Run, Score, Suite
 from harness.model.suite import in_force
 
-__all__ = ["Difference", "difference", "read_entry", "reference_for", "reference_to"]
-
-
 # From a file of baselines to what the gate compares a run with.
 
 

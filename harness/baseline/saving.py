@@ -15,9 +15,6 @@ from harness.gate.scope import changed_question
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
 from harness.words import count, listed
 
-__all__ = ["CI_VARIABLES", "BaselineUpdate", "ci_variable", "keep_run", "refuse_in_ci"]
-
-
 CI_VARIABLES = (
     "CI",
     "CONTINUOUS_INTEGRATION",

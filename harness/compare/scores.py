@@ -33,21 +33,6 @@ from harness.words import count, listed
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
 
-__all__ = [
-    "Depths",
-    "ScoredSides",
-    "absent_packages",
-    "by_judgments",
-    "by_stored_scores",
-    "by_suite",
-    "compare_measures",
-    "deepest_ranking",
-    "plain_suite",
-    "require_packages",
-    "score_tables",
-]
-
-
 # How deep two sides can be compared, and what would look deeper. Pure.
 
 

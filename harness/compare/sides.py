@@ -55,25 +55,6 @@ from harness.model import (
 )
 from harness.options import RunOptions
 
-__all__ = [
-    "FORMS",
-    "ComparedSide",
-    "Form",
-    "FormKind",
-    "SuiteRunner",
-    "baseline_side",
-    "cut_at",
-    "live_side",
-    "questions_of",
-    "read_form",
-    "report_side",
-    "run_side",
-    "side_of_report",
-    "side_of_run",
-    "with_empty",
-]
-
-
 # What a text asks for.
 
 

@@ -16,24 +16,6 @@ from harness.metrics import settings_of
 from harness.metrics.run_scores import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
 
-__all__ = [
-    "IndexKnowledge",
-    "JudgedSuite",
-    "PlacedJudgment",
-    "Scale",
-    "alias_findings",
-    "difference",
-    "find_in",
-    "folded_id",
-    "off_scale",
-    "other_names",
-    "other_spellings",
-    "parse_scale",
-    "scales_of",
-    "words_of",
-]
-
-
 # A judgment with its place, and what can be found in one.
 
 

@@ -33,18 +33,6 @@ from harness.model import (
     Suite,
 )
 
-__all__ = [
-    "PooledRun",
-    "bounded_measure",
-    "cover_queries",
-    "cover_run",
-    "pool_runs",
-    "pooling_depth",
-    "top_hits",
-    "with_texts",
-]
-
-
 # How much of a run's top k is judged, and what a measure cannot know of what is not.
 
 

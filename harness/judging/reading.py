@@ -18,8 +18,6 @@ from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
 
-__all__ = ["read_judged"]
-
 
 def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, FixtureFile | None]:
     """

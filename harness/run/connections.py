@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
-__all__ = ["Connections", "FixtureBuilds", "OpenCluster"]
-
 
 @dataclass(frozen=True, slots=True)
 class OpenCluster:

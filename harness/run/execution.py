@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from harness.masking import Masker
     from harness.search import Search
 
-__all__ = ["QUERIES_LOCATED", "AnsweredSuite", "FinishedSuite", "Progress", "SuiteExecution", "conclude"]
-
-
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
 

@@ -9,8 +9,6 @@ from harness.errors import UsageError, did_you_mean
 from harness.model import RequestTemplate, Suite
 from harness.options import RunOptions
 
-__all__ = ["Matrix"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matrix:

@@ -37,9 +37,6 @@ from harness.model import (
 )
 from harness.words import listed
 
-__all__ = ["assemble", "measure_summaries", "tag_summaries"]
-
-
 # Figures over queries, for the reports: of all that ran, and of those with each tag.
 
 

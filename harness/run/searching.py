@@ -29,9 +29,6 @@ from harness.search.lookup import ids_request, pinned_of
 if TYPE_CHECKING:
     from harness.search import Search
 
-__all__ = ["SEARCHED", "execute", "locate_missing", "one_further", "search_tails", "with_last_group"]
-
-
 # The last hits of rankings, and what ties with them below.
 #
 # Where the score of the last hit is that of others which were not asked for, the order of ties decides which

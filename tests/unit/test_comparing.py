@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from harness.compare import CompareOptions, assemble_comparison, read_thresholds
-from harness.compare.rankings import most_moved_first
+from harness.compare.report import most_moved_first
 from harness.compare.scores import by_judgments, by_stored_scores, by_suite
 from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, with_empty
 from harness.errors import UsageError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.compare.rankings import DocumentNotes, ranking_changes
+from harness.compare.report import DocumentNotes, ranking_changes
 from harness.model import Gain, GainKind, Hit, MovedDocument, Ranking
 
 

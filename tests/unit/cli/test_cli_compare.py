@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.compare
+import harness.compare.report
 import harness.compare.scores
 import harness.config
 import harness.run.execution
@@ -643,7 +643,7 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
     counted(harness.suites.loading, "read_suite_file")
     for module in (harness.compare.scores, harness.run.execution):
         counted(module, "score_run")
-    for module in (harness.compare, harness.run.execution):
+    for module in (harness.compare.report, harness.run.execution):
         counted(module, "decide")
     main(words)
     assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}

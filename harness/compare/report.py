@@ -1,0 +1,477 @@
+"""
+Two sides and their scores -> the report: thresholds are decided, and the rankings of each query stand beside each
+other, with what entered, what left and what moved. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from harness import __version__
+from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
+from harness.compare.sides import ComparedSide, questions_of
+from harness.errors import GrammarError, UsageError, did_you_mean
+from harness.gate import comparison_status, decide
+from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
+from harness.gate.scope import changed_question, weights_of
+from harness.gate.ties import cut, tie_groups
+from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement
+from harness.metrics.ranking import gain_of
+from harness.metrics.run_scores import common_measures
+from harness.model import (
+    AgreementCondition,
+    BaselineCondition,
+    ComparisonReport,
+    Condition,
+    Failure,
+    FailureKind,
+    Gain,
+    Hit,
+    MovedDocument,
+    Query,
+    QueryComparison,
+    Question,
+    Ranking,
+    Reference,
+    Run,
+    Side,
+    Suite,
+    Threshold,
+    Verdict,
+)
+from harness.words import count, listed
+
+if TYPE_CHECKING:
+    from harness.statistics.compare import ComparisonOptions
+
+
+USUAL_DEPTH = 10
+"""Ranks that are compared where the rankings are whole and nobody says how deep to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions:
+    """
+    How two runs are compared.
+
+    *depth* is how many ranks are looked at, all that both have where it is None. *p* is the persistence of rank-biased
+    overlap. *how* says how differences are tested. *today* is the day that skips are held against.
+    """
+
+    today: date
+    depth: int | None = None
+    p: float = PERSISTENCE
+    how: ComparisonOptions | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < 1:
+            raise UsageError(f"found p {self.p:g}, expected a persistence above 0 and below 1, such as 0.9")
+        if self.depth is not None and self.depth < 1:
+            raise UsageError(f"found depth {self.depth}, expected at least 1")
+
+
+def assemble_comparison(
+    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, options: CompareOptions, created: str
+) -> ComparisonReport:
+    """
+    Compare the second of *pair* with the first, and decide the thresholds of *scored*.
+
+    Args:
+        pair: The reference and the candidate.
+        scored: Their scores.
+        options: How they are compared.
+        created: The time that the report bears.
+
+    Raises:
+        UsageError: There is no query to compare, more ranks are asked for than there are, a threshold cannot be
+            decided, or the packages for statistics are not installed.
+        StatisticError: The t test was asked for and no query differs.
+    """
+    suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
+    if not suite.queries:
+        raise UsageError(f"there is no query to compare {names[1]} with {names[0]} on")
+    Depths.of(pair, suite).refuse_ranks(options.depth)
+    depth = options.depth or scored.depth or USUAL_DEPTH
+    check_thresholds(suite, judged=scored.is_judged, depth=scored.depth)
+    by_side = SideBySide(scored, depth, options.p, ties=not any(one.orders_ties for one in pair))
+    rankings = by_side.pairs()
+    measures, untested = compare_measures(names, scored, options.how)
+    first = next((measure.text for measure in common_measures(suite)), None)
+    sides = [_within(one.side, suite) for one in pair]
+    verdicts = _verdicts(pair, scored, depth, options)
+    runs = scored.runs
+    return ComparisonReport(
+        created=created,
+        harness=__version__,
+        suite=suite.name,
+        reference=sides[0],
+        candidate=sides[1],
+        gain=str(suite.gain) if scored.is_judged else "",
+        profile=suite.profile,
+        depth=depth,
+        measures=measures,
+        agreement=mean_agreement(rankings, depth=depth, p=options.p, weights=weights_of(suite.queries, rankings)),
+        queries=tuple(most_moved_first(by_side.queries(rankings), first)),
+        verdicts=verdicts,
+        notes=(*scored.notes, *untested, *_changes(pair), *_in_neither(scored)),
+        only_reference=_only(scored, runs[0], runs[1]),
+        only_candidate=tuple(one for one in _only(scored, runs[1], runs[0]) if one not in pair[0].changed_questions),
+        exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
+    )
+
+
+def _verdicts(
+    pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, options: CompareOptions
+) -> tuple[Verdict, ...]:
+    """The gate's, the first side in the place of a baseline."""
+    reference, candidate = pair
+    thresholds = tuple(_with_defaults(one, depth, options.p) for one in scored.suite.thresholds)
+    suite = replace(scored.suite, thresholds=thresholds)
+    if scored.depth is None:  # whole rankings have all the hits that a cutoff may look at, however few they are
+        suite = replace(suite, depth=max(suite.depth, *_deepest_looks(thresholds)))
+    held_against = Reference(
+        run=scored.runs[0],
+        scores=scored.scores[0],
+        depth=suite.depth,
+        same_request=reference.template is not None and reference.template == candidate.template,
+        name=reference.side.name,
+        changed_questions=reference.changed_questions,
+    )
+    return decide(suite, scored.runs[1], scored.scores[1], today=options.today, reference=held_against)
+
+
+def _within(side: Side, suite: Suite) -> Side:
+    """*side* with only what is wrong with queries that are compared."""
+    known = {query.id for query in suite.queries}
+    return replace(side, unanswered={query: why for query, why in side.unanswered.items() if query in known})
+
+
+def _only(scored: ScoredSides, here: Run, there: Run) -> tuple[str, ...]:
+    ids = (query.id for query in scored.suite.queries)
+    return tuple(query for query in ids if query in here.responses and query not in there.responses)
+
+
+def _in_neither(scored: ScoredSides) -> Iterator[str]:
+    first, second = (run.responses for run in scored.runs)
+    absent = [one.id for one in scored.suite.queries if one.id not in first and one.id not in second]
+    if absent:
+        yield f"on neither side: {count(len(absent), 'query')} ({listed(absent)})"
+
+
+def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
+    """The same name of a request, and no longer the same request."""
+    first, second = pair
+    known = first.template is not None and second.template is not None
+    if known and first.template != second.template and first.side.request == second.side.request:
+        yield f"the request {first.side.request} is not the same on both sides"
+
+
+# The thresholds that a comparison is held to.
+
+
+EXPECTED = "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', or an agreement such as 'mean RBO >= 0.9'"
+
+
+def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
+    """
+    The thresholds, read by the grammar of suites.
+
+    Raises:
+        UsageError: A text is out of the grammar, or is not about a difference; names all such.
+    """
+    thresholds, refusals = [], []
+    for text in texts:
+        try:
+            condition, tag = parse_threshold(text, of_query=False)
+        except GrammarError as error:
+            refusals.append(f"threshold {text!r}: {error}")
+            continue
+        if isinstance(condition, BaselineCondition | AgreementCondition):
+            thresholds.append(Threshold(text, condition, tag))
+        else:
+            refusals.append(
+                f"threshold {text!r} is about one run and not about a difference; expected {EXPECTED}; "
+                "harness run holds a run to it"
+            )
+    if refusals:
+        raise UsageError("\n".join(refusals))
+    return tuple(thresholds)
+
+
+def check_thresholds(suite: Suite, *, judged: bool, depth: int | None) -> None:
+    """
+    Refuse thresholds that cannot be decided.
+
+    Args:
+        suite: Holds them, and the queries that are compared with their tags.
+        judged: Whether there are scores.
+        depth: How many hits of a query there are, None where the rankings are whole.
+
+    Raises:
+        UsageError: A tag that no query has, a number out of reach, an agreement that looks too deep, or a drop of
+            scores where there are none.
+    """
+    refusals = [
+        f"threshold {one.text!r}: {sentence}"
+        for one in suite.thresholds
+        if (sentence := _refusal(one, suite, judged, depth))
+    ]
+    if refusals:
+        raise UsageError("\n".join(refusals))
+
+
+def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None) -> str | None:
+    tags = {tag for query in suite.queries for tag in query.tags}
+    condition = threshold.condition
+    if threshold.tag is not None and threshold.tag not in tags:
+        return f"no query has the tag {threshold.tag!r}{did_you_mean(threshold.tag, tags)}"
+    if not judged and isinstance(condition, BaselineCondition):
+        return "there are no scores to compare; give --suite, or --qrels and --measure, or ask for an RBO or overlap"
+    if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
+        return f"{condition.agreement} looks at more hits than the {depth} a query that both sides have"
+    return check_reach(condition, suite.gain, suite.profile)
+
+
+def _deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:
+    """The cutoffs of what *thresholds* name, and at least one number."""
+    conditions = [one.condition for one in thresholds]
+    agreements = [one.agreement for one in conditions if isinstance(one, AgreementCondition)]
+    measures = [one.measure for one in conditions if isinstance(one, BaselineCondition)]
+    return [1, *(measure.cutoff or 1 for measure in [*agreements, *measures])]
+
+
+def _with_defaults(threshold: Threshold, depth: int, p: float) -> Threshold:
+    """*threshold*; an agreement looks as deep, and with the same persistence, as the report unless it says."""
+    condition: Condition = threshold.condition
+    if not isinstance(condition, AgreementCondition):
+        return threshold
+    written = condition.agreement
+    parameters = written.parameters or ((("p", p),) if written.name == RBO else ())
+    agreement = replace(written, cutoff=written.cutoff or depth, parameters=parameters)
+    return replace(threshold, condition=replace(condition, agreement=agreement))
+
+
+# Which rankings answer the same question.
+
+
+def same_questions(
+    pair: tuple[ComparedSide, ComparedSide], suite: Suite | None
+) -> tuple[tuple[ComparedSide, ComparedSide], tuple[str, ...]]:
+    """
+    Take the answers to other questions from two sides.
+
+    A query of the reference that asks something else than the candidate, or than *suite*, is one that the reference
+    does not have. Where only the candidate is known to ask something else than the suite, it has no answer.
+
+    Returns:
+        Both sides, and a sentence on each that asked something else.
+    """
+    reference, candidate = pair
+    now = questions_of(suite) if suite is not None else {}
+    known = {query: one for query, one in candidate.questions.items() if not now or query in now}
+    then = _changed(reference.questions, known) | _changed(reference.questions, now)
+    strange = {
+        query: both for query, both in _changed(candidate.questions, now).items() if query not in reference.questions
+    }
+    failed = {query: _unasked(query, both) for query, both in strange.items()}
+    run = replace(candidate.run, responses={**candidate.run.responses, **failed})
+    notes = (*_note(reference, then), *_note(candidate, strange))
+    return (_without(reference, then), replace(candidate, run=run)), notes
+
+
+def _changed(then: Mapping[str, Question], now: Mapping[str, Question]) -> dict[str, tuple[Question, Question]]:
+    return {query: (then[query], now[query]) for query in then if query in now and then[query].is_another(now[query])}
+
+
+def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
+    return Failure(FailureKind.NOT_RUN, f"something else was asked: {changed_question(query, *both)}")
+
+
+def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
+    if changed:
+        told = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {told}"
+
+
+def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:
+    """*one* without what it has of the queries that are *changed*."""
+    responses = {query: response for query, response in one.run.responses.items() if query not in changed}
+    return replace(
+        one,
+        run=replace(one.run, responses=responses),
+        queries=tuple(query for query in one.queries if query.id not in changed),
+        scores=tuple(score for score in one.scores if score.query not in changed),
+        fingerprints={query: judged for query, judged in one.fingerprints.items() if query not in changed},
+        changed_questions=changed,
+    )
+
+
+# Two rankings of one query -> what entered, what left, what moved, and which of that is no more than another order of
+# documents that the engine scored the same.
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentNotes:
+    """What is known of documents apart from where they rank; *gain* is None where no grade is worth anything."""
+
+    grades: Mapping[str, float] = field(default_factory=dict)
+    gain: Gain | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingChanges:
+    """*documents* as in `harness.model.QueryComparison`, and how many of them *entered*, *left* and *moved*."""
+
+    documents: tuple[MovedDocument, ...]
+    entered: int
+    left: int
+    moved: int
+
+    @property
+    def ties_only(self) -> bool:
+        """Whether something changed, and nothing but the order among equal scores."""
+        changed = [document for document in self.documents if document.reference != document.candidate]
+        return bool(changed) and all(document.tied for document in changed)
+
+
+def ranking_changes(
+    reference: Ranking, candidate: Ranking, *, depth: int, notes: DocumentNotes, ties: bool = True
+) -> RankingChanges:
+    """
+    Compare two rankings document by document.
+
+    Args:
+        reference: What is compared with.
+        candidate: What is compared.
+        depth: Ranks that are looked at; documents below are not there.
+        notes: Grades and titles.
+        ties: Whether documents of equal score stand in an order that nobody asked for.
+    """
+    first, second = cut(reference, depth), cut(candidate, depth)
+    before, after = _ranks(first.hits), _ranks(second.hits)
+    tied = _tied(first, second) if ties else frozenset()
+    names = [*after, *(document for document in before if document not in after)]
+    documents = tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
+    return RankingChanges(
+        documents,
+        entered=sum(document.reference is None for document in documents),
+        left=sum(document.candidate is None for document in documents),
+        moved=sum(None not in (one.reference, one.candidate) and one.reference != one.candidate for one in documents),
+    )
+
+
+def _ranks(hits: Iterable[Hit]) -> dict[str, int]:
+    return {hit.id: rank for rank, hit in enumerate(hits, start=1)}
+
+
+def _document(name: str, before: int | None, after: int | None, notes: DocumentNotes, tied: bool) -> MovedDocument:
+    grade = notes.grades.get(name)
+    gain = None if grade is None or notes.gain is None else gain_of(notes.gain, grade)
+    return MovedDocument(name, before, after, grade, gain, notes.titles.get(name), tied and before != after)
+
+
+def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
+    """
+    The documents of groups that are groups of ties on both sides, at the same places, with the same documents.
+
+    The scores of the two sides need not be the same: another engine may multiply all by a constant.
+    """
+    at_place = {group.start: group for group in tie_groups(first)}
+    found: set[str] = set()
+    for group in tie_groups(second):
+        match = at_place.get(group.start)
+        if match is not None and group.holds_as(match):
+            found.update(group.shown, match.shown)
+    return frozenset(found)
+
+
+# Each query of two runs, side by side.
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """
+    Compares queries one by one: *depth* ranks, with persistence *p*.
+
+    *ties* says that documents of equal score stand in an order that nobody asked for.
+    """
+
+    scored: ScoredSides
+    depth: int
+    p: float
+    ties: bool
+
+    def pairs(self) -> dict[str, RankPair]:
+        """The rankings of the queries that both sides answered."""
+        answered = {query.id: self._rankings(query.id) for query in self.scored.suite.queries}
+        return {
+            query: compare_rankings(*(_documents(ranking) for ranking in rankings), depth=self.depth, p=self.p)
+            for query, rankings in answered.items()
+            if rankings is not None
+        }
+
+    def queries(self, pairs: Mapping[str, RankPair]) -> list[QueryComparison]:
+        """Every query, in the suite's order; *pairs* are those that `pairs` gave."""
+        titles = self._titles()
+        tables = [score_tables(self.scored, scores) for scores in self.scored.scores]
+        found = []
+        for query in self.scored.suite.queries:
+            scores = {measure: (tables[0][measure][query.id], tables[1][measure][query.id]) for measure in tables[0]}
+            plain = QueryComparison(query.id, query.text, query.tags, scores if self.scored.is_judged else {})
+            pair = pairs.get(query.id)
+            found.append(plain if pair is None else self._compared(plain, query, pair, titles))
+        return found
+
+    def _compared(
+        self, plain: QueryComparison, query: Query, pair: RankPair, titles: Mapping[str, str]
+    ) -> QueryComparison:
+        rankings = self._rankings(query.id)
+        assert rankings is not None
+        notes = DocumentNotes(query.judgments, self.scored.suite.gain, titles)
+        changes = ranking_changes(*rankings, depth=self.depth, notes=notes, ties=self.ties)
+        return replace(
+            plain,
+            documents=changes.documents,
+            entered=changes.entered,
+            left=changes.left,
+            moved=changes.moved,
+            rbo=pair.rbo,
+            overlap=pair.overlap,
+            tau=pair.tau,
+            ties_only=changes.ties_only,
+        )
+
+    def _rankings(self, query: str) -> tuple[Ranking, Ranking] | None:
+        first, second = (run.responses.get(query) for run in self.scored.runs)
+        return (first, second) if isinstance(first, Ranking) and isinstance(second, Ranking) else None
+
+    def _titles(self) -> dict[str, str]:
+        """Every title that either run brought, the candidate's first."""
+        responses = chain.from_iterable(run.responses.values() for run in self.scored.runs)
+        hits = chain.from_iterable(one.hits for one in responses if isinstance(one, Ranking))
+        return {hit.id: hit.title for hit in hits if hit.title is not None}
+
+
+def most_moved_first(queries: Sequence[QueryComparison], measure: str | None) -> list[QueryComparison]:
+    """
+    *queries* by how far *measure* changed, then by how little their rankings agree; those without both rankings last.
+
+    Equal ones stay as they stand.
+    """
+
+    def order(query: QueryComparison) -> tuple[bool, bool, float, float]:
+        before, after = query.scores.get(measure or "", (None, None))
+        change = None if before is None or after is None else abs(after - before)
+        size = 0.0 if change is None or change <= TOLERANCE else change
+        return query.rbo is None, change is None, -size, query.rbo or 0.0
+
+    return sorted(queries, key=order)
+
+
+def _documents(ranking: Ranking) -> list[str]:
+    return [hit.id for hit in ranking.hits]
