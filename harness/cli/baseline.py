@@ -123,16 +123,29 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
 @quiet_option
 def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
     """
-    Run suites and print how they differ from their baselines.
+    Run suites and compare what they return with their baselines, as harness compare does.
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
+    from harness.cli.terminal import run_progress
     from harness.cli.terminal import show as print_all
+    from harness.compare import compare_with_baseline
+    from harness.report.terminal.comparison import report_renderables
+    from harness.run import answer_suites, connections_for
+    from harness.suites import load_suites
 
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     found = found_suites(suites)
-    for one in _finished(found.suites, options, matrix, quiet=quiet):
-        print_all(_difference(one, options, matrix))
+    loaded = load_suites(found.suites, os.environ)
+    answered = []
+    with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
+        for one in answer_suites(connections, loaded, options, environ=os.environ, progress=progress, matrix=matrix):
+            answered.append(one)
+            if progress is not None:
+                progress.suite_finished(one.run, None)
+    for one in answered:
+        index = f" on index {one.run.index}" if matrix.indexes else ""
+        print_all(report_renderables(compare_with_baseline(one, file, f"request:{one.run.request}{index}")))
     if not quiet:
         say_left_out(found)
 
@@ -204,39 +217,6 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
         yield f"  {measure}{weighted} {score_text(value)}{was}"
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"
-
-
-def _difference(finished: FinishedSuite, options: RunOptions, matrix: Matrix) -> Iterator[RenderableType]:
-    """
-    One suite beside its baseline.
-
-    Raises:
-        BaselineError: There is none.
-        UnansweredBaseline: A query has no answer.
-    """
-    from rich.text import Text
-
-    from harness.baseline.entries import refuse_unanswered
-    from harness.baseline.reference import difference, read_entry, reference_to
-    from harness.gate.scope import changed_question
-    from harness.report.terminal.others import difference_renderables
-    from harness.words import listed
-
-    suite, run = finished.suite, finished.run
-    refuse_unanswered(suite, run, "nothing is compared with a run with errors")
-    entry = read_entry(suite, run.request, options.baseline)
-    reference = reference_to(entry, suite, run)
-    found = difference(suite, run, finished.scores, entry, reference, options.day())
-    index = f" on index {run.index}" if matrix.indexes else ""
-    sent = printable(f"request {run.request}{index}")
-    yield Text.assemble((printable(suite.name), "bold"), f"  {sent}, against {entry.created}")
-    sides = (("new in the suite", found.added), ("no longer in the suite", () if options.tags else found.removed))
-    asked = [f"not compared: {changed_question(query, *both)}" for query, both in found.changed_questions.items()]
-    lines = [*found.changes, *asked, *(f"{what}: {listed(names)}" for what, names in sides if names), *found.refusals]
-    for line in lines:
-        yield Text(f"  {printable(line)}")
-    yield Text()
-    yield from difference_renderables(found.pairs)
 
 
 def _check_one(file: Path | None, suites: int) -> None:

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from harness.baseline.entries import changes_since, refuse_unanswered
+from harness.baseline.reference import read_entry
 from harness.compare.report import (
     CompareOptions,
     assemble_comparison,
@@ -38,6 +40,8 @@ from harness.compare.sides import (
     read_form,
     report_side,
     run_side,
+    side_of_baseline,
+    side_of_run,
     with_empty,
 )
 from harness.config import Configs
@@ -45,17 +49,20 @@ from harness.errors import UsageError
 from harness.files.scored_runs import FileScorer
 from harness.gate.selection import Selection, check_tags, select
 from harness.masking import Masker, redact_comparison
-from harness.metrics.run_scores import measure_named
+from harness.metrics.run_scores import common_measures, measure_named
 from harness.model import (
     ComparisonReport,
     Gain,
     Measure,
     Profile,
+    SideKind,
     Suite,
     Threshold,
 )
 from harness.options import RunOptions
+from harness.run.execution import AnsweredSuite
 from harness.run.matrix import Matrix
+from harness.words import count
 
 __all__ = [
     "CompareOptions",
@@ -63,6 +70,7 @@ __all__ = [
     "Prepared",
     "SideChoice",
     "assemble_comparison",
+    "compare_with_baseline",
     "prepare",
     "read_thresholds",
 ]
@@ -182,6 +190,34 @@ def prepare(request: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, 
 
     first, second = (side or searched(form) for side, form in zip(read, forms, strict=True))
     return Prepared(request, (first, second), selection, judgments)
+
+
+def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str) -> ComparisonReport:
+    """
+    What a run returned beside the baseline of its request, held to no threshold.
+
+    Args:
+        answered: The run, with what is known of its index.
+        file: The file of baselines; None takes the one beside the suite.
+        name: What the run is called.
+
+    Raises:
+        UnansweredBaseline: A query has no answer.
+        BaselineError: There is no baseline, or it cannot be read.
+        StatisticError: as `assemble_comparison`.
+    """
+    selection, run = answered.selection, answered.masked_run()
+    suite = selection.selected
+    refuse_unanswered(suite, run, "nothing is compared with a run with errors")
+    entry = read_entry(suite, run.request, file)
+    deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
+    measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
+    notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
+    pair = (side_of_baseline("baseline", entry, run.request), side_of_run(name, SideKind.REQUEST, suite, run))
+    options = CompareOptions(answered.options.day())
+    prepared = Prepared(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
+    report = prepared.report()
+    return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))
 
 
 def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from harness.compare.sides import ComparedSide, cut_at
 from harness.errors import MeasureError, UsageError
 from harness.files.scored_runs import FileScorer
+from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.run_scores import common_measures, measure_named, outcome_of, score_run
 from harness.model import (
@@ -395,10 +396,10 @@ def compare_measures(
         how: How differences are tested; as usual where None.
 
     Returns:
-        The comparison, None where no measure has two such queries, and a sentence for each measure that is left out.
+        The comparison, None where no measure has two such queries or the packages for statistics are not installed, and
+        a sentence for each measure that is not tested.
 
     Raises:
-        UsageError: The packages for statistics are not installed.
         StatisticError: The t test was asked for and no query differs.
     """
     reference, candidate = (score_tables(scored, scores) for scores in scored.scores)
@@ -411,11 +412,12 @@ def compare_measures(
     )
     if not tested or not scored.is_judged:
         return None, notes if scored.is_judged else ()
-    require_packages()
+    weights = {query.id: query.weight for query in scored.suite.queries}
+    if absent_packages():
+        return None, (*notes, *(_untested(name, reference[name], candidate[name], weights) for name in tested))
     from harness.statistics.compare import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
-    weights = {query.id: query.weight for query in scored.suite.queries}
     return compare(*sides, names=names, options=how, weights=weights), notes
 
 
@@ -432,6 +434,15 @@ def score_tables(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Tabl
     }
 
 
+def _untested(measure: str, reference: Table, candidate: Table, weights: Mapping[str, float]) -> str:
+    """The means of a measure, where nothing can be tested."""
+    both = {query: (value, candidate[query]) for query, value in reference.items()}
+    pairs = {query: pair for query, pair in both.items() if None not in pair}
+    before, after = (mean_of({query: pair[side] or 0.0 for query, pair in pairs.items()}, weights) for side in (0, 1))
+    means = f"{before:.4f} → {after:.4f} ({after - before:+.4f})"
+    return f"{measure} {means} over {count(len(pairs), 'query')}; {_needs_packages('it is not tested')}"
+
+
 def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> int:
     return sum(value is not None and second.get(query) is not None for query, value in first.items())
 
@@ -443,9 +454,12 @@ def absent_packages() -> list[str]:
 
 def require_packages() -> None:
     """Raise UsageError where the packages for statistics are not installed."""
-    absent = absent_packages()
-    if absent:
-        raise UsageError(
-            f"measures are compared with {' and '.join(absent)}, not installed: "
-            "pip install 'relevance-harness[statistics]' brings what is needed"
-        )
+    if absent_packages():
+        raise UsageError(_needs_packages("measures are not compared"))
+
+
+def _needs_packages(what: str) -> str:
+    return (
+        f"{what} without {' and '.join(absent_packages())}: "
+        "pip install 'relevance-harness[statistics]' brings what is needed"
+    )

@@ -352,12 +352,12 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
     """
     if suite is not None:
         chosen = request or _request_of(path or baseline_path(suite.path), suite)
-        return _of_baseline(name, read_entry(suite, chosen, path), chosen)
+        return side_of_baseline(name, read_entry(suite, chosen, path), chosen)
     assert path is not None
     entries = read_baselines(path).requests
     chosen = _choose(name, entries, request)
     refuse_contradictions(entries[chosen], path.as_posix(), chosen)
-    return _of_baseline(name, entries[chosen], chosen)
+    return side_of_baseline(name, entries[chosen], chosen)
 
 
 def _request_of(path: Path, suite: Suite) -> str:
@@ -379,7 +379,8 @@ def _choose(name: str, known: Iterable[str], request: str | None) -> str:
     )
 
 
-def _of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
+def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
+    """The run of *request* that *entry* keeps, called *name*."""
     run = as_run(entry, request, depth=entry.depth)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     scores = (

@@ -14,7 +14,6 @@ from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import check_tags, select
-from harness.masking import redact_run
 from harness.model import Report, Run, Suite, SuiteReport
 from harness.options import RunOptions, check_servers
 from harness.run.connections import Connections, FixtureBuilds
@@ -227,10 +226,9 @@ class SharedConnections(Closing):
         [answered] = answer_suites(
             connections, [suite], options, environ=self._environ, progress=progress, configs=configs
         )
-        run = answered.run if answered.masker is None else redact_run(answered.run, answered.masker.mask)
         if progress is not None:
-            progress.suite_finished(run, None)
-        return run
+            progress.suite_finished(answered.run, None)
+        return answered.masked_run()
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""

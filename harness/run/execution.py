@@ -74,6 +74,10 @@ class AnsweredSuite:
     search: Search | None = None
     masker: Masker | None = None
 
+    def masked_run(self) -> Run:
+        """The run, without secrets in what servers told."""
+        return self.run if self.masker is None else redact_run(self.run, self.masker.mask)
+
 
 @dataclass(frozen=True, slots=True)
 class FinishedSuite:
@@ -232,7 +236,7 @@ def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> Finis
     """Score what was answered, decide the suite's thresholds, and put the report on it together."""
     selection, options, masker = answered.selection, answered.options, answered.masker
     suite, selected = selection.suite, selection.selected
-    run = answered.run if masker is None else redact_run(answered.run, masker.mask)
+    run = answered.masked_run()
     scores = score_run(selected, run)
     reference = _reference(selection, run, options)
     verdicts = decide(

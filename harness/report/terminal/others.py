@@ -10,12 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.gate.grammar import TOLERANCE
-from harness.gate.pairs import Pairs
-from harness.gate.scope import weight_aside
 from harness.means import are_weighted, mean
 from harness.model import Baseline, JudgmentFinding, Measure, Pool, QueryCoverage
-from harness.report.sentences import difference_text, mean_heading, plain_text, printable, score_text
+from harness.report.sentences import mean_heading, plain_text, printable, score_text
 from harness.report.terminal.layout import columns, indented
 from harness.words import count, listed
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "closing_line",
-    "difference_renderables",
     "entry_renderables",
     "finding_lines",
     "findings_json",
@@ -35,10 +31,6 @@ __all__ = [
 
 
 # Baselines on a terminal: what one holds, and how a run differs from it.
-
-
-MOVED_SHOWN = 5
-"""Queries of a measure that are named, those that changed most first."""
 
 
 def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
@@ -71,43 +63,6 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
     ]
     yield Text("".join(f"  {printable(line)}\n" for line in facts))
     yield _means_table(baseline)
-
-
-def difference_renderables(pairs: tuple[Pairs, ...]) -> Iterator[RenderableType]:
-    """A line a measure, and the queries that moved most."""
-    table = columns()
-    table.add_column("measure", overflow="fold")
-    for heading in ("baseline", "now", "difference", "better/same/worse", "only ties", "queries"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for each in pairs:
-        table.add_row(Text(each.measure.text), *_cells(each))
-    yield table
-    if any(each.weights for each in pairs):
-        yield Text("The means and their difference are weighted, by the weights of today.", style="dim")
-    for each in pairs:
-        moved = sorted(each.weighed_drops().items(), key=lambda item: (-abs(item[1]), item[0]))
-        names = [query for query, drop in moved if drop][:MOVED_SHOWN]
-        if names:
-            yield Text(f"{each.measure.text}: {_moved(each, names)}")
-
-
-def _moved(pairs: Pairs, queries: Sequence[str]) -> str:
-    """The *queries* that moved the mean most, with what they weigh where that is not the same for all."""
-    shown = (
-        f"{printable(query)} {pairs.before[query]:.4f} → {pairs.today[query]:.4f}{weight_aside(query, pairs.weights)}"
-        for query in queries
-    )
-    return f"moved {'the mean ' if pairs.weights else ''}most: {', '.join(shown)}"
-
-
-def _cells(pairs: Pairs) -> tuple[str, ...]:
-    """The means as they are, ties and all; a query that differs by ties alone counts as the same, and once more."""
-    before, after = pairs.as_they_came().means()
-    drops = pairs.drops().values()
-    better, worse = sum(drop < -TOLERANCE for drop in drops), sum(drop > TOLERANCE for drop in drops)
-    counts = f"{better:,}/{len(pairs.before) - better - worse:,}/{worse:,}"
-    scores = score_text(before), score_text(after), difference_text(after - before)
-    return *scores, counts, f"{len(pairs.ties):,}", f"{len(pairs.before):,}"
 
 
 def _means_table(baseline: Baseline) -> RenderableType:
