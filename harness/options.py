@@ -20,7 +20,16 @@ from typing import Any, TypedDict, cast
 
 from harness.errors import EntryPoint, Option, UsageError
 
-__all__ = ["OPTIONS", "Commands", "Kind", "Options", "RunOption", "RunOptions", "check_servers", "read_seconds"]
+__all__ = [
+    "OPTIONS",
+    "Commands",
+    "Kind",
+    "Options",
+    "RunOption",
+    "RunOptions",
+    "check_servers",
+    "read_seconds",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +104,20 @@ class RunOption:
     One option: the *field* of `RunOptions`, its *kind*, what its *help* says.
 
     *word* is its name on command lines, where that is another than in Python. *commands* have it, and *metavar* stands
-    for its value in their help. Where it may be repeated there, *several* is what its values are called. *pytest* is
-    its help in the plugin, and *ini* that of its line in the ini file, each empty where it is not there. A call from
-    Python takes it where *python* is true, and None for it where it is *optional*; `RunOptions` itself holds all.
+    for its value in their help. Where it may be repeated there, *several* is what its values are called. The plugin has
+    it where *pytest* is true, with a line of the ini file where *ini* is. A call from Python takes it where *python* is
+    true, and None for it where it is *optional*; `RunOptions` itself holds all.
     """
 
     field: str
     kind: Kind
     help: str
+    commands: Commands
     word: str = ""
-    commands: Commands = Commands.NONE
     metavar: str | None = None
     several: str = ""
-    pytest: str = ""
-    ini: str = ""
+    pytest: bool = False
+    ini: bool = False
     python: bool = True
     optional: bool = False
 
@@ -118,151 +127,119 @@ class RunOption:
         return Option(self.word or self.field.replace("_", "-"), self.field)
 
 
-def _row(kind: Kind, help: str, **others: Any) -> dict[str, RunOption]:
-    """What a field of `RunOptions` says of itself."""
-    return {"row": RunOption("", kind, help, **others)}
+def _option(default: Any, kind: Kind, help: str, commands: Commands = Commands.NONE, **others: Any) -> Any:
+    """A field of `RunOptions` with its row; what is no value of its own, a client, is neither compared nor shown."""
+    row = RunOption("", kind, help, commands, **others, optional=default is None)
+    is_value = kind is not CLIENT
+    return field(default=default, compare=is_value, repr=is_value, metadata={"row": row})
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What the user asked for."""
 
-    url: str | None = field(
-        default=None,
-        metadata=_row(
-            TEXT,
-            "Run on this server instead of the suites' own clusters.",
-            commands=Commands.WITH_A_SERVER,
-            metavar="URL",
-            pytest="run every suite on this server, instead of its target's cluster",
-            ini="server that every suite runs on (--relevance-url)",
-        ),
+    url: str | None = _option(
+        None,
+        TEXT,
+        "Run on this server instead of the suites' own clusters.",
+        Commands.WITH_A_SERVER,
+        metavar="URL",
+        pytest=True,
+        ini=True,
     )
-    embedded: bool = field(
-        default=False,
-        metadata=_row(
-            FLAG,
-            "Run on an OpenSearch node that is started for this run.",
-            commands=Commands.WITH_A_SERVER,
-            pytest="run every suite on an OpenSearch node that is started for this session",
-            ini="run suites on the embedded node (--relevance-embedded)",
-        ),
+    embedded: bool = _option(
+        False,
+        FLAG,
+        "Run on an OpenSearch node that is started for this run.",
+        Commands.WITH_A_SERVER,
+        pytest=True,
+        ini=True,
     )
-    engine_version: str | None = field(
-        default=None,
-        metadata=_row(
-            TEXT,
-            "The embedded node's version, such as 3.8 or 2.19.",
-            commands=Commands.WITH_A_SERVER,
-            metavar="VERSION",
-            pytest="which embedded node: 3.8 (the default) or 2.19",
-            ini="version of the embedded node (--relevance-engine-version)",
-        ),
+    engine_version: str | None = _option(
+        None,
+        TEXT,
+        "The embedded node's version: 3.8 (the default) or 2.19.",
+        Commands.WITH_A_SERVER,
+        metavar="VERSION",
+        pytest=True,
+        ini=True,
     )
-    request: str | None = field(
-        default=None,
-        metadata=_row(
-            TEXT,
-            "Send this one of the suites' named requests; may be repeated.",
-            commands=Commands.OF_CELLS,
-            metavar="NAME",
-            several="requests",
-            pytest="the named request that suites send, where they have several; may be given several times",
-            ini="named requests that suites send (--relevance-request)",
-        ),
+    request: str | None = _option(
+        None,
+        TEXT,
+        "Send this one of the suites' named requests; may be repeated.",
+        Commands.OF_CELLS,
+        metavar="NAME",
+        several="requests",
+        pytest=True,
+        ini=True,
     )
-    index: str | None = field(
-        default=None,
-        metadata=_row(
-            TEXT,
-            "Search this index instead of the suites' own; may be repeated.",
-            commands=Commands.OF_CELLS,
-            metavar="NAME",
-            several="indexes",
-            pytest="the index that is searched instead of the suites' own; may be given several times",
-            ini="indexes searched instead of the suites' own (--relevance-index)",
-        ),
+    index: str | None = _option(
+        None,
+        TEXT,
+        "Search this index instead of the suites' own; may be repeated.",
+        Commands.OF_CELLS,
+        metavar="NAME",
+        several="indexes",
+        pytest=True,
+        ini=True,
     )
-    cluster: str | None = field(default=None, metadata=_row(TEXT, "Run on the cluster of this name in harness.toml."))
-    tags: tuple[str, ...] = field(
-        default=(),
-        metadata=_row(
-            TAGS,
-            "Run only queries with this tag; may be repeated.",
-            word="tag",
-            commands=Commands.OF_SUITES,
-            metavar="TAG",
-            several="tags",
-            pytest="only the queries with this tag; may be given several times",
-        ),
+    cluster: str | None = _option(None, TEXT, "Run on the cluster of this name in harness.toml.")
+    tags: tuple[str, ...] = _option(
+        (),
+        TAGS,
+        "Run only queries with this tag; may be repeated.",
+        Commands.OF_SUITES,
+        word="tag",
+        metavar="TAG",
+        several="tags",
+        pytest=True,
     )
-    allow_write: bool = field(
-        default=False,
-        metadata=_row(
-            FLAG,
-            "Let suites build the index that their fixture describes.",
-            commands=Commands.OF_SUITES,
-            pytest="let suites with a fixture build their own index on the server",
-            ini="let fixtures build their index (--relevance-allow-write)",
-        ),
+    allow_write: bool = _option(
+        False,
+        FLAG,
+        "Let suites build the index that their fixture describes.",
+        Commands.OF_SUITES,
+        pytest=True,
+        ini=True,
     )
-    locate: bool = field(
-        default=True, metadata=_row(FLAG, "Look with deeper searches for where missing documents rank.")
+    locate: bool = _option(True, FLAG, "Look with deeper searches for where missing documents rank.")
+    baseline: Path | None = _option(
+        None,
+        FILE,
+        "Compare with this file of baselines, instead of the one beside the suite.",
+        Commands.RUN,
+        metavar="FILE",
+        pytest=True,
     )
-    baseline: Path | None = field(
-        default=None,
-        metadata=_row(
-            FILE,
-            "Compare with this file of baselines, instead of the one beside the suite.",
-            commands=Commands.RUN,
-            metavar="FILE",
-            pytest="compare with this file of baselines, instead of the one beside the suite",
-        ),
+    save_baseline: bool = _option(
+        False, FLAG, "The run becomes the baseline, so nothing is compared with the old one.", python=False
     )
-    save_baseline: bool = field(
-        default=False,
-        metadata=_row(FLAG, "The run becomes the baseline, so nothing is compared with the old one.", python=False),
+    today: date | None = _option(None, DAY, "The day that decides which waivers hold; that of the clock where None.")
+    budget: float | None = _option(
+        None,
+        SECONDS,
+        "Send nothing more of a suite after so many seconds; its other queries did not run.",
+        Commands.RUN,
+        metavar="SECONDS",
+        pytest=True,
+        ini=True,
     )
-    today: date | None = field(
-        default=None, metadata=_row(DAY, "The day that decides which waivers hold; that of the clock where None.")
+    strict_xfail: bool = _option(
+        False, FLAG, "Take a threshold that holds in spite of its xfail for a failure.", Commands.RUN
     )
-    budget: float | None = field(
-        default=None,
-        metadata=_row(
-            SECONDS,
-            "Send nothing more of a suite after so many seconds; its other queries did not run.",
-            commands=Commands.RUN,
-            metavar="SECONDS",
-            pytest="send nothing more of a suite after so many seconds; its other queries did not run",
-            ini="seconds that the searches of a suite may take (--relevance-budget)",
-        ),
+    depth: int | None = _option(
+        None, WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False
     )
-    strict_xfail: bool = field(
-        default=False,
-        metadata=_row(FLAG, "Take a threshold that holds in spite of its xfail for a failure.", commands=Commands.RUN),
+    unjudged: bool = _option(False, FLAG, "Run suites that score and have no judgment at all.", python=False)
+    tails: bool = _option(
+        False,
+        FLAG,
+        "Look for what ties with the last hits also where nothing is compared with a baseline.",
+        python=False,
     )
-    depth: int | None = field(
-        default=None,
-        metadata=_row(WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False),
-    )
-    unjudged: bool = field(
-        default=False, metadata=_row(FLAG, "Run suites that score and have no judgment at all.", python=False)
-    )
-    tails: bool = field(
-        default=False,
-        metadata=_row(
-            FLAG, "Look for what ties with the last hits also where nothing is compared with a baseline.", python=False
-        ),
-    )
-    client: Any = field(
-        default=None,
-        compare=False,
-        repr=False,
-        metadata=_row(CLIENT, "The user's own client object, in place of connections."),
-    )
-    entry: EntryPoint = field(
-        default=EntryPoint.PYTHON, metadata=_row(ENTRY, "Whose names of options messages have.", python=False)
-    )
+    client: Any = _option(None, CLIENT, "The user's own client object, in place of connections.")
+    entry: EntryPoint = _option(EntryPoint.PYTHON, ENTRY, "Whose names of options messages have.", python=False)
 
     def day(self) -> date:
         """The day that waivers are held against."""
@@ -280,7 +257,7 @@ class RunOptions:
 
 
 OPTIONS: Mapping[str, RunOption] = {
-    one.name: replace(one.metadata["row"], field=one.name, optional=one.default is None) for one in fields(RunOptions)
+    one.name: replace(one.metadata["row"], field=one.name) for one in fields(RunOptions)
 }
 """The table, by field."""
 

@@ -17,7 +17,7 @@ import pytest
 from harness.errors import EntryPoint, HarnessError, Problem, UsageError
 from harness.options import FILE, FLAG, OPTIONS, SECONDS, RunOption, RunOptions, check_servers, read_seconds
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
-from harness.report.outputs import Output, output_named
+from harness.report.outputs import SUFFIXES, Output, output_named
 from harness.words import one_of
 
 if TYPE_CHECKING:
@@ -107,18 +107,18 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--relevance-each-query",
         action=argparse.BooleanOptionalAction,
-        help="make an item of every query, not only of those with thresholds of their own",
+        help="Make an item of every query, not only of those with thresholds of their own.",
     )
     group.addoption(
         "--relevance-report",
         metavar="FILE",
         action="append",
-        help="write a report, .html, .json or .md by its name; may be given several times",
+        help=f"Write a report, {one_of(SUFFIXES)} by its name; may be repeated.",
     )
     group.addoption(
         "--relevance-github",
         action=argparse.BooleanOptionalAction,
-        help="in a step of GitHub Actions: annotate the lines of suites, and add to the job's summary",
+        help="In a step of GitHub Actions: annotate the lines of suites, and add to the job's summary.",
     )
     for option in of_runs:
         if option.kind is FILE:
@@ -129,19 +129,19 @@ def add_options(parser: pytest.Parser) -> None:
         const="yes",
         type=update_word,
         metavar="force",
-        help="keep what suites return as their baseline; in CI only with =force",
+        help="Keep what suites return as their baseline; in CI only with =force.",
     )
     for option in of_runs:
         if option.ini:
             kind: IniType = "args" if option.several else "bool" if option.kind is FLAG else "string"
-            parser.addini(_key(option), option.ini, type=kind)
-    parser.addini("relevance_each_query", "make an item of every query (--relevance-each-query)", type="bool")
+            parser.addini(_key(option), f"{option.help} ({option.name.name_in(PYTEST)})", type=kind)
+    parser.addini("relevance_each_query", "Make an item of every query (--relevance-each-query).", type="bool")
     parser.addini(
-        "relevance_report", "report files, one a line, relative to the rootdir (--relevance-report)", type="linelist"
+        "relevance_report", "Report files, one a line, relative to the rootdir (--relevance-report).", type="linelist"
     )
     parser.addini(
         "relevance_github",
-        "wherever GitHub Actions runs the session, annotate and summarise (--relevance-github)",
+        "Wherever GitHub Actions runs the session, annotate and summarise (--relevance-github).",
         type="bool",
     )
 
@@ -149,19 +149,14 @@ def add_options(parser: pytest.Parser) -> None:
 def _add_option(group: pytest.OptionGroup, option: RunOption) -> None:
     name = option.name.name_in(PYTEST)
     if option.kind is FLAG:
-        group.addoption(name, action="store_true", default=None, help=option.pytest)
+        group.addoption(name, action="store_true", default=None, help=option.help)
     else:
-        group.addoption(
-            name, metavar=option.metavar, action="append" if option.several else "store", help=option.pytest
-        )
+        group.addoption(name, metavar=option.metavar, action="append" if option.several else "store", help=option.help)
 
 
 def _key(option: RunOption) -> str:
     """Its name in the ini file, and among the values that pytest has read."""
     return option.name.name_in(PYTEST).lstrip("-").replace("-", "_")
-
-
-REPORT_SUFFIXES = (".html", ".json", ".md")
 
 
 def summarise(
@@ -321,7 +316,7 @@ def _reports(config: pytest.Config) -> tuple[Output, ...]:
 def _report(path: Path) -> Output:
     output = output_named(path)
     if output is None:
-        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {one_of(REPORT_SUFFIXES)}")
+        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {one_of(SUFFIXES)}")
     if path.is_dir():
         raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
     return output

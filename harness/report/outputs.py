@@ -28,8 +28,8 @@ KINDS = ("html", "json", "markdown", "codequality")
 
 COMPARISON_KINDS = ("html", "json", "markdown")
 
-SUFFIXES = {".codequality.json": "codequality", ".html": "html", ".json": "json", ".md": "markdown"}
-"""The kind of a report by how the name of its file ends; the longest end comes first."""
+SUFFIXES = {".html": "html", ".codequality.json": "codequality", ".json": "json", ".md": "markdown"}
+"""The kind of a report by how the name of its file ends; of two ends that fit the first counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,12 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "give --relevance-embedded too"),
         (
             ["--relevance-report=report.pdf"],
-            "--relevance-report report.pdf: a report's name ends with .html, .json or .md",
+            "--relevance-report report.pdf: a report's name ends with .html, .codequality.json, .json or .md",
         ),
-        (["--relevance-report=report"], "--relevance-report report: a report's name ends with .html, .json or .md"),
+        (
+            ["--relevance-report=report"],
+            "--relevance-report report: a report's name ends with .html, ",
+        ),
         (["--relevance-url=https://elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=http://h:9200/?api_key=secret"], "--relevance-url: a URL of a server has neither ? nor #"),
