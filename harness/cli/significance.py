@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.options import existing_file, file_options, read_options, statistics_options, tested_as
-from harness.errors import UsageError
-
-NEEDED = ("numpy", "scipy")
 
 
 @click.command("significance")
@@ -40,9 +36,10 @@ def command(
 
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """
-    _require_extra()
-    from harness.files.scored_runs import compare_files
+    from harness.compare import compare_files
+    from harness.compare.scores import require_packages
 
+    require_packages()
     how = tested_as(**asked)
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
@@ -56,11 +53,3 @@ def command(
 
     for comparison in comparisons:
         show(comparison_renderables(comparison, complete=complete))
-
-
-def _require_extra() -> None:
-    absent = [name for name in NEEDED if find_spec(name) is None]
-    if absent:
-        raise UsageError(
-            f"{' and '.join(absent)} not installed: pip install 'relevance-harness[statistics]' brings what is needed"
-        )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.baseline.entries import changes_since, refuse_unanswered
 from harness.baseline.reference import read_entry
@@ -28,6 +28,7 @@ from harness.compare.scores import (
     by_judgments,
     by_stored_scores,
     by_suite,
+    compare_scores,
     require_packages,
 )
 from harness.compare.sides import (
@@ -46,11 +47,12 @@ from harness.compare.sides import (
 )
 from harness.config import Configs
 from harness.errors import UsageError
-from harness.files.scored_runs import FileScorer
+from harness.files.scored_runs import FileOptions, FileScorer
 from harness.gate.selection import Selection, check_tags, select
 from harness.masking import Masker, redact_comparison
 from harness.metrics.run_scores import common_measures, measure_named
 from harness.model import (
+    Comparison,
     ComparisonReport,
     Gain,
     Measure,
@@ -64,12 +66,16 @@ from harness.run.execution import AnsweredSuite
 from harness.run.matrix import Matrix
 from harness.words import count
 
+if TYPE_CHECKING:
+    from harness.statistics.compare import ComparisonOptions
+
 __all__ = [
     "CompareOptions",
     "ComparisonRequest",
     "Prepared",
     "SideChoice",
     "assemble_comparison",
+    "compare_files",
     "compare_with_baseline",
     "prepare",
     "read_thresholds",
@@ -218,6 +224,23 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     prepared = Prepared(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
     report = prepared.report()
     return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))
+
+
+def compare_files(
+    judgments: Path, reference: Path, candidates: Sequence[Path], options: FileOptions, how: ComparisonOptions
+) -> tuple[Comparison, ...]:
+    """
+    Compare each of several run files with *reference*, measure by measure; rankings are not.
+
+    Raises:
+        FormatError: A file is wrong; holds all its problems.
+        UsageError, StatisticError: as `compare_scores`, or a package is not installed.
+    """
+    require_packages()
+    scorer = options.scorer(judgments)
+    scores = ((str(path), scorer.score(path).scores) for path in (reference, *candidates))
+    named = options.measures.items()
+    return compare_scores([(name, {text: found[one.text] for text, one in named}) for name, found in scores], how)
 
 
 def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:

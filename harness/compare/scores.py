@@ -32,7 +32,7 @@ from harness.model import (
 from harness.words import count, listed
 
 if TYPE_CHECKING:
-    from harness.statistics.compare import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions, Scores
 
 # How deep two sides can be compared, and what would look deeper. Pure.
 
@@ -419,6 +419,28 @@ def compare_measures(
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
     return compare(*sides, names=names, options=how, weights=weights), notes
+
+
+def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -> tuple[Comparison, ...]:
+    """
+    Compare each of *runs* with the first, by its name; needs the packages for statistics.
+
+    With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only.
+
+    Raises:
+        UsageError: the runs have no scored query in common.
+        StatisticError: there are too few queries for the test.
+    """
+    from harness.statistics.compare import CORRECTIONS, compare
+
+    (name, reference), *candidates = runs
+    found = [compare(reference, scores, names=(name, other), options=how) for other, scores in candidates]
+    p_values = [row.p_value for comparison in found for row in comparison.measures]
+    adjusted = iter(CORRECTIONS[how.correction](p_values))
+    return tuple(
+        replace(comparison, measures=tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures))
+        for comparison in found
+    )
 
 
 def score_tables(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:

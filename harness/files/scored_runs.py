@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,13 +14,12 @@ from harness.files.opening import Form, form_of
 from harness.files.trec import Irregular
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.metrics.evaluate import Evaluation, evaluate, is_batched
-from harness.model import Comparison, Gain, Measure, Profile
+from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.joining import JudgedColumns
-    from harness.statistics.compare import ComparisonOptions
 
-__all__ = ["FileOptions", "FileScorer", "compare_files", "evaluate_files", "gains_in_force", "read_measures"]
+__all__ = ["FileOptions", "FileScorer", "evaluate_files", "gains_in_force", "read_measures"]
 
 
 # Scores of run files against one judgment file.
@@ -168,7 +167,7 @@ def _is_large_trec(run: Path) -> bool:
     return is_trec and run.stat().st_size >= LARGE and find_spec("numpy") is not None
 
 
-# Judgment and run files -> scores, and two runs' scores -> a comparison: evaluation without an engine.
+# Judgment and run files -> scores: evaluation without an engine.
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +183,11 @@ class FileOptions:
     profile: Profile = Profile.STANDARD
     gain: Gain | None = None
     complete: bool = False
+
+    def scorer(self, judgments: Path) -> FileScorer:
+        """What scores by *judgments*: each measure once, in whatever words it was asked for."""
+        measures = list({measure.text: measure for measure in self.measures.values()}.values())
+        return FileScorer(judgments, measures, self.gain, self.profile, self.complete)
 
 
 def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
@@ -221,53 +225,9 @@ def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluati
         FormatError: a file is wrong; holds all its problems.
         UsageError: a file needs a package that is not installed.
     """
-    return _scorer(judgments, options).score(run)
-
-
-def compare_files(
-    judgments: Path, reference: Path, candidates: Sequence[Path], options: FileOptions, how: ComparisonOptions
-) -> tuple[Comparison, ...]:
-    """
-    Compare each of *candidates* with *reference*; needs numpy and scipy.
-
-    Raises:
-        FormatError: a file is wrong; holds all its problems.
-        UsageError: the runs have no scored query in common, or a file needs a package that is not installed.
-        StatisticError: there are too few queries for the test.
-    """
-    from harness.statistics.compare import compare
-
-    scorer = _scorer(judgments, options)
-    scores = _asked_scores(scorer.score(reference), options)
-    comparisons = []
-    for candidate in candidates:
-        other = _asked_scores(scorer.score(candidate), options)
-        comparisons.append(compare(scores, other, names=(str(reference), str(candidate)), options=how))
-    return _corrected(comparisons, how)
-
-
-def _scorer(judgments: Path, options: FileOptions) -> FileScorer:
-    """Each measure is scored once, in whatever words it was asked for."""
-    measures = list({measure.text: measure for measure in options.measures.values()}.values())
-    return FileScorer(judgments, measures, options.gain, options.profile, options.complete)
-
-
-def _corrected(comparisons: Sequence[Comparison], how: ComparisonOptions) -> tuple[Comparison, ...]:
-    """With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only."""
-    from harness.statistics.compare import CORRECTIONS
-
-    p_values = [row.p_value for comparison in comparisons for row in comparison.measures]
-    adjusted = iter(CORRECTIONS[how.correction](p_values))
-    return tuple(
-        replace(comparison, measures=tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures))
-        for comparison in comparisons
-    )
+    return options.scorer(judgments).score(run)
 
 
 def _gain(measure: Measure, options: FileOptions) -> str:
     knows_gain = "gain" in definition_of(measure).parameters
     return str(gain_in_force(measure, options.gain, options.profile)) if knows_gain else ""
-
-
-def _asked_scores(evaluation: Evaluation, options: FileOptions) -> dict[str, Mapping[str, float | None]]:
-    return {text: evaluation.scores[measure.text] for text, measure in options.measures.items()}

@@ -101,6 +101,33 @@ def test_runs_without_a_common_query_are_refused(files, capsys):
 
 
 def test_what_has_to_be_installed_is_said(files, capsys, monkeypatch):
-    monkeypatch.setattr("harness.cli.significance.find_spec", lambda name: None)
+    monkeypatch.setattr("harness.compare.scores.find_spec", lambda name: None)
     assert main(words(files, "good", "bad")) == 2
     assert "pip install 'relevance-harness[statistics]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("measure", ["P@1", "nDCG", "AP@5"])
+@pytest.mark.parametrize("more", [(), ("--complete",), ("--profile", "trec"), ("--gain", "linear", "--test", "t")])
+def test_compare_says_the_same_of_two_run_files(files, capsys, measure, more):
+    (files / "good").write_text((files / "good").read_text() + "unjudged Q0 d 1 2 t\n")
+    (files / "bad").write_text("".join((files / "bad").read_text().splitlines(keepends=True)[2:]))
+    judged = ["--qrels", str(files / "j"), "--measure", measure, *more, "--json"]
+    assert main(["significance", str(files / "good"), str(files / "bad"), *judged]) == 0
+    [there] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert main(["compare", f"run:{files / 'good'}", f"run:{files / 'bad'}", *judged]) == 0
+    here = json.loads(capsys.readouterr().out)["measures"]
+    [row] = here["measures"]
+    moved = [dict(zip(("query", "reference", "candidate"), one, strict=True)) for one in row["moved"]]
+    assert {row.pop("measure"): {**row, "moved": moved}} == there["measures"]
+
+
+def test_compare_takes_judgments_by_subtopic_as_well(files, capsys):
+    (files / "j").write_text("".join(f"q{n} {t} d 1\n" for n in range(30) for t in (1, 2)))
+    judged = ["--qrels", str(files / "j"), "--measure", "alpha_nDCG@5", "--json"]
+    assert main(["significance", str(files / "good"), str(files / "bad"), *judged]) == 0
+    [there] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert main(["compare", f"run:{files / 'good'}", f"run:{files / 'bad'}", *judged]) == 0
+    [row] = json.loads(capsys.readouterr().out)["measures"]["measures"]
+    assert (row["difference"], row["p_value"]) == tuple(
+        there["measures"]["alpha_nDCG@5"][name] for name in ("difference", "p_value")
+    )
