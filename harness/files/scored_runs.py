@@ -1,4 +1,9 @@
-"""Run files scored against a judgment file: evaluation without an engine."""
+"""
+Run files scored against a judgment file: evaluation without an engine.
+
+Large TREC files are scored in bulk, everything else as dicts of ids. What is wrong with a file is found and told by the
+second way alone, to which the first gives up whatever is out of the ordinary.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +16,23 @@ from typing import TYPE_CHECKING
 
 from harness.errors import MeasureError, UsageError
 from harness.files.opening import Form, form_of
-from harness.files.trec import Irregular
+from harness.files.trec import Irregular, read_blocks
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
-from harness.metrics.evaluate import Evaluation, evaluate, is_batched
+from harness.metrics.evaluate import Evaluation, evaluate, evaluate_novelty, evaluate_trec
+from harness.metrics.registry import batch_formula_of
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.joining import JudgedColumns
+    from harness.metrics.bulk import TrecJudgments
 
 __all__ = ["FileOptions", "FileScorer", "evaluate_files", "gains_in_force", "read_measures"]
 
 
-# Scores of run files against one judgment file.
-#
-# Large TREC files are read and joined as columns, everything else as dicts of ids. What is wrong with a file is found
-# and told by the second way alone, to which the first gives up whatever is out of the ordinary.
-
-
 LARGE = 1 << 18
 """Bytes of a run from which on the import of numpy pays."""
+
+BLOCK = 1 << 19
+"""Bytes of lines that are scored in bulk at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +67,33 @@ class FileScorer:
             UsageError: a file needs a package that is not installed, or the measures need different judgments.
             MeasureError: a grade that a gain map or a measure's scale does not hold.
         """
-        return self._score_columns(run) or self._score_dicts(run)
+        return self._score_in_bulk(run) or self._score_dicts(run)
 
-    def _score_columns(self, run: Path) -> Evaluation | None:
-        """None where columns do not do."""
-        judged = self._columns if _is_large_trec(run) else None
+    def _score_in_bulk(self, run: Path) -> Evaluation | None:
+        """None where each line has to be looked at."""
+        judged = self._judged_in_bulk if _is_large_trec(run) else None
         if judged is None:
             return None
-        from harness.files.columns import ranked_columns
-        from harness.metrics.bulk.evaluate import evaluate_columns
-        from harness.metrics.bulk.texts import Unfit
+        from harness.metrics.bulk import Unfit
 
-        ranked = ranked_columns(run, str(run))
+        lines = read_blocks(run, str(run), BLOCK)
         try:
-            return evaluate_columns(
-                judged, ranked, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
+            return evaluate_trec(
+                judged, lines, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
             )
         except (Irregular, Unfit, MeasureError):
             return None
 
     @cached_property
-    def _columns(self) -> JudgedColumns | None:
-        batched = all(is_batched(measure, self.profile) for measure in self.measures)
+    def _judged_in_bulk(self) -> TrecJudgments | None:
+        batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
         if not batched or form_of(self.judgments) is not Form.TREC:
             return None
-        from harness.files.columns import judged_columns
+        from harness.metrics.bulk import Unfit, read_judgments
 
         try:
-            return judged_columns(self.judgments, str(self.judgments))
-        except Irregular:
+            return read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
+        except (Irregular, Unfit):
             return None
 
     def read(self) -> None:
@@ -152,8 +153,6 @@ class FileScorer:
         """
         judged, complete = self._judged, self.complete
         if judged.subtopics is not None:
-            from harness.metrics.evaluate import evaluate_novelty
-
             return evaluate_novelty(
                 judged.subtopics, rankings, measures, profile=self.profile, scores=scores, complete=complete
             )
@@ -165,9 +164,6 @@ class FileScorer:
 def _is_large_trec(run: Path) -> bool:
     is_trec = form_of(run) is Form.TREC and run.is_file()
     return is_trec and run.stat().st_size >= LARGE and find_spec("numpy") is not None
-
-
-# Judgment and run files -> scores: evaluation without an engine.
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import IO
 
 from harness.files.opening import open_bytes
 
-_BLOCK = 1 << 21
+BLOCK = 1 << 21
+"""Bytes that are read at once."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _BLANK_TO_STR_ONLY = b"\x1c\x1d\x1e\x1f"
@@ -51,15 +52,14 @@ def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
     """
     judgments: dict[str, dict[str, float]] = {}
     grades = _Grades()
-    with open_bytes(path, name) as file:
-        for queries, _, documents, values in _columns(file, 4):
-            numbers = list(map(grades.__getitem__, values))
-            for query, begin, end in _runs(queries):
-                judged = judgments.setdefault(query, {})
-                before = len(judged)
-                judged.update(zip(documents[begin:end], numbers[begin:end], strict=True))
-                if len(judged) != before + end - begin:
-                    raise Irregular
+    for queries, _, documents, values in _columns(path, name, 4):
+        numbers = list(map(grades.__getitem__, values))
+        for query, begin, end in _runs(queries):
+            judged = judgments.setdefault(query, {})
+            before = len(judged)
+            judged.update(zip(documents[begin:end], numbers[begin:end], strict=True))
+            if len(judged) != before + end - begin:
+                raise Irregular
     return judgments
 
 
@@ -72,13 +72,12 @@ def bulk_rankings(path: Path, name: str) -> dict[str, tuple[list[str], list[floa
         FormatError: The file cannot be read.
     """
     rankings: dict[str, tuple[list[str], list[float]]] = {}
-    with open_bytes(path, name) as file:
-        for queries, _, documents, _, values, _ in _columns(file, 6):
-            scores = _scores(values)
-            for query, begin, end in _runs(queries):
-                ranked, scored = rankings.setdefault(query, ([], []))
-                ranked.extend(documents[begin:end])
-                scored.extend(scores[begin:end])
+    for queries, _, documents, _, values, _ in _columns(path, name, 6):
+        scores = _scores(values)
+        for query, begin, end in _runs(queries):
+            ranked, scored = rankings.setdefault(query, ([], []))
+            ranked.extend(documents[begin:end])
+            scored.extend(scores[begin:end])
     if any(len(set(ranked)) != len(ranked) for ranked, _ in rankings.values()):
         raise Irregular
     return rankings
@@ -95,23 +94,36 @@ def _scores(values: Sequence[str]) -> list[float]:
     return scores
 
 
-def _columns(file: IO[bytes], width: int) -> Iterator[Sequence[Sequence[str]]]:
+def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
+    """
+    The lines of a file, some *size* bytes of whole lines at a time, each line ended, without comments.
+
+    Raises:
+        Irregular: It begins with a byte order mark, or holds NUL.
+        FormatError: The file cannot be read. It is called *name*.
+    """
+    with open_bytes(path, name) as file:
+        partial, chunk = b"", b"\n"
+        while chunk:
+            chunk = file.read(size)
+            lines = partial + chunk
+            end = lines.rfind(b"\n") + 1 if chunk else len(lines)
+            lines, partial = _without_comments(lines[:end]), lines[end:]
+            if b"\0" in lines or lines.startswith(BYTE_ORDER_MARK):
+                raise Irregular
+            if lines:
+                yield lines if lines.endswith(b"\n") else lines + b"\n"
+
+
+def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[str]]]:
     """The columns of one block of lines after the other."""
-    while lines := file.readlines(_BLOCK):
-        joined = b"".join(lines)
-        block = without_comments(joined)
-        if len(block) < len(joined):
-            lines = io.BytesIO(block).readlines()
-        if not block.endswith(b"\n"):
-            block += b"\n"
-        if b"\0" in block or block.startswith(BYTE_ORDER_MARK):
-            raise Irregular
-        columns = _split_evenly(block, width) or _split_lines(lines, width)
+    for block in read_blocks(path, name):
+        columns = _split_evenly(block, width) or _split_lines(block.split(b"\n"), width)
         if columns:
             yield columns
 
 
-def without_comments(block: bytes) -> bytes:
+def _without_comments(block: bytes) -> bytes:
     """The lines of *block* but those that begin with ``#``, as trec_eval 10 has it."""
     if b"#" not in block or not (block.startswith(b"#") or b"\n#" in block):
         return block

@@ -341,10 +341,8 @@ def expected_blend(
 
 
 def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
-    from harness.metrics.bulk.batch import order_within
-
     found = batch.relevant(settings.level, settings.cutoff)
-    precisions = order_within(found.query) / found.rank
+    precisions = found.numbers() / found.rank
     return batch.ratio(batch.per_query(found.query, precisions), batch_total(batch, settings))
 
 
@@ -469,10 +467,8 @@ def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float
 def _batch_interpolated_precision(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    from harness.metrics.bulk.batch import order_within
-
     found = batch.relevant(settings.level)
-    order = order_within(found.query)
+    order = found.numbers()
     rounded = 0.5 if settings.word("rounding") == "nearest" else 0.9
     needed = np.floor(settings.number("recall") * batch_total(batch, settings) + rounded)
     reached = order >= needed[found.query]

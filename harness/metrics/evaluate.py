@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import chain, compress, filterfalse, repeat
+from itertools import compress, filterfalse, repeat
 from math import fsum, isfinite, isnan
 from operator import not_
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore, UsageError
 from harness.metrics.profiles import by_score, rules_of
-from harness.metrics.registry import deepest_cutoff, definition_of
+from harness.metrics.registry import batch_formula_of, deepest_cutoff, definition_of
 from harness.metrics.score import score_diverse_query, score_query
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk.batch import Floats
+    from harness.metrics.bulk import Batch, Floats, TrecJudgments
 
-__all__ = ["Evaluation", "evaluate", "evaluate_novelty", "is_batched"]
+__all__ = ["Evaluation", "evaluate", "evaluate_novelty", "evaluate_trec"]
 
 
 # Judgments and rankings of many queries become scores.
@@ -34,9 +34,6 @@ Scores = Mapping[str, Sequence[float | None]]
 
 WORTH_NUMPY = 5_000
 """Hits from which on the import of numpy pays."""
-
-QUERIES_AT_ONCE = 4_000
-"""Queries of one batch, so that what is worked on stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def evaluate(
         {measure.text: dict(zip(queries, column, strict=True)) for measure, column in columns},
         missing,
         unjudged,
-        frozenset(measure.text for measure in measures if definition_of(measure).summed),
+        _summed(measures),
     )
 
 
@@ -147,26 +144,19 @@ def _columns(
     profile: Profile,
 ) -> list[list[float | None]]:
     """The values of each measure, query by query."""
-    batched = [measure for measure in measures if is_batched(measure, profile)]
-    if not batched or not _pays(rankings):
-        return [_one_by_one(rankings, judgments, measure, gain, profile) for measure in measures]
-    starts = range(0, len(rankings), QUERIES_AT_ONCE)
-    some = [slice(start, start + QUERIES_AT_ONCE) for start in starts]
-    parts = [_at_once(rankings[part], judgments[part], batched, gain, profile) for part in some]
+    batched = [measure for measure in measures if batch_formula_of(measure, profile)] if _pays(rankings) else []
+    at_once: Mapping[str, Floats] = {}
+    if batched:
+        from harness.metrics.bulk import batches_of_ids, score_batches
+
+        batches = batches_of_ids(rankings, judgments, depth=_depth(batched))
+        at_once = score_batches(batches, batched, gain=gain, profile=profile)
     return [
-        list(chain.from_iterable(part[measure] for part in parts))
+        _or_none(at_once[measure.text])
         if measure in batched
         else _one_by_one(rankings, judgments, measure, gain, profile)
         for measure in measures
     ]
-
-
-def is_batched(measure: Measure, profile: Profile) -> bool:
-    """Whether a measure has a formula for many queries at once, under a profile."""
-    rules, given = rules_of(profile), dict(measure.parameters)
-    if measure.name in rules.formulas or "unjudged" in given or (rules.cuts_first and given.get("judged_only")):
-        return False
-    return definition_of(measure).batch is not None
 
 
 def _depth(measures: Sequence[Measure]) -> int | None:
@@ -178,20 +168,6 @@ def _depth(measures: Sequence[Measure]) -> int | None:
 
 def _pays(rankings: Sequence[Sequence[str]]) -> bool:
     return sum(map(len, rankings)) >= WORTH_NUMPY and find_spec("numpy") is not None
-
-
-def _at_once(
-    rankings: Sequence[Sequence[str]],
-    judgments: Sequence[Mapping[str, float]],
-    measures: Sequence[Measure],
-    gain: Gain | None,
-    profile: Profile,
-) -> dict[Measure, list[float | None]]:
-    from harness.metrics.bulk.joining import look_up
-    from harness.metrics.bulk.measures import score_batch
-
-    batch = look_up(rankings, judgments, depth=_depth(measures))
-    return {measure: _or_none(score_batch(batch, measure, gain, profile)) for measure in measures}
 
 
 def _or_none(column: Floats) -> list[float | None]:
@@ -218,6 +194,60 @@ def _score(
         return score_query(measure, ranking, judged, gain=gain, profile=profile)
     except UndefinedScore:
         return None
+
+
+def evaluate_trec(
+    judgments: TrecJudgments,
+    run: Iterable[bytes],
+    measures: Sequence[Measure],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+    complete: bool = False,
+) -> Evaluation:
+    """
+    Score every query of a TREC run, each ranked by score: what `evaluate` gives for the same as ids.
+
+    Args:
+        judgments: All judgments, as `harness.metrics.bulk.read_judgments` reads them.
+        run: Blocks of whole lines, each ended by a newline, without comments.
+        measures: What is measured; each has a batch formula.
+        gain: What a grade is worth where a measure's text does not say; None is the profile's own.
+        profile: Whose rules hold.
+        complete: A judged query that the run does not hold counts as one that returned nothing.
+
+    Raises:
+        MeasureError: a grade that a gain map or a measure's scale does not hold.
+        Unfit: the run has to be looked at line by line.
+    """
+    from harness.metrics.bulk import TrecRankings, read_rankings, score_batches
+
+    rules, queries = rules_of(profile), dict[str, None]()
+
+    def batches() -> Iterator[Batch]:
+        for part in read_rankings(run):
+            queries.update(dict.fromkeys(part.queries))
+            yield judgments.batch(part, ties_by_id=rules.sorts)
+        if complete and (absent := list(filterfalse(queries.__contains__, judgments.queries))):
+            yield judgments.batch(TrecRankings.empty(absent), ties_by_id=False)
+
+    columns = score_batches(batches(), measures, gain=gain, profile=profile)
+    unjudged = tuple(filterfalse(judgments.queries.__contains__, queries))
+    missing = tuple(filterfalse(queries.__contains__, judgments.queries))
+    left_out = set(unjudged) if rules.skips_unjudged else set()
+    scored = [*queries, *(missing if complete else ())]
+    pairs = {text: zip(scored, _or_none(column), strict=True) for text, column in columns.items()}
+    return Evaluation(
+        profile,
+        {text: {query: value for query, value in each if query not in left_out} for text, each in pairs.items()},
+        missing,
+        unjudged,
+        _summed(measures),
+    )
+
+
+def _summed(measures: Sequence[Measure]) -> frozenset[str]:
+    return frozenset(measure.text for measure in measures if definition_of(measure).summed)
 
 
 # Judgments by subtopic and rankings become scores of the measures of novelty.

@@ -23,6 +23,7 @@ __all__ = [
     "DEFINITIONS",
     "ENTRY_POINTS",
     "Registry",
+    "batch_formula_of",
     "deepest_cutoff",
     "definition_named",
     "definition_of",
@@ -284,6 +285,14 @@ def let_measures_be_replaced() -> None:
 def definition_of(measure: Measure) -> Definition:
     """What the registry knows of *measure*."""
     return definition_named(measure.name)
+
+
+def batch_formula_of(measure: Measure, profile: Profile) -> BatchFormula | None:
+    """The formula of *measure* for many queries at once under *profile*; None where it is scored query by query."""
+    rules, given = rules_of(profile), dict(measure.parameters)
+    if measure.name in rules.formulas or "unjudged" in given or (rules.cuts_first and given.get("judged_only")):
+        return None
+    return definition_of(measure).batch
 
 
 def is_built_in(measure: Measure) -> bool:

@@ -11,14 +11,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.files import columns as fields
 from harness.files import scored_runs as file_scores
-from harness.files.columns import floats_of, judged_columns, ranked_columns
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
-from harness.files.trec import Irregular
+from harness.files.trec import Irregular, read_blocks
+from harness.metrics.bulk import Unfit, read_rankings
+from harness.metrics.bulk import read_judgments as read_in_bulk
 from harness.metrics.bulk.texts import texts_of
+from harness.metrics.bulk.trec import floats_of
 from harness.model import Profile
 
 QUERIES = ["q1", "q2", "q3", "long-query-" * 3, "ü"]
@@ -85,7 +86,7 @@ def both_ways(qrels, run, options, block):
         paths = Path(folder) / "any.qrels", Path(folder) / "any.run"
         for path, text in zip(paths, (qrels, run), strict=True):
             path.write_bytes(text.encode())
-        patch.setattr(fields, "BLOCK", block)
+        patch.setattr(file_scores, "BLOCK", block)
         in_columns = outcome(lambda: evaluate_files(*paths, options))
         patch.setattr(file_scores, "LARGE", math.inf)
         return in_columns, outcome(lambda: evaluate_files(*paths, options))
@@ -132,13 +133,12 @@ def test_files_of_any_bytes_are_refused_in_the_same_words(qrels, run):
 @settings(max_examples=200, deadline=None)
 @given(text=QRELS, block=st.sampled_from([1, 7, 40, 1 << 19]))
 def test_columns_hold_the_judgments_of_the_file(text, block):
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fields, "BLOCK", block)
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "any.qrels"
         path.write_bytes(text.encode())
         try:
-            columns = judged_columns(path, "any")
-        except Irregular:
+            columns = read_in_bulk(read_blocks(path, "any", block))
+        except (Irregular, Unfit):
             return
         names, ids = list(columns.queries), columns.documents.ids
         found = {name: {} for name in names}
@@ -150,13 +150,12 @@ def test_columns_hold_the_judgments_of_the_file(text, block):
 @settings(max_examples=200, deadline=None)
 @given(text=RUNS, block=st.sampled_from([1, 7, 40, 1 << 19]))
 def test_columns_hold_the_run_of_the_file(text, block):
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fields, "BLOCK", block)
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "any.run"
         path.write_bytes(text.encode())
         try:
-            parts = list(ranked_columns(path, "any"))
-        except Irregular:
+            parts = list(read_rankings(read_blocks(path, "any", block)))
+        except (Irregular, Unfit):
             return
         found = {}
         for part in parts:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from harness.errors import UndefinedScore
 from harness.metrics import evaluate as evaluation
 from harness.metrics import parse_measure, score_query
-from harness.metrics.bulk import joining as lookup
-from harness.metrics.bulk import texts
+from harness.metrics.bulk import batches_of_ids, ids, texts
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS
 from harness.model import Gain, GainKind, Profile
@@ -163,10 +162,10 @@ UNFIT = ["a\nb", "b\n", "\n", "a\0", "\0", 7, 2.5, ("a", 1), None]
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), unfit=st.booleans())
 def test_ids_of_every_kind(data, unfit):
-    ids = st.sampled_from(ODD + UNFIT if unfit else ODD)
+    names = st.sampled_from(ODD + UNFIT if unfit else ODD)
     queries = [f"q{number}" for number in range(data.draw(st.integers(1, 4)))]
-    rankings = {query: data.draw(st.lists(ids, max_size=14)) for query in queries}
-    judgments = {query: data.draw(st.dictionaries(ids, WHOLE, max_size=10)) for query in queries}
+    rankings = {query: data.draw(st.lists(names, max_size=14)) for query in queries}
+    judgments = {query: data.draw(st.dictionaries(names, WHOLE, max_size=10)) for query in queries}
     assert_equal_paths((judgments, rankings))
 
 
@@ -175,24 +174,25 @@ def test_ids_of_every_kind(data, unfit):
 def test_blocks_of_any_size_and_ids_one_by_one_give_the_same(collection, at_once, depth):
     rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "_by_bytes", lookup._by_rank)
-        expected = columns_of(lookup.look_up(rankings, judgments, depth=depth))
+        patch.setattr(ids, "_by_bytes", ids._by_rank)
+        expected = columns_of(batches_of_ids(rankings, judgments, depth=depth))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "IDS_AT_ONCE", at_once)
-        assert columns_of(lookup.look_up(rankings, judgments, depth=depth)) == expected
+        patch.setattr(ids, "IDS_AT_ONCE", at_once)
+        assert columns_of(batches_of_ids(rankings, judgments, depth=depth)) == expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(collection=collections(WHOLE), kept=st.sampled_from([0, 1, 0xFF]))
 def test_documents_of_the_same_hash_are_told_apart(collection, kept):
     rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
-    expected = columns_of(lookup.look_up(rankings, judgments))
+    expected = columns_of(batches_of_ids(rankings, judgments))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts, "mix", lambda bits: bits & np.uint64(kept) << np.uint64(56))
-        assert columns_of(lookup.look_up(rankings, judgments)) == expected
+        assert columns_of(batches_of_ids(rankings, judgments)) == expected
 
 
-def columns_of(batch):
+def columns_of(batches):
+    (batch,) = batches
     return [column.tolist() for column in (batch.returned, batch.query, batch.rank, batch.grade, batch.judged_grade)]
 
 

@@ -11,14 +11,8 @@ import pytest
 from harness.errors import MeasureError, UsageError
 from harness.metrics import evaluate as evaluation
 from harness.metrics import parse_measure
-from harness.metrics.bulk.evaluate import (
-    CodedJudgments,
-    CodedRun,
-    Columns,
-    evaluate_codes,
-    evaluate_frames,
-    evaluate_grades,
-)
+from harness.metrics.bulk import CodedJudgments, CodedRun, batch_of_grades, batches_of_codes, score_batches
+from harness.metrics.bulk.evaluate import Columns, evaluate_frames
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
@@ -34,6 +28,14 @@ CODED_JUDGMENTS = {"q0": {"a": 1, "b": 3, "c": 2}, "q1": {"a": 1}, "q2": {}, "q3
 
 FRAME_JUDGMENTS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [3, 1, 1]}
 FRAME_RUN = {"query": ["q1", "q2", "q1"], "document": ["b", "x", "a"], "score": [1.0, 5.0, 2.0]}
+
+
+def evaluate_grades(*arrays, measures, judged=None):
+    return score_batches([batch_of_grades(*arrays, judged)], measures)
+
+
+def evaluate_codes(run, judgments, queries, measures):
+    return score_batches(batches_of_codes(run, judgments, queries), measures)
 
 
 @pytest.fixture(params=[0, 10**9], ids=["at once", "one by one"], autouse=True)
@@ -143,16 +145,16 @@ class TestArrays:
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_grades_with_nan_for_unjudged(self, dtype):
-        self.assert_expected(evaluate_grades(*self.csr(nan, dtype), ARRAY_MEASURES))
+        self.assert_expected(evaluate_grades(*self.csr(nan, dtype), measures=ARRAY_MEASURES))
 
     def test_small_integers_with_a_mask(self):
         arrays = self.csr(-128, np.int8)
-        self.assert_expected(evaluate_grades(*arrays, ARRAY_MEASURES, judged=arrays[1] != -128))
+        self.assert_expected(evaluate_grades(*arrays, measures=ARRAY_MEASURES, judged=arrays[1] != -128))
 
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize("at_once", [1, 2, 100])
     def test_codes(self, shuffled, at_once, monkeypatch):
-        monkeypatch.setattr("harness.metrics.bulk.joining.QUERIES_AT_ONCE", at_once)
+        monkeypatch.setattr("harness.metrics.bulk.arrays.QUERIES_AT_ONCE", at_once)
         code = {document: number for number, document in enumerate("abcxy")}
         hits = [(number, code[each]) for number, ids in enumerate(CODED_RANKINGS.values()) for each in ids]
         judged = [
@@ -202,21 +204,28 @@ class TestArrays:
     def test_offsets_that_do_not_fit(self, offsets, judged_offsets, message):
         arrays = np.array(offsets), np.array([1.0, nan]), np.array(judged_offsets), np.array([1])
         with pytest.raises(UsageError, match=message):
-            evaluate_grades(*arrays, [AP])
+            evaluate_grades(*arrays, measures=[AP])
 
     def test_a_mask_that_does_not_fit(self):
         with pytest.raises(UsageError, match="there are 1 grades and 2 marks of which are judged"):
             evaluate_grades(
-                np.array([0, 1]), np.array([1]), np.array([0, 0]), np.array([]), [AP], judged=np.array([True, False])
+                np.array([0, 1]),
+                np.array([1]),
+                np.array([0, 0]),
+                np.array([]),
+                measures=[AP],
+                judged=np.array([True, False]),
             )
 
     def test_a_judgment_that_is_not_finite(self):
         with pytest.raises(UsageError, match="a grade is not a finite number"):
-            evaluate_grades(np.array([0, 1]), np.array([1.0]), np.array([0, 1]), np.array([inf]), [AP])
+            evaluate_grades(np.array([0, 1]), np.array([1.0]), np.array([0, 1]), np.array([inf]), measures=[AP])
 
     def test_a_measure_that_needs_ids(self):
         with pytest.raises(MeasureError, match="Compat is computed from ids, query by query"):
-            evaluate_grades(np.array([0]), np.array([]), np.array([0]), np.array([]), [parse_measure("Compat")])
+            evaluate_grades(
+                np.array([0]), np.array([]), np.array([0]), np.array([]), measures=[parse_measure("Compat")]
+            )
 
     def test_how_many_judgments_there_are_does_not_limit_the_codes(self):
         many = np.arange(2**12)

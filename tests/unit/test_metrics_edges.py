@@ -24,8 +24,8 @@ from harness.metrics import (
 )
 from harness.metrics import evaluate as evaluation
 from harness.metrics import registry as builtin_measures
-from harness.metrics.bulk import joining as lookup
-from harness.metrics.bulk.evaluate import evaluate_grades
+from harness.metrics.bulk import batch_of_grades, score_batches
+from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model import Gain, GainKind, Profile
@@ -119,13 +119,15 @@ def test_a_ranking_without_scores_keeps_its_order_under_trec():
 
 def test_whole_grades_beyond_every_integer_stay_floats():
     huge = np.array([1e300, 2.0])
-    assert lookup.compact(huge) is huge
-    assert lookup.compact(np.array([300.0, 2.0])).dtype == np.int16
+    assert compact(huge) is huge
+    assert compact(np.array([300.0, 2.0])).dtype == np.int16
 
 
 def test_grade_0_is_not_positive_in_float32():
     grades, offsets = np.array([0.0, 0.5], np.float32), np.array([0, 2])
-    scores = evaluate_grades(offsets, grades, offsets, grades, [parse_measure("RR")], profile=Profile.QUEPID)
+    scores = score_batches(
+        [batch_of_grades(offsets, grades, offsets, grades)], [parse_measure("RR")], profile=Profile.QUEPID
+    )
     assert scores["RR"].tolist() == [0.5]
 
 

@@ -33,7 +33,7 @@ def scorer(tmp_path, monkeypatch):
 @pytest.mark.parametrize("lines", [RUN, RUN.replace(" ", "\t"), RUN.replace("\n", "\r\n"), RUN.replace(" ", "   ")])
 def test_large_trec_files_are_scored_as_columns(scorer, packed, lines):
     files, run = scorer(run=lines, packed=packed)
-    evaluation = files._score_columns(run)
+    evaluation = files._score_in_bulk(run)
     assert evaluation == files._score_dicts(run)
     assert evaluation.scores == {"RR": {"q1": 0.5, "q2": 0.5}}  # x before d1: equal scores, by id from the last
     assert (evaluation.missing, evaluation.unjudged) == (("q3",), ("q4",))
@@ -41,17 +41,17 @@ def test_large_trec_files_are_scored_as_columns(scorer, packed, lines):
 
 def test_equal_scores_stand_as_they_come_in_every_other_profile(scorer):
     files, run = scorer(run="q2 Q0 d1 1 3 t\nq2 Q0 x 2 3 t\n", profile=Profile.STANDARD)
-    assert files._score_columns(run).scores == {"RR": {"q2": 1.0}}
+    assert files._score_in_bulk(run).scores == {"RR": {"q2": 1.0}}
 
 
 def test_missing_queries_come_last_where_asked_for(scorer):
     files, run = scorer(complete=True)
-    assert list(files._score_columns(run).scores["RR"].items()) == [("q1", 0.5), ("q2", 0.5), ("q3", 0.0)]
+    assert list(files._score_in_bulk(run).scores["RR"].items()) == [("q1", 0.5), ("q2", 0.5), ("q3", 0.0)]
 
 
 def test_a_run_of_comments_scores_nothing(scorer):
     files, run = scorer(run="# nothing\n")
-    assert files._score_columns(run).scores == files._score_dicts(run).scores == {"RR": {}}
+    assert files._score_in_bulk(run).scores == files._score_dicts(run).scores == {"RR": {}}
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_a_run_of_comments_scores_nothing(scorer):
 )
 def test_what_columns_do_not_take_is_scored_as_dicts(scorer, given):
     files, run = scorer(**{"measures": ["nDCG@10"], **given})
-    assert files._score_columns(run) is None
+    assert files._score_in_bulk(run) is None
     assert files.score(run) == files._score_dicts(run)
 
 
 def test_small_files_are_scored_as_dicts(scorer, monkeypatch):
     files, run = scorer()
     monkeypatch.setattr(file_scores, "LARGE", run.stat().st_size + 1)
-    assert files._score_columns(run) is None
+    assert files._score_in_bulk(run) is None
 
 
 @pytest.mark.parametrize(

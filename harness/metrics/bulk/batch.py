@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.errors import UsageError
 from harness.metrics.ranking import gain_function
 from harness.model import Gain, GainKind
 
@@ -23,9 +24,9 @@ __all__ = [
     "Positions",
     "at_least",
     "by_order",
+    "compact",
     "counted_before",
     "distinct",
-    "order_within",
     "ranks_grouped",
 ]
 
@@ -54,6 +55,10 @@ class Positions:
             return self
         inside = self.rank <= cutoff
         return Positions(self.query[inside], self.rank[inside])
+
+    def numbers(self) -> Numbers:
+        """The number, from 1, of each among those of its query."""
+        return order_within(self.query)
 
 
 @dataclass(slots=True)
@@ -278,3 +283,22 @@ def distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
     shifted = grades.astype(np.int64) - least
     used = np.bincount(shifted) > 0
     return np.flatnonzero(used) + least, (np.cumsum(used) - 1)[shifted]
+
+
+def compact(grades: Numbers) -> Numbers:
+    """
+    The same grades in the smallest type that holds them all.
+
+    Raises:
+        UsageError: a grade is not a finite number.
+    """
+    if grades.dtype.kind != "f" or not len(grades):
+        return grades
+    if not np.isfinite(grades).all():
+        raise UsageError("a grade is not a finite number")
+    for narrow in (np.int8, np.int16, np.int32):
+        limits = np.iinfo(narrow)
+        if limits.min <= grades.min() and grades.max() <= limits.max:
+            whole = grades.astype(narrow)
+            return whole if np.array_equal(whole, grades) else grades
+    return grades

@@ -1,0 +1,157 @@
+"""Batches from arrays: grades in CSR form, or the integer codes of ids as Parquet's dictionaries hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.metrics.bulk.batch import Batch, Numbers, compact, distinct, ranks_grouped
+
+__all__ = ["CodedJudgments", "CodedRun", "batch_of_grades", "batches_of_codes"]
+
+QUERIES_AT_ONCE = 100_000
+"""Queries joined at a time, so that what is worked on stays small."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRun:
+    """A run as columns: the code of the query and of the document of each hit, best first within each query."""
+
+    query: Numbers
+    document: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class CodedJudgments:
+    """Judgments as columns, in any order: the code of the query, of the document, and the grade."""
+
+    query: Numbers
+    document: Numbers
+    grade: Numbers
+
+
+def batch_of_grades(
+    offsets: Numbers, grades: Numbers, judged_offsets: Numbers, judged_grades: Numbers, judged: Numbers | None = None
+) -> Batch:
+    """
+    A batch from the grades themselves.
+
+    Args:
+        offsets: int64, one more than there are queries: query i's hits are ``grades[offsets[i]:offsets[i + 1]]``.
+        grades: The grade of each hit, best first; NaN where it is unjudged.
+        judged_offsets: The same for the judgments.
+        judged_grades: The grade of every judged document, in any order within its query.
+        judged: Which hits are judged, for grades of a type that has no NaN; None where NaN says so, or all are.
+
+    Raises:
+        UsageError: offsets do not fit, or a judgment is not finite.
+    """
+    sizes, judged_sizes = _sizes(offsets, grades, "hits"), _sizes(judged_offsets, judged_grades, "judgments")
+    if len(sizes) != len(judged_sizes):
+        raise UsageError(f"there are hits of {len(sizes)} queries and judgments of {len(judged_sizes)}")
+    if judged is not None and len(judged) != len(grades):
+        raise UsageError(f"there are {len(grades)} grades and {len(judged)} marks of which are judged")
+    known = judged if judged is not None else ~np.isnan(grades) if grades.dtype.kind == "f" else None
+    at = np.arange(len(grades)) if known is None else np.flatnonzero(known)
+    query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[at]
+    rank = at - np.asarray(offsets)[query] + 1
+    judged_query = np.repeat(np.arange(len(sizes), dtype=np.int32), judged_sizes)
+    return Batch(sizes, query, rank, compact(grades[at]), judged_query, compact(judged_grades))
+
+
+def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> Iterator[Batch]:
+    """
+    Join hits to judgments by their codes, some queries at a time.
+
+    Args:
+        run: Grouped by query, in the order of the queries' codes, best hit first.
+        judgments: In any order.
+        queries: How many queries there are; codes run from 0.
+
+    Raises:
+        UsageError: columns differ in length, the run is not grouped by query, a code is out of range, or a document
+            stands twice in a ranking or in a query's judgments.
+    """
+    _check_columns(run, judgments, queries)
+    documents = 1 + max(int(column.max(initial=0)) for column in (run.document, judgments.document))
+    levels, codes = distinct(compact(judgments.grade))
+    if queries * documents * 2 * max(1, len(levels)) >= 2**63:
+        raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents - 1}")
+    known_query, known_document, codes = _grouped(judgments, codes, documents, len(levels))
+    steps = np.arange(0, queries + QUERIES_AT_ONCE, QUERIES_AT_ONCE).clip(max=queries)
+    hits, judged = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
+    for number, first in enumerate(steps[:-1].tolist()):
+        count = int(steps[number + 1]) - first
+        mine, theirs = slice(hits[number], hits[number + 1]), slice(judged[number], judged[number + 1])
+        asked = _Keys(run.query[mine] - first, run.document[mine], documents)
+        known = _Keys(known_query[theirs] - first, known_document[theirs], documents)
+        yield _join(asked, known, codes[theirs], levels, count)
+
+
+class _Keys:
+    """Query and document as one integer each."""
+
+    def __init__(self, query: Numbers, document: Numbers, documents: int) -> None:
+        self.query = query
+        self.keys = query.astype(np.int64) * documents + document
+
+
+def _join(asked: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
+    """Look each hit up among the sorted judgments, whose grades ride in the lowest bits of their keys."""
+    bits = max(1, int(len(levels) - 1).bit_length())
+    packed = known.keys << bits | codes
+    packed.sort()
+    _refuse_twice(packed >> bits, "judgment")
+    _refuse_twice(np.sort(asked.keys), "hit")
+    places = np.searchsorted(packed, asked.keys << bits)
+    found = packed.take(places, mode="clip") if len(packed) else np.full(len(places), -1)
+    at = np.flatnonzero(found >> bits == asked.keys)
+    sizes = np.bincount(asked.query, minlength=queries)
+    grades = levels[found[at] & (1 << bits) - 1]
+    return Batch(sizes, asked.query[at], ranks_grouped(asked.query, sizes)[at], grades, known.query, levels[codes])
+
+
+def _sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:
+    sizes = np.diff(offsets)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values) or (sizes < 0).any():
+        raise UsageError(
+            f"the offsets of the {what} must rise from 0 to {len(values)}, one more than there are queries"
+        )
+    return sizes
+
+
+def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> None:
+    for name, columns in (
+        ("run", (run.query, run.document)),
+        ("judgments", (judgments.query, judgments.document, judgments.grade)),
+    ):
+        if len({len(column) for column in columns}) > 1:
+            raise UsageError(
+                f"the columns of the {name} differ in length: {', '.join(str(len(each)) for each in columns)}"
+            )
+        query, document = columns[:2]
+        if len(query) and not (query.min() >= 0 and query.max() < queries and document.min() >= 0):
+            raise UsageError(f"a code in the {name} is below 0, or a query's is not below the {queries} queries")
+    if (run.query[1:] < run.query[:-1]).any():
+        raise UsageError("the run must be grouped by query, in the order of the codes")
+
+
+def _grouped(
+    judgments: CodedJudgments, codes: Numbers, documents: int, levels: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Query, document and code of the grade, grouped by query; sorted as one integer, which is faster than by index."""
+    if not (judgments.query[1:] < judgments.query[:-1]).any():
+        return judgments.query, judgments.document, codes
+    keys = (judgments.query.astype(np.int64) * documents + judgments.document) * levels + codes
+    keys.sort()
+    keys, codes = np.divmod(keys, levels)
+    query, document = np.divmod(keys, documents)
+    return query, document, codes
+
+
+def _refuse_twice(keys: Numbers, what: str) -> None:
+    if (keys[1:] == keys[:-1]).any():
+        raise UsageError(f"a document has more than one {what} in the same query")

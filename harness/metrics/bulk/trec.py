@@ -1,0 +1,396 @@
+"""
+Batches from TREC files: blocks of lines as columns of bytes and numbers, without a Python string a line.
+
+Lines that have one blank between two columns are taken as they are; others are brought into that form first. Ids stay
+bytes, and become strings for queries only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.metrics.bulk.batch import Batch, Floats, Numbers, compact
+from harness.metrics.bulk.texts import (
+    KEPT,
+    PADDING,
+    WORD,
+    Bits,
+    Documents,
+    Texts,
+    Unfit,
+    as_bits,
+    match,
+    same_text,
+    texts_of,
+)
+
+__all__ = ["TrecJudgments", "TrecRankings", "floats_of", "read_judgments", "read_rankings"]
+
+_BLANK, _TAB, _NEWLINE = b" \t\n"
+_WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
+"""The bytes that part columns and lines, as `bytes.split` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrecJudgments:
+    """All judgments of a file, sorted by query, no document twice in one."""
+
+    queries: Mapping[str, int]
+    """The queries, numbered from 0 in the order in which they first come."""
+
+    documents: Documents
+    grades: Numbers
+
+    def batch(self, ranked: TrecRankings, *, ties_by_id: bool) -> Batch:
+        """
+        Rank hits by score and join them to their judgments.
+
+        Args:
+            ranked: The hits of some queries.
+            ties_by_id: Documents of equal score rank by id from the last to the first in bytes, not as they come.
+
+        Raises:
+            Unfit: a document comes twice for a query, or ids cannot be told apart in bulk.
+        """
+        known = self.queries
+        beyond = len(known)
+        numbers = np.array([known.get(query, beyond + at) for at, query in enumerate(ranked.queries)], np.int32)
+        hits = Documents(np.repeat(numbers, ranked.sizes), ranked.documents)
+        rows, judged_sizes = self._rows(numbers)
+        found = match(hits, self.documents.take(rows))
+        if len(found.returned_twice):
+            raise Unfit
+        local = np.arange(len(numbers), dtype=np.int32)
+        query = np.repeat(local, ranked.sizes)
+        place = _places(query, ranked, ties_by_id=ties_by_id)[found.hit]
+        rank = place - (np.cumsum(ranked.sizes) - ranked.sizes)[query[found.hit]] + 1
+        order = np.argsort(place)
+        grades = self.grades[rows]
+        return Batch(
+            ranked.sizes,
+            query[found.hit][order],
+            rank[order].astype(np.int32),
+            grades[found.judged][order],
+            np.repeat(local, judged_sizes),
+            grades,
+        )
+
+    def _rows(self, queries: Numbers) -> tuple[Numbers, Numbers]:
+        """The rows of *queries* by their numbers, and how many rows each has; an unknown query has none."""
+        begins = np.searchsorted(self.documents.query, queries)
+        sizes = np.searchsorted(self.documents.query, queries, side="right") - begins
+        before = np.cumsum(sizes) - sizes
+        return np.arange(int(sizes.sum())) + np.repeat(begins - before, sizes), sizes
+
+
+@dataclass(frozen=True, slots=True)
+class TrecRankings:
+    """The hits of some queries as they come: *sizes* of them for each of *queries*, with their scores."""
+
+    queries: Sequence[str]
+    sizes: Numbers
+    documents: Texts
+    scores: Floats
+
+    @classmethod
+    def empty(cls, queries: Sequence[str]) -> TrecRankings:
+        """Queries that returned nothing."""
+        return cls(queries, np.zeros(len(queries), np.int64), texts_of((), 0), np.zeros(0))
+
+
+def _places(query: Numbers, ranked: TrecRankings, *, ties_by_id: bool) -> Numbers:
+    """Where each hit stands once all are ordered by query and rank."""
+    scores = ranked.scores
+    places = np.arange(len(scores))
+    if ((scores[1:] < scores[:-1]) | (query[1:] != query[:-1])).all():
+        return places
+    order = np.lexsort((-scores, query))
+    if ties_by_id:
+        for begin, end in _ties(query[order], scores[order]):
+            order[begin:end] = sorted(order[begin:end].tolist(), key=ranked.documents.__getitem__, reverse=True)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _ties(query: Numbers, scores: Floats) -> list[list[int]]:
+    """Each stretch of hits of one query that have the same score, by its first row and the one behind its last."""
+    tied = np.concatenate([[False], (query[1:] == query[:-1]) & (scores[1:] == scores[:-1]), [False]])
+    edges: list[list[int]] = (np.flatnonzero(np.diff(tied)).reshape(-1, 2) + np.array([0, 1])).tolist()
+    return edges
+
+
+def read_judgments(lines: Iterable[bytes]) -> TrecJudgments:
+    """
+    The judgments of TREC qrels.
+
+    Args:
+        lines: Blocks of whole lines, each ended by a newline, without comments.
+
+    Raises:
+        Unfit: a line is malformed, a document is judged twice, or something needs a look at each line.
+    """
+    numbers: dict[str, int] = {}
+    queries: list[Numbers] = [np.zeros(0, np.int32)]
+    documents: list[Texts] = []
+    grades: list[Numbers] = [np.zeros(0)]
+    for fields in _read_fields(lines, 4):
+        names, sizes = fields.queries()
+        queries.append(np.repeat([numbers.setdefault(name, len(numbers)) for name in names], sizes))
+        documents.append(fields.column(2))
+        grades.append(_numbers(fields.column(3)))
+    query, grade = np.concatenate(queries).astype(np.int32), np.concatenate(grades)
+    if not np.isfinite(grade).all():
+        raise Unfit
+    return _sorted(numbers, Documents(query, _side_by_side(documents)), compact(grade))
+
+
+def read_rankings(lines: Iterable[bytes]) -> Iterator[TrecRankings]:
+    """
+    The hits of a TREC run, some queries at a time, in the order of the file; *lines* as `read_judgments` takes them.
+
+    Raises:
+        Unfit: a line is malformed, a score is not a number, the lines of a query do not stand together, or something
+            needs a look at each line.
+    """
+    seen: set[str] = set()
+    for fields in _read_fields(lines, 6):
+        queries, sizes = fields.queries()
+        before = len(seen)
+        seen.update(queries)
+        if len(seen) < before + len(queries):
+            raise Unfit
+        yield TrecRankings(queries, sizes, fields.column(2), _numbers(fields.column(4)))
+
+
+def _numbers(texts: Texts) -> NDArray[np.float64]:
+    try:
+        return floats_of(texts)
+    except ValueError:
+        raise Unfit from None
+
+
+def _side_by_side(parts: Sequence[Texts]) -> Texts:
+    """All texts of *parts* as texts of one content."""
+    before = np.cumsum([0, *(len(part.content) - len(PADDING) for part in parts)])
+    starts = [np.zeros(0, np.int64), *(part.starts + offset for part, offset in zip(parts, before, strict=False))]
+    lengths = [np.zeros(0, np.int64), *(part.lengths for part in parts)]
+    content = b"".join((*(part.content[: -len(PADDING)] for part in parts), PADDING))
+    return Texts(content, np.concatenate(starts), np.concatenate(lengths))
+
+
+def _sorted(numbers: dict[str, int], documents: Documents, grades: Numbers) -> TrecJudgments:
+    if (documents.query[1:] < documents.query[:-1]).any():
+        order = np.argsort(documents.query, kind="stable")
+        documents, grades = documents.take(order), grades[order]
+    if len(match(documents, documents.take(slice(0))).returned_twice):
+        raise Unfit
+    return TrecJudgments(numbers, documents, grades)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """
+    Lines of so many columns: rows of *starts* and *ends*, as positions in *content*, are lines.
+
+    *begins* are the rows that have another query than the row above.
+    """
+
+    content: bytes
+    starts: Numbers
+    ends: Numbers
+    begins: Numbers
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def column(self, number: int) -> Texts:
+        """The texts of one column, from 0."""
+        return _column(self.content, self.starts, self.ends, number)
+
+    def queries(self) -> tuple[list[str], Numbers]:
+        """The query of each stretch of lines that have the same one, and how many lines it has."""
+        texts = _column(self.content, self.starts, self.ends, 0).take(self.begins)
+        return [texts[row].decode() for row in range(len(texts))], np.diff(self.begins, append=len(self))
+
+    def without_last_query(self) -> tuple[_Fields, bytes]:
+        """The rows above the last query, and its lines."""
+        row = int(self.begins[-1])
+        rest = self.content[int(self.starts[row, 0]) : -len(PADDING)]
+        return _Fields(self.content, self.starts[:row], self.ends[:row], self.begins[:-1]), rest
+
+
+def _column(content: bytes, starts: Numbers, ends: Numbers, number: int) -> Texts:
+    begins = np.ascontiguousarray(starts[:, number])
+    return Texts(content, begins, ends[:, number] - begins)
+
+
+def _begins(queries: Texts) -> Numbers:
+    changes = ~same_text(queries.take(slice(None, -1)), queries.take(slice(1, None)))
+    return np.flatnonzero(np.concatenate([np.ones(min(1, len(queries)), bool), changes]))
+
+
+def _read_fields(lines: Iterable[bytes], width: int) -> Iterator[_Fields]:
+    """
+    The lines of *width* columns, block by block; lines of a query that stand together come in one block.
+
+    The lines of the last query wait for the next block, and for more than one where they are long: no line is split
+    again and again.
+
+    Raises:
+        Unfit: a line is malformed, or holds something that only a look at each line can take.
+    """
+    held, fresh = b"", b""
+    for block in lines:
+        fresh += _checked(block)
+        if len(fresh) < len(held):
+            continue
+        fields, fresh = _fields(held, fresh, width), b""
+        if len(fields):
+            fields, held = fields.without_last_query()
+        if len(fields):
+            yield fields
+    fields = _fields(held, fresh, width)
+    if len(fields):
+        yield fields
+
+
+def _checked(lines: bytes) -> bytes:
+    if not lines.isascii():
+        try:
+            lines.decode()
+        except UnicodeDecodeError:
+            raise Unfit from None
+    return lines
+
+
+def _fields(held: bytes, fresh: bytes, width: int) -> _Fields:
+    fields = _split(held + fresh, width) or _split(held + _evened(fresh), width)
+    if fields is None:
+        raise Unfit
+    return fields
+
+
+def _split(lines: bytes, width: int) -> _Fields | None:
+    """The fields of lines that all have *width* of them with one blank between two; None for any others."""
+    content = b"".join((PADDING, lines, PADDING))
+    codes = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(codes <= _BLANK)
+    if len(ends) % width:
+        return None
+    starts = np.empty_like(ends)
+    starts[:1], starts[1:] = len(PADDING), ends[:-1] + 1
+    parting = codes[ends].reshape(-1, width)
+    between = parting[:, :-1]
+    if (parting[:, -1] != _NEWLINE).any() or ((between != _BLANK) & (between != _TAB)).any() or (starts == ends).any():
+        return None
+    first, behind = starts.reshape(-1, width), ends.reshape(-1, width)
+    return _Fields(content, first, behind, _begins(_column(content, first, behind, 0)))
+
+
+def _evened(lines: bytes) -> bytes:
+    """The same columns with one blank between two, and one newline behind each line that says anything."""
+    codes = np.frombuffer(b"\n" + lines, np.uint8).copy()
+    white = _WHITE[codes]
+    first = white.copy()
+    first[1:] &= ~white[:-1]
+    begins = np.flatnonzero(first)
+    ends_line = np.logical_or.reduceat(codes == _NEWLINE, begins)
+    codes[begins] = np.where(ends_line, _NEWLINE, _BLANK)
+    return codes[~white | first][1:].tobytes()
+
+
+# Decimal numbers in bulk, each the very float that Python's own `float` makes of it.
+#
+# Digits are read eight at a time (Lemire 2021, section 2, has the same steps for one number). A number of at most
+# 2^53 without its point, divided by a power of ten of at most 10^22, is rounded once and so correctly (Clinger 1990);
+# all others, and what is no number, go to `float` one by one.
+
+_MOST_PLACES = 2 * WORD
+_MOST_DIGITS = 19
+"""So many digits always fit into 64 bits."""
+
+_EXACT = as_bits(2**53)
+_ONE = as_bits(1)
+_ONES = as_bits(0x0101010101010101)
+_HIGHS = as_bits(0x8080808080808080)
+_POINTS = as_bits(0x2E2E2E2E2E2E2E2E)
+_ZEROS = as_bits(0x3030303030303030)
+_ABOVE_NINE = as_bits(0x0606060606060606)
+_NO_DIGIT = as_bits(0xF0F0F0F0F0F0F0F0)
+_TO_INDEX = as_bits(56)
+_STEPS = tuple(
+    (as_bits(mask), as_bits(factor), as_bits(shift))
+    for mask, factor, shift in (
+        (0x0F0F0F0F0F0F0F0F, 10 * 2**8 + 1, 8),
+        (0x00FF00FF00FF00FF, 100 * 2**16 + 1, 16),
+        (0x0000FFFF0000FFFF, 10_000 * 2**32 + 1, 32),
+    )
+)
+_POWERS = np.array([10**places for places in range(_MOST_PLACES + 1)], np.uint64)
+
+
+def floats_of(texts: Texts) -> NDArray[np.float64]:
+    """
+    The numbers that *texts* write, infinities too.
+
+    Raises:
+        ValueError: one writes no number, or NaN.
+    """
+    negative = np.frombuffer(texts.content, np.uint8)[texts.starts] == ord("-")
+    starts, lengths = texts.starts + negative, texts.lengths - negative
+    ends = starts + lengths
+    before = _before_point(texts, starts, lengths)
+    places = np.maximum(lengths - before - 1, 0)
+    whole, sure = _digits(texts, starts + before, before)
+    fraction, too = _fraction(texts, ends, places)
+    digits = before + places
+    sure &= too & (before <= WORD) & (places <= _MOST_PLACES) & (digits > 0) & (digits <= _MOST_DIGITS)
+    scale = _POWERS[np.minimum(places, _MOST_PLACES)]
+    mantissa = whole * scale + fraction
+    sure &= mantissa <= _EXACT
+    numbers: NDArray[np.float64] = mantissa.astype(np.float64) / scale.astype(np.float64)
+    np.negative(numbers, out=numbers, where=negative)
+    for row in np.flatnonzero(~sure).tolist():
+        numbers[row] = _one(texts[row])
+    return numbers
+
+
+def _one(text: bytes) -> float:
+    number = float(text)
+    if math.isnan(number) or b"_" in text:
+        raise ValueError(text)
+    return number
+
+
+def _before_point(texts: Texts, starts: Numbers, lengths: Numbers) -> Numbers:
+    """How many bytes stand before the point, which is looked for in the first eight; all where there is none."""
+    word = texts.words_at(starts) & KEPT.take(lengths, mode="clip")
+    word ^= _POINTS
+    marks = (word - _ONES) & ~word & _HIGHS
+    index = ((((marks - _ONE) & _ONES) * _ONES) >> _TO_INDEX).astype(np.int64) - 1  # bytes below the lowest mark
+    return np.where(marks == 0, lengths, index)
+
+
+def _fraction(texts: Texts, ends: Numbers, places: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
+    value, sure = _digits(texts, ends, places)
+    many = np.flatnonzero(places > WORD)
+    if len(many):
+        higher, also = _digits(texts, ends[many] - WORD, np.minimum(places[many] - WORD, WORD))
+        value[many] += higher * _POWERS[WORD]
+        sure[many] &= also
+    return value, sure
+
+
+def _digits(texts: Texts, ends: Numbers, counts: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
+    """The numbers that at most eight bytes before each of *ends* write, and whether all of these are digits."""
+    word = texts.words_at(ends - WORD) ^ _ZEROS
+    word &= ~KEPT[WORD - np.minimum(counts, WORD)]
+    sure = ((word | (word + _ABOVE_NINE)) & _NO_DIGIT) == 0
+    for mask, factor, shift in _STEPS:
+        word = ((word & mask) * factor) >> shift
+    return word, sure
