@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from harness.gate.aggregates import judge_scores
 from harness.gate.expectations import RequestedDepth, no_ranking, what_may_follow
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.scope import Finding, Scope, weights_of
+from harness.gate.scope import Finding, Scope, excused_ties, weights_of
+from harness.gate.ties import in_the_order_of, leaves_ties
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
 from harness.model.suite import in_force
@@ -65,21 +66,43 @@ def _judge(
     asked: Sequence[str],
     skipped: Sequence[str],
 ) -> Finding:
-    depth = min(reference.depth, compared.suite.depth)
     before = reference.run.responses if reference.run else {}
+    pairs = {query: _pair(compared, reference, before[query], compared.run.responses[query]) for query in asked}
+    depth = min(reference.depth, compared.suite.depth)
     values = {
-        query: agreement_value(
-            condition.agreement, _documents(before[query]), _documents(compared.run.responses[query]), depth=depth
-        )
-        for query in asked
+        query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
+        for query, pair in pairs.items()
     }
     scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
     as_score = ScoreCondition(
         condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
     )
     finding = judge_scores(as_score, scope, gain="", skip_undefined=False)
-    notes = "".join(f"; {change}" for change in (f"compared with {reference.called}", *reference.changes))
-    return replace(finding, reason=finding.reason + notes)
+    moved = [query for query, pair in pairs.items() if pair.after != pair.came]
+    ties = [query for query in moved if pairs[query].after == pairs[query].before]
+    excused = excused_ties(ties, [query for query in moved if query not in ties])
+    reason = "; ".join([finding.reason, f"compared with {reference.called}", *excused, *reference.changes])
+    caveat = "; ".join(excused) if finding.status is Status.PASSED else ""
+    return replace(finding, reason=reason, caveat=caveat)
+
+
+@dataclass(frozen=True, slots=True)
+class _RankingPair:
+    """The documents of the baseline and of today: as they *came*, and with ties in the order of the baseline."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    came: tuple[str, ...]
+
+
+def _pair(compared: Compared, reference: Reference, first: Response, second: Response) -> _RankingPair:
+    """Both rankings, at most as deep as the shallower; the order of ties counts where the request asked for one."""
+    assert isinstance(first, Ranking), "only queries with a ranking on both sides are compared"
+    assert isinstance(second, Ranking), "only queries with a ranking on both sides are compared"
+    depth = min(reference.depth, compared.suite.depth)
+    before, came = (tuple(hit.id for hit in one.hits[:depth]) for one in (first, second))
+    leaves = reference.same_request and leaves_ties(compared.suite.requests.get(compared.run.request))
+    return _RankingPair(before, in_the_order_of(first, second, depth=depth) if leaves else came, came)
 
 
 def _ended_early(
@@ -101,7 +124,3 @@ def _unanswered(queries: Sequence[str], responses: Mapping[str, Response], where
         for query, response in found.items()
         if not isinstance(response, Ranking)
     }
-
-
-def _documents(response: Response) -> list[str]:
-    return [hit.id for hit in response.hits] if isinstance(response, Ranking) else []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness.gate.pairs import Pairs
 from harness.gate.scope import (
     Finding,
+    excused_ties,
     holds,
     mean_word,
     number,
@@ -358,7 +359,7 @@ def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Fin
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* on *pairs*, whose reason says what else there is to know, and what makes a pass tell less."""
     parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reread(), of_query=of_query)]
-    caveats = [finding.caveat, *_excused(pairs)] if finding.status is Status.PASSED else []
+    caveats = [finding.caveat, *excused_ties(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
     return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
 
 
@@ -392,7 +393,7 @@ def _read_as(pairs: Pairs) -> str:
 def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
     """The values as they came, of the queries *reread* otherwise; what was left out; what changed."""
     parts = [_as_they_came(pairs, reread, of_query=of_query)] if reread else []
-    parts += _excused(pairs)
+    parts += excused_ties(pairs.ties, pairs.mixed)
     if pairs.skipped or pairs.undefined:
         groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
         parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
@@ -404,15 +405,3 @@ def _as_they_came(pairs: Pairs, reread: list[str], *, of_query: bool) -> str:
     subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
     each = "" if of_query else f" ({_with_both(came, reread)})"
     return f"as the ties came, {subject} {_change_text(*came.means(), pairs.against)}{each}"
-
-
-def _excused(pairs: Pairs) -> list[str]:
-    """Which queries count as unchanged, for their ties alone are in another order; and of which that holds in part."""
-    found = []
-    if pairs.ties:
-        found.append(f"only ties changed places in {count(len(pairs.ties), 'query')}: {listed(pairs.ties)}")
-    if pairs.mixed:
-        found.append(
-            f"beside other changes ties changed places in {count(len(pairs.mixed), 'query')}: {listed(pairs.mixed)}"
-        )
-    return found

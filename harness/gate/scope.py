@@ -17,11 +17,13 @@ from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import Json, Operator, Outcome, Query, Question, Score, Status, Unit
 from harness.model.suite import in_force
+from harness.words import count, listed
 
 __all__ = [
     "Finding",
     "Scope",
     "changed_question",
+    "excused_ties",
     "holds",
     "mean_word",
     "merit",
@@ -185,6 +187,16 @@ def mean_word(weights: Mapping[str, float]) -> str:
 def weight_aside(query: str, weights: Mapping[str, float]) -> str:
     """What *query* weighs, behind its name; nothing where all queries weigh the same."""
     return f" (weight {number(weights[query])})" if weights else ""
+
+
+def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
+    """Which queries count as unchanged, for their ties alone are in another order; and of which that holds in part."""
+    found = []
+    if ties:
+        found.append(f"only ties changed places in {count(len(ties), 'query')}: {listed(ties)}")
+    if mixed:
+        found.append(f"beside other changes ties changed places in {count(len(mixed), 'query')}: {listed(mixed)}")
+    return found
 
 
 def changed_question(query: str, before: Question, now: Question) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -12,7 +12,7 @@ from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
 from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Suite
 
-__all__ = ["TiedValue", "band_of", "cut", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
+__all__ = ["TiedValue", "band_of", "cut", "in_the_order_of", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
 
 
 SAME_SCORE = 1e-6
@@ -193,11 +193,7 @@ def read_ties(
     limit = depth if condensed or measure.cutoff is None else measure.cutoff
     only_ties = min(limit, len(first.hits)) == min(limit, len(second.hits))
     order: list[Sequence[str]] = []
-    at_place = {group.start: group for group in old}
-    for group in new:
-        match = at_place.get(group.start)
-        if match is not None and not _alike(match.score, group.score):
-            match = None
+    for group, match in _beside(new, old):
         if match is not None and group.holds_as(match):
             order += [(document,) for document in match.shown]
             continue
@@ -215,6 +211,23 @@ def read_ties(
         return TiedValue(found.least, found.greatest, only_ties)
     least, greatest = measure_range(measure, suite.gain, suite.profile)
     return TiedValue(-math.inf if least is None else least, math.inf if greatest is None else greatest)
+
+
+def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
+    """The documents of *after*; a group of ties that holds the same ones in *before* has the order it has there."""
+    first, second = cut(before, depth), cut(after, depth)
+    order: list[str] = []
+    for group, match in _beside(tie_groups(second), tie_groups(first)):
+        order += match.shown if match is not None and group.holds_as(match) else group.shown
+    return tuple(order) or tuple(hit.id for hit in second.hits)
+
+
+def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
+    """Each of *groups*, with the one of *before* that stands at the same place and has the same score."""
+    at_place = {group.start: group for group in before}
+    for group in groups:
+        match = at_place.get(group.start)
+        yield group, match if match is not None and _alike(match.score, group.score) else None
 
 
 def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:

@@ -380,3 +380,36 @@ def test_a_sort_is_proposed_where_the_request_takes_one(body, takes):
 def test_a_service_is_to_order_them_itself():
     service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
     assert tie_break(service) == "let the service order documents of equal score"
+
+
+# ------------------------------------------------------------------------------------------------ agreement
+
+
+@pytest.mark.parametrize("text", ["every RBO >= 1", "mean overlap@2 >= 1", "100% RBO(p=0.5)@2 >= 1"])
+def test_another_order_of_ties_agrees_and_is_named(text):
+    verdict = tied_verdict("a5 b5 c3", "b5 a5 c3", text=text)
+    assert (verdict.status, verdict.observed) == (Status.PASSED, 1.0)
+    assert verdict.caveat == "only ties changed places in 1 query: q0"
+    assert verdict.reason.endswith("; compared with the baseline; only ties changed places in 1 query: q0")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fields"),
+    [
+        ("a5 b4 c3", "b5 a4 c3", {}),
+        ("a5 b5 c3", "x5 b5 c3", {}),
+        ("a5 b5 c3", "b5 a5 c3", {"same_request": False}),
+        ("a5 b5 c3", "b5 a5 c3", {"body": {**BODY, "sort": ["_score", "sku"]}}),
+    ],
+    ids=["other scores", "another document", "another request", "the request orders them"],
+)
+def test_anything_more_than_the_order_of_ties_agrees_less(before, after, fields):
+    verdict = tied_verdict(before, after, text="every RBO >= 1", **fields)
+    assert (verdict.status, verdict.caveat) == (Status.FAILED, "")
+    assert "ties" not in verdict.reason
+
+
+def test_what_ties_moved_beside_other_changes_is_named():
+    verdict = tied_verdict("a5 b5 c3 d2", "b5 a5 d3 c2", text="every RBO >= 1")
+    assert verdict.status is Status.FAILED
+    assert verdict.reason.endswith("beside other changes ties changed places in 1 query: q0")
