@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from harness.gate.grammar import TOLERANCE
 from harness.gate.scope import (
     Finding,
     Scope,
@@ -24,6 +25,7 @@ from harness.words import count, listed
 __all__ = [
     "judge_scores",
     "median",
+    "with_ties",
     "with_unjudged",
     "worst_first",
 ]
@@ -129,14 +131,13 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
     observed = _aggregate(condition, scope.counted, scope.weights)
     passed = holds(observed, condition.operator, condition.required)
     short = _short(condition, scope)
-    met = len(scope.counted) - len(short)
     sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; {_blame(condition, scope, short)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
         reason=sentence,
-        observed=met / len(scope.counted) if condition.statistic is StatisticKind.SHARE else observed,
+        observed=_observed(condition, scope.counted, scope.weights),
         required=_required(condition),
         measure=condition.measure.text,
         blamed=() if passed else tuple(short),
@@ -147,9 +148,51 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
     )
 
 
-def _required(condition: ScoreCondition) -> float | None:
+def with_ties(
+    finding: Finding, condition: ScoreCondition, scope: Scope, bands: Mapping[str, tuple[float, float]]
+) -> Finding:
+    """
+    *finding* with how far its figure depends on the order of documents that tie, and whether that decides it.
+
+    Args:
+        finding: What *condition* came to.
+        condition: The threshold.
+        scope: The scores of its measure over its queries.
+        bands: The least and the greatest score of each query that has such documents.
+    """
+    if finding.observed is None or not any(query in scope.counted for query in bands):
+        return finding
+    ends = [
+        _observed(condition, {**scope.counted, **{query: band[end] for query, band in bands.items()}}, scope.weights)
+        for end in (0, 1)
+    ]
+    least, greatest = min(ends), max(ends)
+    if greatest - least <= TOLERANCE:
+        return finding
+    required, operator = _required(condition), _operator(condition)
+    decides = holds(least, operator, required) != holds(greatest, operator, required)
+    shown = [_figure(condition, value) for value in (least, greatest)]
+    sentence = f"{' to '.join(shown)} over the orders of ties{', so their order decides' if decides else ''}"
+    caveat = sentence if decides and finding.status is Status.PASSED else ""
+    return replace(finding, reason=f"{finding.reason}; {sentence}", caveat=caveat, ties=(least, greatest))
+
+
+def _figure(condition: ScoreCondition, value: float) -> str:
+    if condition.statistic is StatisticKind.SHARE:
+        return f"{value:.2%}"
+    return number_beside(value, condition.operator, condition.required)
+
+
+def _observed(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """What a verdict shows as observed: the figure, or of a share, how many of the queries meet the bound."""
+    if condition.statistic is not StatisticKind.SHARE:
+        return _aggregate(condition, values, weights)
+    return sum(_meets(condition, value) for value in values.values()) / len(values)
+
+
+def _required(condition: ScoreCondition) -> float:
     """What the figure is compared with: of a share, the share of the queries."""
-    return condition.share if condition.statistic is StatisticKind.SHARE else condition.required
+    return condition.required if condition.share is None else condition.share
 
 
 def _unit(condition: ScoreCondition) -> Unit | None:

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
-from harness.gate.aggregates import judge_scores, with_unjudged
+from harness.gate.aggregates import judge_scores, with_ties, with_unjudged
 from harness.gate.agreements import judge_agreement
 from harness.gate.drops import judge_pairs
 from harness.gate.expectations import RequestedDepth, judge_expectation, judge_latency, requested_depth
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of
+from harness.gate.ties import bands_of
 from harness.metrics.run_scores import gain_text
 from harness.model import (
     AgreementCondition,
@@ -193,6 +194,7 @@ def _judge(gated: Gated, compared: Compared, asked: RequestedDepth) -> Finding:
         scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
         finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
+        finding = with_ties(finding, condition, scope, bands_of(suite, run, queries, condition.measure))
         return with_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
@@ -237,6 +239,7 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         unit=finding.unit,
         caveat=finding.caveat,
         operator=finding.operator,
+        ties=finding.ties,
     )
 
 

@@ -54,6 +54,7 @@ class Finding:
     unit: Unit | None = None
     caveat: str = ""
     operator: Operator | None = None
+    ties: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,22 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harness.errors import MeasureError, UndefinedScore
+from harness.gate.grammar import TOLERANCE
 from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
-from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Suite
+from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite
 
-__all__ = ["TiedValue", "band_of", "cut", "in_the_order_of", "leaves_ties", "read_ties", "tie_break", "tie_groups"]
+__all__ = [
+    "TiedValue",
+    "band_of",
+    "bands_of",
+    "cut",
+    "in_the_order_of",
+    "leaves_ties",
+    "read_ties",
+    "tie_break",
+    "tie_groups",
+]
 
 
 SAME_SCORE = 1e-6
@@ -147,6 +158,25 @@ def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> T
         return tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
     except (UndefinedScore, MeasureError):
         return None
+
+
+def bands_of(suite: Suite, run: Run, queries: Iterable[Query], measure: Measure) -> dict[str, tuple[float, float]]:
+    """
+    The least and the greatest value of *measure* for each query whose ties move it.
+
+    Only documents that are known to tie are put in other orders. Where the request asked for an order among equals,
+    nothing ties.
+    """
+    if not leaves_ties(suite.requests.get(run.request)):
+        return {}
+    found = {}
+    for query in queries:
+        ranking = run.responses.get(query.id)
+        if isinstance(ranking, Ranking) and any(len(group.known) > 1 for group in tie_groups(ranking)):
+            band = band_of(suite, query, measure, ranking)
+            if band is not None and band.greatest - band.least > TOLERANCE:
+                found[query.id] = band.least, band.greatest
+    return found
 
 
 @dataclass(frozen=True, slots=True)

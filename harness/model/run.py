@@ -251,7 +251,8 @@ class Verdict:
     which a share is a fraction. *operator* compares the two. A document that is not among the hits has no rank.
     *reason* is a sentence for people. *blamed* holds the queries to look at, worst first; *query* is set for a query's
     own threshold. *counted* is how many queries went into it, *left_out* how many did not for being undefined or
-    skipped. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
+    skipped. *ties* are the least and the greatest that would be observed over the orders of documents that tie, where
+    these differ. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
     """
 
     id: str
@@ -272,3 +273,4 @@ class Verdict:
     unit: Unit | None = None
     caveat: str = ""
     operator: Operator | None = None
+    ties: tuple[float, float] | None = None

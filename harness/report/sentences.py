@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from harness.model import QueryReport, Status, Unit, Verdict
 
@@ -86,6 +87,16 @@ def required_text(verdict: Verdict) -> str:
     if verdict.unit is Unit.SHARE:
         return f"{plain_text(verdict.required * 100)}%"
     return _with_unit(plain_text(verdict.required), verdict.required, verdict.unit)
+
+
+def qualified_text(verdict: Verdict) -> str:
+    """What makes a pass tell less: its caveat, or how far it depends on ties; empty for any other verdict."""
+    if verdict.status is not Status.PASSED:
+        return ""
+    if verdict.caveat or verdict.ties is None:
+        return verdict.caveat
+    least, greatest = (observed_text(replace(verdict, observed=end)) for end in verdict.ties)
+    return f"{least} to {greatest} over the orders of ties"
 
 
 def _share_text(share: float, beside: float | None) -> str:

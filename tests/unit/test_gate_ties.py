@@ -413,3 +413,55 @@ def test_what_ties_moved_beside_other_changes_is_named():
     verdict = tied_verdict("a5 b5 c3 d2", "b5 a5 d3 c2", text="every RBO >= 1")
     assert verdict.status is Status.FAILED
     assert verdict.reason.endswith("beside other changes ties changed places in 1 query: q0")
+
+
+# ------------------------------------------------------------------------------------------------ without a baseline
+
+
+def on_scores(text, *after, body=BODY, judgments=None):
+    [verdict] = decided(
+        [hits("x1")] * len(after), [hits(one) for one in after], text, judgments=judgments or {"a": 1}, body=body
+    )
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "caveat"),
+    [
+        ("mean RR >= 0.7", Status.PASSED, "0.6667 to 1.0000 over the orders of ties, so their order decides"),
+        ("mean RR >= 0.6", Status.PASSED, ""),
+        ("mean RR >= 1", Status.FAILED, ""),
+        ("every RR >= 1", Status.FAILED, ""),
+        ("60% RR >= 1", Status.PASSED, "33.33% to 100.00% over the orders of ties, so their order decides"),
+        ("mean RR <= 0.9", Status.PASSED, "0.6667 to 1.0000 over the orders of ties, so their order decides"),
+    ],
+)
+def test_how_far_a_threshold_depends_on_ties_is_said(text, status, caveat):
+    verdict = on_scores(text, "a5 b5 c3", "b5 a5 c3", "a5 b4")
+    assert (verdict.status, verdict.caveat) == (status, caveat)
+    assert verdict.ties == pytest.approx(
+        (1 / 3, 1.0) if "%" in text else (0.5, 1.0) if "every" in text else (2 / 3, 1.0)
+    )
+    decides = text not in ("mean RR >= 0.6",)
+    assert verdict.reason.count(" over the orders of ties") == 1
+    assert ("their order decides" in verdict.reason) == decides
+
+
+@pytest.mark.parametrize(
+    ("after", "body"),
+    [
+        ("b5 a4 c3", BODY),
+        ("a5 b5 c3", {**BODY, "sort": ["_score", "sku"]}),
+        ("a6 b5 c5", BODY),
+    ],
+    ids=["no ties", "the request orders them", "ties that no judgment moves"],
+)
+def test_where_ties_move_nothing_nothing_is_said(after, body):
+    verdict = on_scores("mean RR >= 0.1", after, body=body)
+    assert verdict.ties is None
+    assert "ties" not in verdict.reason
+
+
+def test_documents_below_the_ranking_that_tie_with_its_last_count():
+    verdict = on_scores("mean RR >= 0.1", "c6 d5 e5 f5 | a5")
+    assert verdict.ties == pytest.approx((0.0, 0.5))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.model import Status, Verdict
 from harness.report.markdown.escape import MOST_TEXT, code, escape, table
 from harness.report.run_sentences import LOOKED_AT
-from harness.report.sentences import observed_text, required_text, untold_waiver
+from harness.report.sentences import observed_text, qualified_text, required_text, untold_waiver
 from harness.words import count
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
@@ -53,9 +53,9 @@ def _table(verdicts: Sequence[Verdict]) -> str:
 
 
 def _why(verdict: Verdict) -> str:
-    """Nothing where all is well; else the reason, what the waiver says, and the line of the suite."""
+    """Of a pass what makes it tell less; else the reason, what the waiver says, and the line of the suite."""
     if verdict.status in (Status.PASSED, Status.SKIPPED):
-        return ""
+        return escape(qualified_text(verdict), most=MOST_TEXT)
     waiver = untold_waiver(verdict)
     reason = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
     place = f" {code(str(verdict.mark))}" if verdict.mark.line else ""

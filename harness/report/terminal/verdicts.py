@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harness.model import Status, Verdict
 from harness.report.run_sentences import LOOKED_AT
-from harness.report.sentences import observed_text, printable, untold_waiver
+from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver
 from harness.report.terminal.layout import columns, indented
 from harness.words import count
 
@@ -86,6 +86,7 @@ def _table(verdicts: Iterable[Verdict]) -> Table:
 
 def _with_caveat(verdict: Verdict) -> Text:
     text = named_threshold(verdict)
-    if verdict.caveat and verdict.status is Status.PASSED:
-        text.append(f"\n{printable(verdict.caveat)}", style="dim")
+    qualified = qualified_text(verdict)
+    if qualified:
+        text.append(f"\n{printable(qualified)}", style="dim")
     return text
