@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from harness.gate.aggregates import median
 from harness.gate.scope import weights_of
-from harness.gate.ties import leaves_ties
+from harness.gate.ties import leaves_ties, tie_break
 from harness.masking import question_fingerprint
 from harness.means import mean_of, weighed
 from harness.metrics.ranking import gain_of
@@ -27,6 +27,7 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Ranking,
+    RequestTemplate,
     Response,
     Run,
     Score,
@@ -35,7 +36,7 @@ from harness.model import (
     TagSummary,
     Verdict,
 )
-from harness.words import listed
+from harness.words import count, listed
 
 # Figures over queries, for the reports: of all that ran, and of those with each tag.
 
@@ -175,7 +176,13 @@ def assemble(
         verdicts=tuple(verdicts),
         queries=queries,
         seconds=run.seconds,
-        notes=(*notes, *_notes(queries, verdicts), *_doubts(run), *ungraded_notes(suite)),
+        notes=(
+            *notes,
+            *_notes(queries, verdicts),
+            *_tie_break_note(verdicts, template),
+            *_doubts(run),
+            *ungraded_notes(suite),
+        ),
         deselected=deselected,
         tags=tag_summaries(suite, scores, verdicts),
         baseline=baseline,
@@ -322,6 +329,13 @@ def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[
     if twice:
         notes.append(f"documents returned twice are counted once: {listed(twice)}")
     return notes
+
+
+def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> list[str]:
+    """What would put documents of equal score in an order, where that order moves a figure."""
+    moved = sum(verdict.ties is not None for verdict in verdicts)
+    remedy = tie_break(template) if moved else ""
+    return [f"the order of documents of equal score moves {count(moved, 'gated figure')}: {remedy}"] if remedy else []
 
 
 def _doubts(run: Run) -> list[str]:
