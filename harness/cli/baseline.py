@@ -6,25 +6,33 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
+from harness.baseline.contradictions import refuse_contradictions
+from harness.baseline.entries import changed_questions
+from harness.baseline.files import baseline_path, read_baselines, remedy_for
+from harness.baseline.saving import BaselineUpdate, keep_run, refuse_in_ci
 from harness.cli.options import cell_options, engine_options, found_suites, run_choices, say_left_out, suites_argument
+from harness.cli.terminal import run_progress
+from harness.cli.terminal import show as print_all
+from harness.compare import compare_with_baseline
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
+from harness.gate.scope import changed_question
+from harness.model import Baseline, Suite
+from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
+from harness.report.terminal.comparison import report_renderables
+from harness.report.terminal.others import entry_renderables, is_weighted, means_of
+from harness.run import answer_suites, connections_for, run_with
+from harness.run.execution import FinishedSuite
+from harness.run.matrix import Matrix
+from harness.suites import load_suite, load_suites
 from harness.words import count
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from harness.baseline.saving import BaselineUpdate
-    from harness.model import Baseline, Suite
-    from harness.options import RunOptions
-    from harness.run.execution import FinishedSuite
-    from harness.run.matrix import Matrix
-
 
 file_option = click.option(
     "--baseline",
@@ -60,8 +68,6 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
     """
     if not force:
-        from harness.baseline.saving import refuse_in_ci
-
         refuse_in_ci(os.environ, asked="baseline save", forced="--force")
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     if len(set(matrix.indexes)) > 1:
@@ -80,11 +86,6 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @file_option
 def show(suites: Sequence[Path], file: Path | None) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
-    from harness.baseline.contradictions import refuse_contradictions
-    from harness.baseline.files import baseline_path, read_baselines, remedy_for
-    from harness.cli.terminal import show as print_all
-    from harness.report.terminal.others import entry_renderables
-
     asked = found_suites(suites)
     _check_one(file, len(asked.suites))
     for suite in asked.suites:
@@ -127,13 +128,6 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    from harness.cli.terminal import run_progress
-    from harness.cli.terminal import show as print_all
-    from harness.compare import compare_with_baseline
-    from harness.report.terminal.comparison import report_renderables
-    from harness.run import answer_suites, connections_for
-    from harness.suites import load_suites
-
     options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
     found = found_suites(suites)
     loaded = load_suites(found.suites, os.environ)
@@ -152,8 +146,6 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -
 
 def _loaded(suite: Path) -> Suite | None:
     """The suite at a path; None where it cannot be read here and now, as without its variables."""
-    from harness.suites import load_suite
-
     try:
         return load_suite(suite, os.environ, needs_judgments=False)
     except HarnessError:
@@ -162,11 +154,6 @@ def _loaded(suite: Path) -> Suite | None:
 
 def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[RenderableType]:
     """What queries of *suite* asked when *entry* was saved, where they ask something else by now."""
-    from rich.text import Text
-
-    from harness.baseline.entries import changed_questions
-    from harness.gate.scope import changed_question
-
     if suite is None:
         yield Text("  whether queries still ask the same is not known: the suite cannot be read")
         return
@@ -175,17 +162,12 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
 
 
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
-    from harness.cli.terminal import run_progress
-    from harness.run import connections_for, run_with
-
     with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
         return run_with(connections, suites, options, environ=os.environ, progress=progress, matrix=matrix)
 
 
 def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[BaselineUpdate]:
     """What is to be written of each run; of two runs of one file the second holds the first one's entry too."""
-    from harness.baseline.saving import keep_run
-
     kept: list[BaselineUpdate] = []
     for one in finished:
         each = keep_run(
@@ -204,8 +186,6 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
 
 def _saved(kept: BaselineUpdate) -> Iterator[str]:
     """What was saved, and how its means differ from what was kept before."""
-    from harness.report.terminal.others import is_weighted, means_of
-
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
     yield printable(f"{kept.path.as_posix()}: request {kept.request}, {count(len(entry.queries), 'query')}")

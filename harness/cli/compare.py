@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,12 +20,16 @@ from harness.cli.options import (
     statistics_options,
     tested_as,
 )
+from harness.cli.terminal import run_progress, show
+from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thresholds
+from harness.compare.scores import absent_packages
+from harness.files.scored_runs import read_measures
+from harness.metrics import read_gain
 from harness.model import ComparisonReport, Profile
+from harness.options import RunOptions
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
-
-if TYPE_CHECKING:
-    from harness.compare import ComparisonRequest
-    from harness.options import RunOptions
+from harness.report.terminal.comparison import report_renderables
+from harness.run import SharedConnections
 
 __all__ = ["collection_paused"]
 
@@ -135,11 +139,6 @@ def _request(
     **others: Any,
 ) -> ComparisonRequest:
     """What is compared, and how."""
-    from harness.compare import CompareOptions, ComparisonRequest, read_thresholds
-    from harness.compare.scores import absent_packages
-    from harness.files.scored_runs import read_measures
-    from harness.metrics import read_gain
-
     run = run_options(
         url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
     )
@@ -168,10 +167,6 @@ def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) 
 
 
 def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
-    from harness.cli.terminal import run_progress
-    from harness.compare import prepare
-    from harness.run import SharedConnections
-
     with run_progress(quiet=quiet) as progress, SharedConnections(os.environ, progress) as connections:
         prepared = prepare(request, connections.answer, os.environ)
     return prepared.report()
@@ -182,7 +177,4 @@ def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queri
         if as_json:
             click.echo(render_comparison(report, "json"), nl=False)
         else:
-            from harness.cli.terminal import show
-            from harness.report.terminal.comparison import report_renderables
-
             show(report_renderables(report, most=queries, quiet=quiet))

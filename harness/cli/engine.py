@@ -5,7 +5,12 @@ from __future__ import annotations
 import click
 
 from harness.cli.exits import NO_ANSWER
-from harness.errors import UsageError
+from harness.embedded import DEFAULT_VERSION, versions
+from harness.embedded import down as stop_nodes
+from harness.embedded import status as running_nodes
+from harness.embedded import up as start_node
+from harness.embedded.jars import SilentProgress, download_progress
+from harness.errors import UsageError, did_you_mean
 
 version_option = click.option("--engine-version", metavar="VERSION", help="Such as 3.8, which is the default, or 2.19.")
 
@@ -25,10 +30,6 @@ def command() -> None:
 @click.option("--quiet", "-q", is_flag=True, help="Print the URL only, and no progress of a download.")
 def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     """Start a node, or find the one that runs, and print its URL."""
-    from harness.embedded import DEFAULT_VERSION
-    from harness.embedded import up as start_node
-    from harness.embedded.jars import SilentProgress, download_progress
-
     progress = SilentProgress() if quiet else download_progress()
     node = start_node(engine_version or DEFAULT_VERSION, port, progress)
     if not quiet:
@@ -40,8 +41,6 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
-    from harness.embedded import down as stop_nodes
-
     _require_known(engine_version)
     stopped = stop_nodes(engine_version)
     for node in stopped:
@@ -53,8 +52,6 @@ def down(engine_version: str | None) -> None:
 @command.command("status")
 def status() -> int:
     """Print the version and the URL of each node that runs; the exit status is 3 where none does."""
-    from harness.embedded import status as running_nodes
-
     nodes = running_nodes()
     for node in nodes:
         click.echo(f"OpenSearch {node.version} at {node.url}, process {node.pid}")
@@ -64,9 +61,6 @@ def status() -> int:
 
 
 def _require_known(version: str | None) -> None:
-    from harness.embedded import versions
-    from harness.errors import did_you_mean
-
     known = versions()
     if version is not None and version not in known:
         raise UsageError(f"there is no version {version!r}, only {' and '.join(known)}{did_you_mean(version, known)}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.options import existing_file, file_options, read_options
+from harness.cli.terminal import show
+from harness.files.scored_runs import FileOptions, evaluate_files, gains_in_force
+from harness.metrics.evaluate import Evaluation
+from harness.report.json import scores_json
 from harness.report.run_sentences import left_out_lines
-
-if TYPE_CHECKING:
-    from harness.files.scored_runs import FileOptions
-    from harness.metrics.evaluate import Evaluation
+from harness.report.terminal.others import score_renderables
 
 
 @click.command("evaluate")
@@ -37,23 +37,15 @@ def command(
     .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file
     that is wrong ends with exit status 2 and all its problems.
     """
-    from harness.files.scored_runs import evaluate_files
-
     options = read_options(measures, profile, gain, complete)
     evaluation = evaluate_files(qrels, run, options)
     for line in left_out_lines(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
-        from harness.report.json import scores_json
-
         click.echo(scores_json(evaluation, options.measures, complete=complete))
     else:
         _print_table(evaluation, options, per_query=per_query)
 
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
-    from harness.cli.terminal import show
-    from harness.files.scored_runs import gains_in_force
-    from harness.report.terminal.others import score_renderables
-
     show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

@@ -14,6 +14,7 @@ from traceback import extract_tb, format_exc
 import click
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
+from harness.words import count
 
 __all__ = ["conftest_hint"]
 
@@ -137,8 +138,6 @@ def _print_whatever_comes() -> None:
 
 def _say_problems(error: InputError) -> None:
     """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
-    from harness.words import count
-
     size = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)
     lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from harness.scaffold import write_scaffold
+
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
@@ -15,8 +17,6 @@ def command(folder: Path) -> None:
 
     DIR is where, the current folder if it is not given. A file that is there already is never replaced.
     """
-    from harness.scaffold import write_scaffold
-
     for path in write_scaffold(folder):
         click.echo(f"wrote {path}")
     suite = folder / "products.relevance.yaml"

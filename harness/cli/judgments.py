@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,15 +21,17 @@ from harness.cli.options import (
     server_options,
     suites_argument,
 )
+from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
+from harness.files.judgments import count_grades
+from harness.judging import Lint, PoolOptions, lint_suites, pool_suites
+from harness.judging.findings import parse_scale
+from harness.model import Pool
 from harness.report.outputs import Output, write_output
+from harness.report.pool_files import WRITERS
 from harness.report.sentences import printable
+from harness.report.terminal.others import closing_line, finding_lines, findings_json, pool_renderables
 from harness.words import count
-
-if TYPE_CHECKING:
-    from harness.judging import Lint, PoolOptions
-    from harness.model import Pool
-
 
 POOL_KINDS = ("csv", "yaml")
 
@@ -80,10 +82,6 @@ def pool(
     when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
     no answer; what the others returned is written all the same.
     """
-    from harness.cli.terminal import show
-    from harness.judging import PoolOptions
-    from harness.report.terminal.others import pool_renderables
-
     found = found_suites(suites)
     _check_files(found.suites, outputs)
     options, matrix = run_choices(**asked)
@@ -101,8 +99,6 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
     A file is of one suite and written once. Grades are never written over, for what is graded is not pooled again, nor
     is the suite.
     """
-    from harness.files.judgments import count_grades
-
     if outputs and len(suites) > 1:
         raise UsageError(f"a file holds the judgments of one suite, and {len(suites)} suites were given")
     taken = {os.path.realpath(path): "is the suite itself" for path in suites}
@@ -118,16 +114,11 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
-    from harness.cli.terminal import run_progress
-    from harness.judging import pool_suites
-
     with run_progress(quiet=quiet) as progress:
         return pool_suites(suites, options, environ=os.environ, progress=progress)
 
 
 def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:
-    from harness.report.pool_files import WRITERS
-
     for one in pools:
         texts = [WRITERS[output.kind](one) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
@@ -151,9 +142,6 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
     where the engine could not answer.
     """
-    from harness.judging import lint_suites
-    from harness.judging.findings import parse_scale
-
     if offline and (asked["url"] or asked["embedded"]):
         raise click.UsageError("--offline asks no engine; leave out --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
@@ -169,8 +157,6 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
 
 
 def _print_lint(found: Lint, *, as_json: bool) -> None:
-    from harness.report.terminal.others import closing_line, finding_lines, findings_json
-
     if as_json:
         click.echo(findings_json(found.findings))
     else:

@@ -12,6 +12,8 @@ import click
 
 from harness.cli.exits import COMMAND
 from harness.errors import HarnessError, InputError, Problem, UsageError, did_you_mean
+from harness.files.scored_runs import FileOptions, read_measures
+from harness.metrics import read_gain
 from harness.model import Profile
 from harness.options import (
     FILE,
@@ -28,14 +30,12 @@ from harness.options import (
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
+from harness.run.matrix import Matrix
+from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
 from harness.words import one_of
 
 if TYPE_CHECKING:
-    from harness.files.scored_runs import FileOptions
-    from harness.options import RunOptions
-    from harness.run.matrix import Matrix
     from harness.statistics.compare import ComparisonOptions
-    from harness.suites.discovery import FoundSuites
 
 __all__ = [
     "CORRECTIONS",
@@ -130,8 +130,6 @@ def run_choices(
     """
     if all_requests and requests:
         raise click.UsageError("--all-requests sends every request, and --request names some; give one of them")
-    from harness.run.matrix import Matrix
-
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
 
@@ -268,9 +266,6 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     Raises:
         UsageError: a measure or the gain is none.
     """
-    from harness.files.scored_runs import FileOptions, read_measures
-    from harness.metrics import read_gain
-
     return FileOptions(
         read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
     )
@@ -285,8 +280,6 @@ suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, require
 
 def found_suites(given: Sequence[Path]) -> FoundSuites:
     """The files that are meant, with a warning of each that is only called otherwise; raises as `find_suites`."""
-    from harness.suites.discovery import find_suites, misnamed_text
-
     found = find_suites(given)
     for path in found.misnamed:
         click.echo(printable(f"harness: warning: {misnamed_text(path)}"), err=True)
@@ -295,8 +288,6 @@ def found_suites(given: Sequence[Path]) -> FoundSuites:
 
 def say_left_out(found: FoundSuites) -> None:
     """At the end, which folders were not looked into and hold suites."""
-    from harness.suites.discovery import left_out_text
-
     if found.left_out:
         text = left_out_text(found.left_out)
         click.echo(printable(f"harness: left out: {text}; name a folder to have its suites read"), err=True)

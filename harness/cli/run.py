@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -25,14 +25,16 @@ from harness.cli.options import (
     say_left_out,
     suites_argument,
 )
+from harness.cli.terminal import run_progress, show
+from harness.model import Report
+from harness.options import RunOptions
+from harness.report.github_step import GitHubStep, unheeded
+from harness.report.json import dumps_report
 from harness.report.outputs import KINDS, Output, render, write_output
+from harness.report.terminal.run import report_renderables
+from harness.run import run_suites
+from harness.run.matrix import Matrix
 from harness.words import one_of
-
-if TYPE_CHECKING:
-    from harness.model import Report
-    from harness.options import RunOptions
-    from harness.report.github_step import GitHubStep
-    from harness.run.matrix import Matrix
 
 
 @click.command("run")
@@ -97,9 +99,6 @@ def _undecided(report: Report, options: RunOptions) -> int:
 
 
 def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
-    from harness.cli.terminal import run_progress
-    from harness.run import run_suites
-
     with run_progress(quiet=quiet) as progress:
         return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix)
 
@@ -107,8 +106,6 @@ def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     with reader_may_leave():
         if as_json:
-            from harness.report.json import dumps_report
-
             click.echo(dumps_report(report), nl=False)
         else:
             _print_text(report, step, quiet=quiet)
@@ -117,9 +114,5 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
 
 
 def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
-    from harness.cli.terminal import show
-    from harness.report.github_step import unheeded
-    from harness.report.terminal.run import report_renderables
-
     with nullcontext() if step is None else unheeded(click.echo):
         show(report_renderables(report, quiet=quiet))

@@ -7,6 +7,8 @@ import json
 import click
 
 from harness.model import Json
+from harness.report.json import comparison_schema, report_schema
+from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
 In VS Code with the YAML extension, write it to a file and name that on a suite's first line:
@@ -25,18 +27,12 @@ def command(of: str | None) -> None:
 
 
 def _report_schema() -> dict[str, Json]:
-    from harness.report.json import report_schema
-
     return report_schema()
 
 
 def _comparison_schema() -> dict[str, Json]:
-    from harness.report.json import comparison_schema
-
     return comparison_schema()
 
 
 def _suite_schema() -> dict[str, Json]:
-    from harness.suites.shape import suite_schema
-
     return suite_schema()

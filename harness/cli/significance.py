@@ -8,6 +8,11 @@ from typing import Any
 import click
 
 from harness.cli.options import existing_file, file_options, read_options, statistics_options, tested_as
+from harness.cli.terminal import show
+from harness.compare import compare_files
+from harness.compare.scores import require_packages
+from harness.report.json import comparisons_json
+from harness.report.terminal.comparison import comparison_renderables
 
 
 @click.command("significance")
@@ -36,20 +41,12 @@ def command(
 
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """
-    from harness.compare import compare_files
-    from harness.compare.scores import require_packages
-
     require_packages()
     how = tested_as(**asked)
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:
-        from harness.report.json import comparisons_json
-
         click.echo(comparisons_json(profile, comparisons))
         return
-    from harness.cli.terminal import show
-    from harness.report.terminal.comparison import comparison_renderables
-
     for comparison in comparisons:
         show(comparison_renderables(comparison, complete=complete))

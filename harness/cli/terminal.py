@@ -6,22 +6,19 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 import click
 from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 
 from harness.model import Ranking, Run, Suite, Verdict
 from harness.report.sentences import printable, tally_text
 from harness.report.terminal.layout import WIDTH, plain
+from harness.run.execution import Progress
 from harness.words import count
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
-
-    from harness.run.execution import Progress
-
 
 # Where a command prints what people read. Imports rich, so it is imported only where something is printed.
 
@@ -100,8 +97,6 @@ class BarProgress:
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Begin a suite's bar."""
-        from rich.markup import escape
-
         self._task = self._bars.add_task(escape(printable(_running(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
@@ -127,8 +122,5 @@ def _running(suite: Suite, chosen: str) -> str:
 
 
 def _bars(stream: TextIO) -> Bars:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
-    return Progress(*columns, TimeElapsedColumn(), console=Console(file=stream, emoji=False), transient=True)
+    return Bars(*columns, TimeElapsedColumn(), console=Console(file=stream, emoji=False), transient=True)

@@ -10,8 +10,11 @@ from pathlib import Path
 import click
 
 from harness.cli.options import asked_step, found_suites, github_option, refusals_told, say_left_out, suites_argument
+from harness.means import are_weighted
+from harness.metrics.run_scores import measures_of
 from harness.model import Suite
 from harness.report.sentences import plain_text, printable
+from harness.suites import load_suites
 from harness.words import count
 
 TAGS_SHOWN = 12
@@ -28,8 +31,6 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
     line, on standard error. Variables from the environment need not be set.
     """
-    from harness.suites import load_suites
-
     with refusals_told(asked_step(github)):
         found = found_suites(suites)
         checked = load_suites(found.suites, None)
@@ -45,8 +46,6 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
 
 def _groups(suite: Suite) -> Iterator[str]:
     """How many queries have each tag, and from what to what they weigh where they do not all weigh the same."""
-    from harness.means import are_weighted
-
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:
         without = sum(not query.tags for query in suite.queries)
@@ -59,8 +58,6 @@ def _groups(suite: Suite) -> Iterator[str]:
 
 
 def _contents(suite: Suite) -> str:
-    from harness.metrics.run_scores import measures_of
-
     queries = suite.queries
     judged = sum(1 for query in queries if query.judgments)
     counts = [
