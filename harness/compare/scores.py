@@ -251,7 +251,7 @@ def _strangers(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
     for one in pair:
         others = [query.id for query in one.queries if query.id not in known]
         if others:
-            yield f"{one.side.name} has {count(len(others), 'query')} that are not compared: {listed(others)}"
+            yield f"{one.side.name} has {count(len(others), 'query')} that the suite does not have: {listed(others)}"
 
 
 # Scores that both sides hold, where no judgments are given. Pure.

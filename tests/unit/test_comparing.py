@@ -203,7 +203,7 @@ def test_both_are_cut_at_the_fewer_hits_of_the_two():
 def test_queries_that_the_suite_does_not_have_are_named():
     suite = suite_of(*QUERIES)
     scored = by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
-    assert scored.notes[1] == "report:x.json has 2 queries that are not compared: r, s"
+    assert scored.notes[1] == "report:x.json has 2 queries that the suite does not have: r, s"
     selected = by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
     assert len(selected.notes) == 1, "what a tag left out is no stranger"
 

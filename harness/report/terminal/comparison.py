@@ -295,7 +295,7 @@ def _moved(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
         yield from beside_renderables(query, concerns=concerned_text(query, bad))
         yield Text()
     if more:
-        yield Text(f"{count(more, 'more query')} moved; an HTML report shows them.", style="dim")
+        yield Text(f"{count(more, 'more query')} moved; `harness compare --output html=FILE` shows them.", style="dim")
         yield Text()
 
 

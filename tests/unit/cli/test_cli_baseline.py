@@ -330,7 +330,7 @@ def test_diff_names_queries_that_only_one_side_has(folder, engine, capsys):
     assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
     text = capsys.readouterr().out
     assert "only in request:current: 1 query (s)\n" in text
-    assert "baseline has 1 query that are not compared: r\n" in text
+    assert "baseline has 1 query that the suite does not have: r\n" in text
 
 
 def test_diff_shows_the_means_where_nothing_can_be_tested(folder, engine, capsys, monkeypatch):
