@@ -62,6 +62,7 @@ class RelevanceSession:
         self._nodes: dict[str | None, Node] = {}
         self._host: NodeHost | None = None
         self._runs = SuiteRuns(self._run, folder)
+        self._first_requests: dict[Path, str] = {}
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, one of each for each of several cells."""
@@ -77,10 +78,12 @@ class RelevanceSession:
         from harness.suites import load_suite
 
         try:
-            return load_suite(_from_here(path), environ)
+            suite = load_suite(_from_here(path), environ)
         except SuiteError as error:
             self.refused(error.problems)
             raise
+        self._first_requests[path.resolve()] = next(iter(suite.requests))
+        return suite
 
     def refused(self, problems: Iterable[Problem]) -> None:
         """Keep what is wrong in suites, each problem once, however many processes found it."""
@@ -258,7 +261,7 @@ class RelevanceSession:
         if options.request is None:
             return options
         try:
-            first = next(iter(self.load(path, None).requests))
+            first = self._first_requests.get(path.resolve()) or next(iter(self.load(path, None).requests))
         except HarnessError:
             return options  # the run will tell what is wrong
         return replace(options, request=None) if options.request == first else options

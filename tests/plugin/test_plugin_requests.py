@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from harness.report.json import loads_report
+from harness.suites.reading import read_suite_file
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -50,6 +51,20 @@ def test_each_item_is_there_once_a_request(two_requests: Path, run: Run) -> None
 def test_one_request_leaves_ids_as_they_are(two_requests: Path, run: Run, options: tuple[str, ...]) -> None:
     names = [name.partition("[")[0] for name in IDS[:2]]
     assert collected(run("--collect-only", "-q", *options)) == names
+
+
+def test_a_suite_is_read_once_to_be_collected_and_once_for_each_run(
+    two_requests: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environs = []
+
+    def counted(path: Path, environ: Mapping[str, str] | None) -> object:
+        environs.append(environ is not None)
+        return read_suite_file(path, environ)
+
+    monkeypatch.setattr("harness.suites.loading.read_suite_file", counted)
+    run(*BOTH)
+    assert environs == [False, True, True]
 
 
 def test_every_request_is_sent_once_and_judged_by_itself(two_requests: Path, run: Run, engine: object) -> None:
