@@ -12,6 +12,8 @@ from harness.baseline.entries import changed_questions, make_baseline, with_entr
 from harness.baseline.files import baseline_path, read_baselines, write_baselines
 from harness.errors import BaselineError, UsageError
 from harness.gate.scope import changed_question
+from harness.gate.selection import compares_with_baseline
+from harness.metrics.run_scores import DEFAULT_MEASURE, common_measures
 from harness.model import Baseline, BaselineFile, Query, Run, Score, Suite
 from harness.words import count, listed
 
@@ -147,6 +149,9 @@ def keep_run(
     before = found.requests.get(run.request) if found else None
     kept = with_entry(found, whole, run.request, entry, partial=partial)
     notes += _outdated(kept.requests[run.request], whole)
+    if not compares_with_baseline(whole):
+        measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
+        notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, kept, run.request, before, tuple(notes))
 
 

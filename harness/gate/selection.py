@@ -119,9 +119,14 @@ class Selection:
     @property
     def compares(self) -> bool:
         """Whether a selected threshold compares with a baseline."""
-        own = (threshold for query in self.selected.queries for threshold in query.thresholds)
-        conditions = (threshold.condition for threshold in (*self.selected.thresholds, *own))
-        return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
+        return compares_with_baseline(self.selected)
+
+
+def compares_with_baseline(suite: Suite) -> bool:
+    """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
+    own = (threshold for query in suite.queries for threshold in query.thresholds)
+    conditions = (threshold.condition for threshold in (*suite.thresholds, *own))
+    return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
 def select(suite: Suite, tags: Collection[str], today: date) -> Selection:

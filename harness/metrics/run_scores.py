@@ -29,6 +29,7 @@ from harness.model import (
 )
 
 __all__ = [
+    "DEFAULT_MEASURE",
     "common_measures",
     "failure_text",
     "gain_text",
@@ -38,6 +39,10 @@ __all__ = [
     "score_of",
     "score_run",
 ]
+
+
+DEFAULT_MEASURE = "nDCG@10"
+"""That of a suite which names none."""
 
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:

@@ -68,6 +68,23 @@ def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
     assert "RR@3 1.0000, was 0.7500" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "said"),
+    [
+        ("", True),
+        ('thresholds: ["mean RR@3 >= 0.1"]\n', True),
+        ('thresholds: ["mean RBO >= 0.9"]\n', False),
+        ('thresholds: ["worse RR@3 by 0.1 <= 3 queries"]\n', False),
+    ],
+)
+def test_that_no_threshold_compares_with_it_is_said(folder, engine, capsys, thresholds, said):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.format(name="shop").replace('thresholds: ["drop RR@3 <= 0.1"]\n', thresholds))
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    note = "no threshold of the suite compares with it; add one, such as `drop RR@3 <= 0.02`"
+    assert (note in capsys.readouterr().out) == said
+
+
 def test_means_are_weighted_and_say_so(folder, engine, capsys):
     path = folder / "shop.relevance.yaml"
     path.write_text(path.read_text().replace("id: q,", "id: q, weight: 3,").replace("id: r,", "id: r, weight: 1,"))
