@@ -71,7 +71,7 @@ def up(
             return _launch(version, port or 0, progress, heap)
         if port is not None and not running.url.endswith(f":{port}"):
             raise UsageError(
-                f"OpenSearch {version} runs already, at {running.url}: "
+                f"OpenSearch {version} already runs at {running.url}: "
                 f"stop it with `harness engine down` to have it on port {port}"
             )
         return running

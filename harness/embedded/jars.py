@@ -198,7 +198,7 @@ class Source:
             raise EngineStartError(
                 f"{jar.coordinate} from {self._places()}: expected SHA-256 {jar.sha256} ({jar.size} bytes), "
                 f"found {found} ({staged.stat().st_size} bytes); the file was refused. "
-                "A proxy or a mirror may have answered with something else"
+                "A proxy or a mirror may have returned another file"
             )
         final = folder / jar.path
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -247,8 +247,8 @@ class Source:
             f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._places()}: {_reason(error)}. "
             "Connect this machine to the network, "
             "or name a mirror of Maven Central in the section [repositories] of ~/.config/jgo.conf, "
-            f"or copy {cache_folder()} from a machine that has it and set {CACHE_VARIABLE} to the copy, "
-            "or give the URL of an engine that runs already"
+            f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
+            "or use the URL of a running engine"
         )
 
     def _places(self) -> str:
@@ -270,10 +270,10 @@ def _reason(error: OSError) -> str:
         return f"it answered {error.response.status_code} {error.response.reason}"
     words = (
         (ProxyError, "the proxy refused"),
-        (SSLError, "the TLS certificate was not accepted"),
+        (SSLError, "the TLS certificate is not trusted"),
         (Timeout, "no answer in time"),
         (NoConnection, "no connection"),
-        (RequestException, "the answer broke off or was malformed"),
+        (RequestException, "the answer was incomplete or malformed"),
     )
     return next((sentence for kind, sentence in words if isinstance(error, kind)), error.strerror or str(error))
 
@@ -338,8 +338,8 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EngineStartError(
-            f"{folder}: the folder for the embedded node's jars cannot be made ({error.strerror}): "
-            f"set {CACHE_VARIABLE} to a folder that can be written"
+            f"{folder}: the folder for the embedded node's jars cannot be created ({error.strerror}): "
+            f"set {CACHE_VARIABLE} to a writable folder"
         ) from error
 
 

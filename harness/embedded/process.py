@@ -134,7 +134,7 @@ def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict
         if process.poll() is not None:
             _refuse_taken_port(home)
             raise EngineStartError(
-                _what_happened(f"the embedded node (OpenSearch {opensearch}) ended while it started", home)
+                _what_happened(f"the embedded node (OpenSearch {opensearch}) exited during start-up", home)
             )
         if time.monotonic() > deadline:
             raise EngineStartError(

@@ -358,7 +358,7 @@ class Findings:
         self.problems = with_excerpts(path, self.problems)
         if self.others:
             more = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
-            self.problems.append(Problem(self.name, 0, 0, f"{more} not told", count=self.others))
+            self.problems.append(Problem(self.name, 0, 0, f"{more} not shown", count=self.others))
         if self.problems:
             raise FormatError(self.problems)
 

@@ -90,7 +90,7 @@ def open_search(
 
     if cluster.service == "http":
         if client is not None:
-            raise UsageError(f'cluster "{cluster.name}" is an HTTP service; a client object is one of an engine')
+            raise UsageError(f'cluster "{cluster.name}" is an HTTP service, which cannot use a client object')
         from harness.search.http import open_service
 
         return open_service(cluster, read_login(cluster, environ))

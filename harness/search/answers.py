@@ -35,7 +35,7 @@ NO_TEMPLATE = b"no requests added"
 NO_SOURCE = "_source is disabled"
 """What engines say where an index does not keep what was indexed, and a part of that is asked for."""
 
-TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time given to this run is spent")
+TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Reply:
         """The response, which says how often it was asked for where that is more than once, and in vain."""
         if attempt == 1 or not self.again or not isinstance(self.response, Failure):
             return self.response
-        return replace(self.response, reason=f"{self.response.reason} (asked {attempt} times)")
+        return replace(self.response, reason=f"{self.response.reason} ({attempt} attempts)")
 
 
 def may_be_one_at_fault(answer: Answer) -> bool:
@@ -77,7 +77,7 @@ def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
 def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
     response = read_item(item, entry)
     if isinstance(response, Failure) and NO_SOURCE in response.reason and entry.title_field and not entry.snippet:
-        remedy = f"so that no title can be read: leave out the suite's `title_field: {entry.title_field}`"
+        remedy = f"so titles cannot be read: remove the suite's `title_field: {entry.title_field}`"
         response = replace(response, reason=f"{response.reason}, {remedy}")
     return Reply(response, retriable(response, item), after)
 
@@ -87,9 +87,9 @@ def _items(content: Json | Failure, answer: Answer, expected: int) -> list[Json]
         return content
     items = content.get("responses") if isinstance(content, Mapping) else None
     if not isinstance(items, list):
-        return _malformed(f"the answer should hold a list `responses`, found {kind_of(items)}", answer)
+        return _malformed(f"the answer should have a list `responses`, found {kind_of(items)}", answer)
     if len(items) != expected:
-        return _malformed(f"{expected} searches were sent, found {len(items)} responses", answer)
+        return _malformed(f"{expected} searches were sent, and there are {len(items)} responses", answer)
     return items
 
 
@@ -122,7 +122,7 @@ def _whole_number(digits: str) -> float:
 def failure_of(answer: Answer) -> Failure:
     """Why *answer*, whose status is no success, is none, in the engine's words where it has any."""
     if answer.status < 400:
-        return _malformed("the server gives something else than a whole answer", answer)
+        return _malformed("the server did not return a complete answer", answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
     return Failure(kind, _words(answer), answer.status)
 
@@ -138,7 +138,7 @@ def _words(answer: Answer) -> str:
         reason = reason_of(content["error"])
         return reason + _template_hint(answer.body)
     text = excerpt(answer.body[:2000].decode("utf-8", "replace"), 200)
-    return text or "the server gives no reason"
+    return text or "the server gave no reason"
 
 
 def refusal_of_all(responses: Sequence[Response]) -> Failure | None:
@@ -151,7 +151,7 @@ def _template_hint(body: bytes) -> str:
     if NO_TEMPLATES in body and b"template" in body:
         return "; this server has no search templates (its module lang-mustache is missing)"
     if NO_TEMPLATE in body:
-        return "; the engine has no search template of that id, or cannot fill it in"
+        return "; the engine has no search template with that id, or cannot render it"
     return ""
 
 
@@ -196,13 +196,11 @@ def _failure(item: Mapping[str, Any]) -> Failure | None:
     if error is not None or (status is not None and status >= 400):
         return _error(error, status)
     if status != item.get("status") or status not in (None, 200):
-        raise MalformedAnswer(f"`status` should be 200, or that of an error, found {shown(item['status'])}")
+        raise MalformedAnswer(f"`status` should be 200, or an error status, found {shown(item['status'])}")
     if not isinstance(timed_out, bool):
         raise MalformedAnswer(f"`timed_out` should be true or false, found {shown(timed_out)}")
     if timed_out:
-        return Failure(
-            FailureKind.TIMEOUT, "the search ran into its time limit and saw only a part of the index", status
-        )
+        return Failure(FailureKind.TIMEOUT, "the search timed out and covered only a part of the index", status)
     return _lacking_clusters(item, status) or lacking_shards(item, status)
 
 
@@ -266,9 +264,7 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
     count_of(shards, "skipped", 0)
     failures = shards.get("failures")
     if not total and not failed:
-        return Failure(
-            FailureKind.ERROR, "nothing was searched: no index has a name that the target's pattern fits", status
-        )
+        return Failure(FailureKind.ERROR, "nothing was searched: no index matches the target's pattern", status)
     if successful + failed > total:
         raise MalformedAnswer(f"`_shards` counts {successful} successful and {failed} failed of {total}")
     if successful == total and failures in (None, []):
@@ -276,7 +272,7 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
     first = next(iter(failures), None) if isinstance(failures, list) else None
     because = f": {reason_of(first['reason'])}" if isinstance(first, Mapping) and first.get("reason") else ""
     if successful == total:
-        return Failure(FailureKind.SHARDS, f"`_shards` names failures, and counts none{because}", status)
+        return Failure(FailureKind.SHARDS, f"`_shards` lists failures but counts none{because}", status)
     return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
 
 
@@ -313,8 +309,8 @@ DEEPEST = 12
 """Causes that are followed down; an engine's own chains have three or four."""
 
 HINTS: Mapping[str, str] = {
-    "index_not_found_exception": "the target's `index:` names none that is there",
-    "circuit_breaking_exception": "the node is out of memory for it",
+    "index_not_found_exception": "the index in the target's `index:` does not exist",
+    "circuit_breaking_exception": "the node has too little memory for it",
     "es_rejected_execution_exception": "its search queue is full",
     "rejected_execution_exception": "its search queue is full",
 }
@@ -330,7 +326,7 @@ def reason_of(error: Json) -> str:
     'parsing_exception: unknown query [mtch], at line 1, column 18 of the request'
     """
     if not isinstance(error, Mapping):
-        return excerpt(str(error)) if error else "the engine gives no reason"
+        return excerpt(str(error)) if error else "the engine gave no reason"
     root = _root(error)
     parts = [_sentence(root)]
     line, column = root.get("line"), root.get("col")
@@ -369,7 +365,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
     kind, reason = error.get("type"), error.get("reason")
     if kind and isinstance(reason, str) and reason:
         return f"{kind}: {reason}"
-    return str(kind or reason or "the engine gives no reason")
+    return str(kind or reason or "the engine gave no reason")
 
 
 def _deepest_reason(error: Mapping[str, Any]) -> str | None:

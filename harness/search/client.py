@@ -43,7 +43,7 @@ def adapt(client: Any) -> ClientConnection:
     if not callable(search):
         raise UsageError(f"a client of type {type(client).__name__} has no `msearch` to search with")
     if inspect.iscoroutinefunction(search):
-        raise UsageError(f"a client of type {type(client).__name__} is asynchronous; give the synchronous one")
+        raise UsageError(f"a client of type {type(client).__name__} is asynchronous; use the synchronous client")
     return ClientConnection(_msearch_only(client))
 
 
@@ -108,7 +108,7 @@ class ClientConnection:
         except HarnessError:
             raise
         except TimeoutError as error:
-            raise NoAnswerInTime(f"the client that was given had no answer within {timeout:g} s") from error
+            raise NoAnswerInTime(f"the given client had no answer within {timeout:g} s") from error
         except Exception as error:  # what a client raises is its own affair, whatever the client
             return _answer_in(error)
 
@@ -136,9 +136,9 @@ def _answer_in(error: Exception) -> Answer:
         headers = {name.lower(): value for name, value in dict(getattr(meta, "headers", None) or {}).items()}
         return Answer(status, _dump(content or {"error": str(error)}), headers)
     if "Timeout" in type(error).__name__:
-        raise NoAnswerInTime("the client that was given had no answer in time") from error
+        raise NoAnswerInTime("the given client had no answer in time") from error
     kind = ConnectionClosed if was_closed(error) else EngineUnreachable
-    raise kind(f"the client that was given failed ({type(error).__name__}): {why_unreachable(error)}") from error
+    raise kind(f"the given client failed ({type(error).__name__}): {why_unreachable(error)}") from error
 
 
 def _status_of(content: Any) -> int:

@@ -179,7 +179,7 @@ def _one_login(cluster: Cluster) -> None:
     if bool(cluster.username_env) != bool(cluster.password_env):
         raise UsageError(f'cluster "{cluster.name}" needs both `username_env` and `password_env`, or neither')
     if cluster.api_key_env and cluster.username_env:
-        raise UsageError(f'cluster "{cluster.name}" has an API key and a user name; it takes one login')
+        raise UsageError(f'cluster "{cluster.name}" has both an API key and a user name; use one of them')
 
 
 def _encoded(key: str) -> str:
@@ -229,7 +229,7 @@ def ca_file_of(cluster: Cluster, url: str) -> str | None:
     """
     _needs_tls(cluster, url)
     if cluster.ca_certs and not Path(cluster.ca_certs).is_file():
-        raise ValueError(f'its CA file "{cluster.ca_certs}" is not there')
+        raise ValueError(f'its CA file "{cluster.ca_certs}" does not exist')
     return cluster.ca_certs
 
 
@@ -238,7 +238,7 @@ def _needs_tls(cluster: Cluster, url: str) -> None:
         raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
 
 
-REFUSED = "the connection is refused; is it running?"
+REFUSED = "connection refused; is it running?"
 CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
@@ -253,16 +253,16 @@ def why_unreachable(error: BaseException) -> str:
     chain = list(_chain(error))
     text = " ".join(str(link) for link in chain)
     if any(isinstance(link, socket.gaierror) for link in chain) or "NameResolution" in _types(chain):
-        return "its host name is not known; is it spelt right, and is this machine on the right network?"
+        return "unknown host name; check its spelling and the network of this machine"
     tls = _tls(text)
     if tls:
         return tls
     if any(isinstance(link, ConnectionRefusedError) for link in chain):
         return REFUSED
     if any(isinstance(link, ConnectionResetError) for link in chain) or "Remote end closed" in text:
-        return "it closed the connection without an answer; a server with TLS does so to a URL that does not begin with https://"
+        return "it closed the connection without an answer; if it uses TLS, the URL must begin with https://"
     if any(isinstance(link, IncompleteRead) for link in chain):
-        return "it closed the connection in the middle of its answer"
+        return "it closed the connection before the end of its answer"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
 
 
@@ -274,15 +274,15 @@ def was_closed(error: BaseException) -> bool:
 def _tls(text: str) -> str | None:
     lowered = text.lower()
     if "fingerprints did not match" in lowered:
-        return "its certificate has another SHA-256 than `fingerprint` says; has it been renewed?"
+        return "the SHA-256 of its certificate differs from `fingerprint`; was the certificate renewed?"
     if "hostname mismatch" in lowered or "doesn't match" in lowered or "ip address mismatch" in lowered:
-        return "its certificate is for another host name than the URL's"
+        return "its certificate does not match the host name of the URL"
     if "certificate has expired" in lowered:
         return "its certificate has expired"
     if "certificate verify failed" in lowered:
         return UNTRUSTED
     if "wrong version number" in lowered or "record layer failure" in lowered or "http_request" in lowered:
-        return "it does not speak TLS there; does its URL begin with http:// instead of https://?"
+        return "it does not use TLS on that port; should the URL begin with http://?"
     return f"TLS failed: {text[:300]}" if "ssl" in lowered and "error" in lowered else None
 
 

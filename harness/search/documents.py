@@ -55,7 +55,7 @@ def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
     for number, text in _lines(path, shown):
         found = _document(number, text, id_field)
         if isinstance(found, Document) and found.id in lines:
-            found = (1, f'the id "{found.id}" is that of line {lines[found.id]} already')
+            found = (1, f'the id "{found.id}" is already used in line {lines[found.id]}')
         if isinstance(found, Document):
             lines[found.id] = number
             yield found
@@ -65,11 +65,11 @@ def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
             problems.append(Problem(shown, number, *found))
     if wrong > MOST_PROBLEMS:
         others = wrong - MOST_PROBLEMS
-        problems.append(Problem(shown, 0, 0, f"{others:,} more lines are wrong, and not told", count=others))
+        problems.append(Problem(shown, 0, 0, f"{others:,} more lines have errors that are not shown", count=others))
     if problems:
         raise SuiteError(problems)
     if not lines:
-        raise SuiteError([Problem(shown, 0, 0, "the file holds no documents")])
+        raise SuiteError([Problem(shown, 0, 0, "the file has no documents")])
 
 
 def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
@@ -79,7 +79,7 @@ def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
             yield from ((number, line) for number, line in enumerate(stripped, start=1) if line)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise SuiteError([Problem(shown, 0, 0, f"the file of documents cannot be read: {reason}")]) from error
+        raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
 
 
 def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
@@ -93,7 +93,7 @@ def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, 
     except (ValueError, RecursionError) as error:
         return 1, f"the line is not JSON: {error}"
     if not isinstance(content, dict):
-        return 1, "expected a JSON object, one document a line"
+        return 1, "expected one JSON object per line"
     identity = content.get(id_field)
     if identity is None:
         return 1, f'the document has no "{id_field}", which is its id{did_you_mean(id_field, content)}'
@@ -104,7 +104,7 @@ def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Docu
     if not is_text(identity) and type(identity) is not int:
         return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
     if len(str(identity).encode()) > LONGEST_ID:
-        return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine takes for an id'
+        return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine allows for an id'
     return Document(number, str(identity), line)
 
 

@@ -18,8 +18,8 @@ from harness.search.msearch import Batches, Entry, body_of, entry_of, path_of
 from harness.search.retries import Retries
 from harness.search.session import ConnectedSearch, ServerHealth, ask_one
 
-NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an HTTP service, and its cluster is an engine")
-REMEDIES = {401: "is it set, and right?", 403: "it needs the privilege `read` on the index"}
+NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
+REMEDIES = {401: "is it set and correct?", 403: "it needs the privilege `read` on the index"}
 
 
 class EngineSearch(ConnectedSearch[Connection]):
@@ -139,7 +139,7 @@ class _BatchSender:
         return True
 
 
-STATE_IT = 'say what it is in the target, for example `engine: "elasticsearch 9.4.3"`'
+STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
 
 
 def stated_engine(text: str) -> Engine:
@@ -154,7 +154,7 @@ def stated_engine(text: str) -> Engine:
     """
     sentence = engine_problem(text)
     if sentence:
-        raise UsageError(f"the engine cannot be what it is stated to be: {sentence}")
+        raise UsageError(f"invalid `engine`: {sentence}")
     kind, _, version = text.strip().partition(" ")
     return Engine(kind, version.strip(), stated=True)
 
@@ -186,7 +186,7 @@ def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
         return Engine("opensearch", number)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:
         return Engine("elasticsearch", number)
-    raise SearchError(f"what answers calls itself version {number or '?'} of neither engine that is known; {STATE_IT}")
+    raise SearchError(f"the server says it is version {number or '?'} of an unknown engine; {STATE_IT}")
 
 
 def _no_engine(answer: Answer) -> str:
@@ -194,16 +194,18 @@ def _no_engine(answer: Answer) -> str:
         reason = refusal_text(answer)
     else:
         reason = f'it says "{excerpt(answer.body[:400].decode("utf-8", "replace"), 120)}"'
-    return f"`GET /` is not answered as an engine does: {reason}; is the URL right? If it is, {STATE_IT}"
+    return (
+        f"`GET /` was not answered by Elasticsearch or OpenSearch: {reason}; is the URL correct? If it is, {STATE_IT}"
+    )
 
 
 def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with what can be done about it."""
     reason = refusal_text(answer)
     if answer.status == 401:
-        remedy = "are the variables of the cluster's login set, and right?"
+        remedy = "are the variables of the cluster's login set and correct?"
     else:
-        remedy = f"the login is known but may not do this; if it may only read the index, {STATE_IT}"
+        remedy = f"the login is valid but lacks the privilege; if it may only read the index, {STATE_IT}"
     return LoginRefused(connection.mask(f"the engine refuses the login ({reason}): {remedy}"))
 
 

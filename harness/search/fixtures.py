@@ -145,7 +145,7 @@ def ensure_index(
         LoginRefused: The login may not do it.
     """
     if not isinstance(search, EngineSearch):
-        raise FixtureError(f'suite "{name}" builds its own index, which takes an engine, not {search.engine}')
+        raise FixtureError(f'suite "{name}" builds its own index, which needs an engine, not {search.engine}')
     recipe = read_recipe(fixture, base, name)
     indexes = Indexes(search.connection, search.retries)
     return _Keeper(recipe, indexes, times or Times(), allow_write).ensure()
@@ -179,15 +179,17 @@ class _Keeper:
     def _ours(self, marker: Marker | None) -> Marker:
         if marker is None:
             raise FixtureError(
-                f'"{self._index}" is there, but the harness did not make it and will not touch it; '
-                "give the suite another name, or remove it yourself"
+                f'"{self._index}" exists, but the harness did not create it and will not change it; '
+                "rename the suite, or delete the index"
             )
         if marker.fingerprint != self._recipe.fingerprint:
-            raise FixtureError(f'"{self._index}" was built from other files that share its fingerprint\'s beginning')
+            raise FixtureError(
+                f'"{self._index}" was built from other files whose fingerprint begins with the same characters'
+            )
         return marker
 
     def _build_unless_another_does(self) -> None:
-        self._may_write("is not there")
+        self._may_write("does not exist")
         recipe = self._recipe
         marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
         mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
@@ -210,7 +212,7 @@ class _Keeper:
         self._indexes.refresh(self._index)
         count = self._indexes.count(self._index)
         if count != indexed:
-            raise FixtureError(f'"{self._index}" should have {indexed} documents, and has {count}')
+            raise FixtureError(f'"{self._index}" should have {indexed} documents, but has {count}')
         self._mark(replace(marker, indexed=indexed, complete=True, used=self._now()))
 
     def _mark(self, marker: Marker) -> None:
@@ -238,14 +240,14 @@ class _Keeper:
             clock.sleep(self._times.poll)
             if self._indexes.markers(self._index).get(self._index) != marker:
                 return
-        self._may_write("was left half built")
+        self._may_write("is incomplete")
         self._indexes.delete(self._index)
 
     def _may_write(self, state: str) -> None:
         if not self._allow_write:
             raise FixtureError(
                 f'the index "{self._index}" of suite "{self._recipe.name}" {state}, and the harness writes to a '
-                "cluster only where it is told to: say ",
+                "cluster only with ",
                 Option("allow-write"),
             )
 
@@ -253,8 +255,8 @@ class _Keeper:
         count = self._indexes.count(self._index)
         if count != marker.indexed:
             raise FixtureError(
-                f'"{self._index}" was built with {marker.indexed} documents, and has {count}: somebody else wrote to '
-                "it; remove it, and it is built again"
+                f'"{self._index}" was built with {marker.indexed} documents, but has {count}: it was changed '
+                "by something else; delete it, and the harness builds it again"
             )
 
     def _housekeep(self, marker: Marker) -> None:

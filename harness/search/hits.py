@@ -147,7 +147,7 @@ def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
     """
     if type(value) is not int or not 0 <= value <= MOST_COUNTED:
         return None, f"{name} is {shown(value)}"
-    return (value, "") if value >= returned else (None, f"{name} is {value}, and {returned} hits came")
+    return (value, "") if value >= returned else (None, f"{name} is {value}, but {returned} hits were returned")
 
 
 def _took(took: Json) -> tuple[float | None, str]:
@@ -166,8 +166,7 @@ def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
         if known != place:
             return (
                 f'"{hit.id}" is in {known} at rank {known_rank} and in {place} at rank {rank}, and a judgment cannot '
-                "tell them apart: let the target lead to one index, or say `ids: unique` in it where both are the "
-                "same document"
+                "distinguish them: use a target with one index, or set `ids: unique` in it if both are one document"
             )
     return ""
 

@@ -71,7 +71,7 @@ class WebConnection:
             self._fingerprint = fingerprint_of(cluster, self._url)
             ca_certs = ca_file_of(cluster, self._url)
         except ValueError as error:
-            raise UsageError(f'cluster "{cluster.name}" cannot be connected to: {error}') from error
+            raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
         # given with each request, as a variable such as REQUESTS_CA_BUNDLE takes the place of a session's
         self._trusted: bool | str = not self._fingerprint and (ca_certs or True)
         self.mask = login.masker()
@@ -214,7 +214,7 @@ def path_problem(text: str) -> str | None:
 def _compile(text: str) -> JSONPath | str:
     """The path, or a sentence about what is wrong."""
     if not text.startswith("$"):
-        return "it begins with $"
+        return "it should begin with $"
     try:
         path = compile_path(text, strict=True)
     except JSONPathError as error:
@@ -226,10 +226,10 @@ def _wrong_at(text: str, error: JSONPathError) -> str:
     """The library's sentence with its place, but where that speaks of the library's own tokens."""
     token = getattr(error, "token", None)
     index = getattr(token, "index", -1)
-    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found its end"
+    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found the end"
     said = str(error.args[0]) if error.args else ""
     in_its_own_words = not said or "TOKEN" in said or said.startswith("unexpected token")
-    return f"{found}, which cannot stand there" if in_its_own_words else f"{found}: {said}"
+    return f"{found}, which is invalid there" if in_its_own_words else f"{found}: {said}"
 
 
 def _find(content: Json, text: str) -> dict[Place, Json]:
@@ -273,7 +273,7 @@ def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
         found = _cut(path, choice + 1).findall(content)
     if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
         raise MalformedAnswer(
-            f"`{text}` finds nothing, and `..` does not tell an empty list from one that is not there: name the list"
+            f"`{text}` finds nothing, and `..` cannot distinguish an empty list from a missing one: name the list"
         )
     return found
 
@@ -302,7 +302,7 @@ def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mappi
     else:
         column = _placed([(match.parts, match.obj) for match in path.finditer(content)])
     if not column.keys() <= ids.keys():
-        raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to one of {len(ids)} ids")
+        raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to the {len(ids)} ids")
     return column
 
 
@@ -329,7 +329,7 @@ def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, 
 AT_ONCE = 4
 """Requests under way at the same time: a service that people use is not to be flooded by its own test."""
 
-NO_REQUEST = Failure(FailureKind.ERROR, "the request is one for an engine, and its cluster is an HTTP service")
+NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
 
 def open_service(cluster: Cluster, login: Login) -> HttpSearch:

@@ -113,7 +113,7 @@ class Indexes:
                 raise SuiteError.at(mark.path, mark.line, mark.column, str(refusal))
             raise refusal
         if content.get("acknowledged") is not True or content.get("shards_acknowledged") is not True:
-            raise FixtureError(f'the index "{index}" was created, but no node took its shards in time')
+            raise FixtureError(f'the index "{index}" was created, but its shards were not allocated in time')
         return True
 
     def _exists_already(self, content: Mapping[str, Json]) -> bool:
@@ -139,7 +139,7 @@ class Indexes:
         """The number of documents that searches see."""
         count = count_in(self._content(self._call("GET", f"{_path(index)}/_count")))
         if count is None:
-            raise FixtureError(f'the engine does not say how many documents "{index}" has')
+            raise FixtureError(f'the engine did not return how many documents "{index}" has')
         return count
 
     def chunks(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
@@ -183,7 +183,7 @@ class Indexes:
         ]
         others = len(refused) - len(problems)
         if others:
-            problems.append(Problem(shown, 0, 0, f"{others} more documents are refused, and not told", count=others))
+            problems.append(Problem(shown, 0, 0, f"{others} more refused documents are not shown", count=others))
         suite_error = SuiteError(problems)
         return suite_error if all(status == BAD_REQUEST for _, status, _ in refused) else FixtureError(str(suite_error))
 
@@ -197,7 +197,7 @@ class Indexes:
         failed = any(status >= 300 for _, status, _ in complete)
         ids = [identity for identity, _, _ in complete]
         if ids != [one.id for one in documents] or content.get("errors") is not failed:
-            raise FixtureError(f'the engine does not say what became of each document of a bulk request to "{index}"')
+            raise FixtureError(f'the engine did not return the result of each document of a bulk request to "{index}"')
         return [(document, status, error) for document, (_, status, error) in zip(documents, complete, strict=True)]
 
     def _call(

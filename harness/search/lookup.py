@@ -124,8 +124,8 @@ def _is_cut(ranking: Ranking) -> bool:
 
 def _answered(response: Response, index: str | None) -> Ranking:
     if isinstance(response, Failure):
-        raise SearchError(f"whether documents are in {index} is not known: {failure_text(response)}")
+        raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
     if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
-        found = f"{response.returned} of {response.total} hits came"
-        raise SearchError(f"whether documents are in {index} is not known: {found}")
+        found = f"{response.returned} of {response.total} hits were returned"
+        raise SearchError(f"cannot look up documents in {index}: {found}")
     return response

@@ -58,7 +58,7 @@ class FakeSearch(Closing):
         if self._error is not None:
             raise self._error
         if budget is not None and budget <= 0:
-            return [Failure(FailureKind.NOT_RUN, "the time given to this run is spent") for _ in requests]
+            return [Failure(FailureKind.NOT_RUN, "the time budget of the run is used up") for _ in requests]
         self.requests.extend(requests)
         responses = [self._respond(request) for request in requests]
         if on_done is not None and responses:

@@ -98,7 +98,7 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
     try:
         return TransportConnection([_node(url, cluster) for url in _urls(cluster)], login, cluster.timeout)
     except (ValueError, OSError) as error:
-        raise UsageError(f'cluster "{cluster.name}" cannot be connected to: {error}') from error
+        raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
 
 
 def _urls(cluster: Cluster) -> list[str]:
@@ -114,7 +114,7 @@ def _cloud_url(cloud_id: str) -> str:
     except ValueError:
         address = None
     if address is None:
-        raise ValueError("its `cloud_id` is not one; copy it from the deployment's page, name and colon included")
+        raise ValueError("its `cloud_id` is invalid; copy it from the deployment's page with the name and the colon")
     return f"https://{address[0]}:{address[1]}"
 
 

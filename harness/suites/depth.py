@@ -61,7 +61,7 @@ def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iter
 def _check_size(reading: Reading, template: RequestTemplate, size: int, needed: int, by_what: str) -> None:
     given = reading.shape.depth
     if given is not None and size != given:
-        message = f"the request {template.name!r} has size {size}, but depth is {given}; leave one of them out"
+        message = f"the request {template.name!r} has size {size}, but depth is {given}; remove one of them"
         reading.problems.at(template.mark, message)
     elif size < needed:
         message = f"the request {template.name!r} has size {size}, but '{by_what}' needs {needed} hits"
@@ -91,7 +91,7 @@ def _positive(value: Json) -> int | None:
     return number if number > 0 else None
 
 
-BEGINS_LATER = "a ranking begins at its first hit; leave `{key}` out, which turns to a later page"
+BEGINS_LATER = "a ranking begins at its first hit; remove `{key}`, which skips hits"
 """Said of a body that skips hits: they would be scored as if the best had never been there."""
 
 SKIPPING = ("from", "search_after")
@@ -145,7 +145,7 @@ def window_problem(template: Json, body: Json, depth: int) -> str | None:
     if isinstance(size, bool) or not isinstance(size, int):
         return f"the size becomes {size!r}, expected a whole number"
     if size < depth:
-        return f"the size becomes {size}, and the suite looks at {depth} hits: write {{{{depth}}}}, or set 'depth'"
+        return f"the size becomes {size}, but the suite needs {depth} hits: write {{{{depth}}}}, or set 'depth'"
     return None
 
 

@@ -80,7 +80,7 @@ def find_suites(paths: Sequence[Path]) -> FoundSuites:
     for suite in (suite for walk in walks for suite in walk.suites):
         found.setdefault(_identity(suite), suite)
     if not found:
-        raise UsageError(f"found no suite to run, expected a file named *{SUITE_SUFFIX} or a folder that holds some")
+        raise UsageError(f"found no suite to run, expected a file named *{SUITE_SUFFIX} or a folder with such files")
     return FoundSuites(
         suites=tuple(found.values()),
         misnamed=tuple(dict.fromkeys(path for walk in walks for path in walk.misnamed if _identity(path) not in found)),
@@ -200,7 +200,7 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
 
 def misnamed_text(path: Path) -> str:
     """Why *path* is not read, and what to do."""
-    return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or name it outright"
+    return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or pass its path"
 
 
 def _unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:

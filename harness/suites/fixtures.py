@@ -83,7 +83,7 @@ def check_documents(
     others = len(judged) + len(expected) - len(shown_judged) - len(shown_expected)
     if others:
         collector = judgments.problems if len(judged) > len(shown_judged) else problems
-        collector.others(f"{others:,} more documents are not in {file}, and not told", others)
+        collector.others(f"{others:,} more documents that are not in {file} are not shown", others)
 
 
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:

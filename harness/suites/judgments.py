@@ -126,7 +126,7 @@ class Judgments:
             message = f"document {document!r} is judged twice for query {query!r}, first at {place}"
             problems.append(Problem(file.name, here.get((query, document), 0), 1, message))
         if len(twice) > _MOST_SHOWN:
-            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_SHOWN} are told"
+            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_SHOWN} are shown"
             problems.append(Problem(file.name, 0, 0, more))
         self._note_in(file, problems)
 

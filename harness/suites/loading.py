@@ -168,9 +168,7 @@ class LoadedSuite:
 
     @cached_property
     def _queries(self) -> tuple[Query, ...] | None:
-        self._require(
-            "queries", "the suite has no 'queries'; expected a list of queries, or the path of a file of them"
-        )
+        self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
         names = self._grade_names if self.is_whole("grades") else None
         queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
         if queries == () and self.reading.shape.queries is not None and self.is_whole("queries"):
@@ -223,7 +221,7 @@ class LoadedSuite:
         return read_fixture(self.reading, self._files)
 
 
-NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'"
+NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'"
 """What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
 
 

@@ -79,7 +79,7 @@ def as_text(value: Json, name: str) -> str:
         return value
     if value is None or isinstance(value, (list, Mapping)):
         kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a mapping"
-        raise UsageError(f"{{{{{name}}}}} is {kind}, which cannot stand inside a text")
+        raise UsageError(f"{{{{{name}}}}} is {kind}, which cannot be inserted into a text")
     return json.dumps(value)
 
 
@@ -144,7 +144,7 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
 def _unchanging(node: Node) -> str:
     """One ranking for every query would be held against the judgments of each."""
     of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
-    return f"no query can change this request: expected {{{{text}}}} somewhere in it{of_template}"
+    return f"this request is the same for every query: expected {{{{text}}}} somewhere in it{of_template}"
 
 
 def _has_problem(node: Node, problems: Problems) -> bool:
@@ -166,7 +166,9 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
         for name, offset, _ in placeholders_in(scalar):
             if name in lacking:
                 written = "{{" + name + "}}"
-                remedy = f'in a source the engine fills it in, from params; expected params: {{{name}: "{written}"}}'
+                remedy = (
+                    f'the engine fills placeholders of a source from params; expected params: {{{name}: "{written}"}}'
+                )
                 problems.inside(scalar, offset, f"found {written}, which the template's params do not have; {remedy}")
 
 
@@ -209,7 +211,7 @@ def _unknown(name: str, params: set[str]) -> str | None:
     if not is_name(name):
         return f"found {written}, expected a placeholder such as {expected}"
     guess = did_you_mean(name, known)
-    return f"unknown placeholder {written}, expected {expected}, or a name that the queries have in params{guess}"
+    return f"unknown placeholder {written}, expected {expected}, or the name of a param of the queries{guess}"
 
 
 def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
@@ -224,9 +226,9 @@ def _gap(name: str, query: Query, *, inside: bool) -> str | None:
     if name == "depth":
         return None
     if name == "text":
-        return None if query.text else "has no text, which the request asks for with {{text}}"
+        return None if query.text else "has no text, but the request uses {{text}}"
     if name not in query.params:
-        return f"has no param {name!r}, which the request asks for"
+        return f"has no param {name!r}, which the request uses"
     if not inside:
         return None
     try:
@@ -242,8 +244,8 @@ def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) 
     for query in queries:
         for name in query.params:
             if name in RESERVED:
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, a name that is taken")
+                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which is a reserved name")
             elif name not in used and name not in reported:
                 reported.add(name)
                 guess = did_you_mean(name, used - set(RESERVED))
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request asks for{guess}")
+                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request uses{guess}")

@@ -84,7 +84,7 @@ def read_queries(file: NamedFile) -> list[Query]:
     readers: dict[str, Callable[[_Reader], None]] = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
     suffix = file.path.suffix.lower()
     if suffix not in readers:
-        raise SuiteError([Problem(file.name, 0, 0, "expected a file of queries that ends in .tsv, .csv or .jsonl")])
+        raise SuiteError([Problem(file.name, 0, 0, "expected a query file with the suffix .tsv, .csv or .jsonl")])
     try:
         reader = _Reader(read_source(file.path, file.name, limit=_MOST_BYTES))
     except InputError as error:
@@ -102,7 +102,7 @@ def _tsv(reader: _Reader) -> None:
             continue
         columns = line.split("\t")
         if len(columns) != 2:
-            found = f"found {len(columns)} column{'s' * (len(columns) != 1)} parted by tabs"
+            found = f"found {len(columns)} column{'s' * (len(columns) != 1)} separated by tabs"
             reader.note(number, f"{found}, expected 2: id, text")
         else:
             reader.add(number, columns[0], columns[1])
@@ -249,7 +249,7 @@ def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> list[
         problems.extend(error.problems)
         return None
     if not queries:
-        problems.at(Mark(file.name), "the file holds no queries")
+        problems.at(Mark(file.name), "the file has no queries")
     return queries
 
 
@@ -316,7 +316,7 @@ def _distinct(queries: Sequence[Query], problems: Problems) -> tuple[Query, ...]
     for query in queries:
         first = distinct.setdefault(query.id, query)
         if first is not query:
-            problems.at(query.mark, f"the query id {query.id!r} is taken, first at {first.mark}")
+            problems.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
     return tuple(distinct.values())
 
 

@@ -99,7 +99,7 @@ def _note(failure: Any, problems: Problems) -> None:
     if kind == "harness":
         problems.at(mark, failure["msg"])
     elif kind == "missing":
-        problems.at(mark, f"the key {failure['loc'][-1]!r} is missing here")
+        problems.at(mark, f"the key {failure['loc'][-1]!r} is missing")
     else:
         expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
         problems.at(mark, f"found {describe(node)}, expected {expected}")
@@ -163,7 +163,7 @@ class SuiteFiles:
             if not path.resolve().is_relative_to(root):
                 return f"is outside of the suite's root, the folder {root}"
             if not path.exists():
-                return f"does not exist; looked for it at {path}"
+                return f"does not exist:  {path}"
             return None if path.is_file() else "is not a file"
         except (OSError, RuntimeError) as error:
             return f"cannot be read: {getattr(error, 'strerror', None) or error}"

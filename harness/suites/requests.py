@@ -75,7 +75,7 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
         problems.at(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
     if entry.http is not None:
         if entry.index is not None:
-            problems.at(entry.index.mark, "an HTTP service has no index; put it into the path or the params")
+            problems.at(entry.index.mark, "an HTTP service has no index; use the path or the params")
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
         _check_body(node.child("body"), problems)
@@ -110,7 +110,9 @@ def check_search_template(body: Node | None, problems: Problems) -> None:
         return
     for key in body:
         if key not in _BESIDE:
-            problems.at(key.mark, f"found {str(key)!r} beside 'template'; a search template stands alone, or with size")
+            problems.at(
+                key.mark, f"found {str(key)!r} beside 'template'; a search template may have only size beside it"
+            )
     template = body.child("template")
     if not isinstance(template, MappingNode):
         problems.at(template.mark, f"found {describe(template)}, {_EXPECTED}")
@@ -130,7 +132,7 @@ def _refuse_several(node: Node, problems: Problems) -> None:
         return
     if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
         names = ", ".join(node)
-        problems.at(node.mark, f"found requests by name ({names}) where one body stands; expected the key 'requests'")
+        problems.at(node.mark, f"found requests by name ({names}) in place of a body; expected the key 'requests'")
 
 
 def _http(shape: HttpShape, problems: Problems) -> HttpRequest:

@@ -46,7 +46,7 @@ def read_text(node: Node) -> Written:
     """Text as written; blank is not text."""
     text = expect_scalar(node, "text")
     if not text.strip():
-        refuse("found blank text, expected text", text.mark)
+        refuse("found blank text, expected a text", text.mark)
     return text
 
 
@@ -71,7 +71,7 @@ def read_marker(node: Node) -> Written:
         refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
     if name in PYTESTS_OWN:
         waiver = f"; write `{name}: {{reason: …, until: …}}` instead" if name in ("skip", "xfail") else ""
-        refuse(f"found {str(name)!r}, expected a marker of your own, for -m{waiver}", name.mark)
+        refuse(f"found {str(name)!r}, expected a custom marker{waiver}", name.mark)
     return name
 
 
@@ -177,12 +177,12 @@ def read_grade(node: Node) -> Written:
 
 def _braces_hint(node: Node) -> str:
     """A mapping whose only key was refused is what an unquoted placeholder leaves behind."""
-    return '; {{text}} is put in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
+    return '; put {{text}} in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
 
 
 def _number_hint(scalar: Written) -> str:
     if not scalar.plain and resolve_number(scalar) is not None:
-        return "; leave the quotes out"
+        return "; remove the quotes"
     if len(scalar) > 1 and scalar.isdigit() and scalar.startswith("0"):
         return "; a number has no leading zero"
     return ""

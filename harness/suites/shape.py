@@ -123,21 +123,22 @@ Severity = Annotated[Literal["fail", "warn"], word_of(["fail", "warn"])]
 class WaiverShape(Shape):
     """Why something is expected to fail or left out, and until when."""
 
-    reason: Text = Field(description="Why; it is printed wherever the test is.")
-    until: Day = Field(None, description="The last day on which this holds, such as 2027-01-31.")
+    reason: Text = Field(description="The reason, shown with the test.")
+    until: Day = Field(None, description="The last day on which it is in force, such as 2027-01-31.")
 
 
 class TargetShape(Shape):
     """Where the suite runs."""
 
     cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
-    index: Text = Field(None, description="The index, alias or pattern that is searched.")
+    index: Text = Field(None, description="The index, alias or pattern to search.")
     engine: Text = Field(
-        None, description="What the server is where the login may not ask it: elasticsearch 9.4.3, opensearch 2.19."
+        None,
+        description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19.",
     )
     ids: Annotated[Literal["per_index", "unique"], word_of(["per_index", "unique"])] = Field(
         "per_index",
-        description="Whether an _id names a document in each index, or one in all of them. Default: per_index.",
+        description="Whether an _id identifies a document per index, or in all indexes. Default: per_index.",
     )
 
 
@@ -162,20 +163,20 @@ class ThresholdShape(LineShape):
     """A threshold with what pytest is to do with it."""
 
     threshold: Text = Field(description="The threshold, such as mean nDCG@10 >= 0.8.")
-    xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
-    skip: WaiverShape | None = Field(None, description="It is left out.")
+    xfail: WaiverShape | None = Field(None, description="An expected failure.")
+    skip: WaiverShape | None = Field(None, description="Skipped.")
     markers: Markers = Field([], description="pytest markers of its test.")
-    severity: Severity = Field("fail", description="What it does where it does not hold. Default: fail.")
+    severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
 
 
 class ExpectationShape(LineShape):
     """A rank expectation with what pytest is to do with it."""
 
     expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
-    xfail: WaiverShape | None = Field(None, description="It is expected to fail.")
-    skip: WaiverShape | None = Field(None, description="It is left out.")
+    xfail: WaiverShape | None = Field(None, description="An expected failure.")
+    skip: WaiverShape | None = Field(None, description="Skipped.")
     markers: Markers = Field([], description="pytest markers of its test.")
-    severity: Severity = Field("fail", description="What it does where it does not hold. Default: fail.")
+    severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
 
 
 ThresholdLine = Annotated[
@@ -194,16 +195,16 @@ class QueryShape(Shape):
     id: Name = Field(description="Its id, unique in the suite.")
     text: Text = Field(None, description="What the user types; fills {{text}}.")
     params: dict[Key, JsonValue] = Field({}, description="Values for the request's other placeholders, by name.")
-    tags: list[Name] = Field([], description="Groups that it belongs to; a threshold may be for one of them.")
+    tags: list[Name] = Field([], description="Groups of queries; a threshold may apply to one of them.")
     weight: Weight = Field(
-        None, description="What it counts in a mean, such as its traffic. All queries say it, or none."
+        None, description="Its weight in a mean, such as its traffic. Either all queries have one, or none."
     )
     judgments: dict[Key, Grade] = Field({}, description="Document id: grade, by number or by the name of a grade.")
     thresholds: list[ThresholdLine] = Field([], description="Its own thresholds, such as nDCG@10 >= 0.9.")
-    expect: list[ExpectationLine] = Field([], description="What it expects of single documents: sku-17 in top 3.")
+    expect: list[ExpectationLine] = Field([], description="Expectations about single documents: sku-17 in top 3.")
     markers: Markers = Field([], description="pytest markers of its tests.")
-    xfail: WaiverShape | None = Field(None, description="Its thresholds and expectations are expected to fail.")
-    skip: WaiverShape | None = Field(None, description="It is left out.")
+    xfail: WaiverShape | None = Field(None, description="Expected failure of its thresholds and expectations.")
+    skip: WaiverShape | None = Field(None, description="Skipped.")
 
 
 class HttpShape(Shape):
@@ -219,7 +220,7 @@ class HttpShape(Shape):
     json_body: JsonValue = Field(None, alias="json", description="The body, sent as JSON.")
     scores: Text = Field(None, description="JSONPath to the scores, as many as there are ids.")
     titles: Text = Field(None, description="JSONPath to the titles, as many as there are ids.")
-    total: Text = Field(None, description="JSONPath to the number of documents that match.")
+    total: Text = Field(None, description="JSONPath to the number of matching documents.")
 
 
 class RequestShape(Shape):
@@ -227,7 +228,7 @@ class RequestShape(Shape):
 
     index: Text = Field(None, description="The index, in place of the target's.")
     body: JsonObject | None = Field(None, description="The body of _search.")
-    http: HttpShape | None = Field(None, description="A request to a search service that is no engine.")
+    http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
 
 
 def _request_kind(node: Node) -> str:
@@ -245,10 +246,10 @@ Request = Annotated[
 class FixtureShape(Shape):
     """An index that the suite builds for itself where --allow-write is given."""
 
-    documents: Text = Field(description="A file of documents, one JSON object a line, relative to the suite.")
+    documents: Text = Field(description="A document file, one JSON object per line, relative to the suite.")
     mappings: JsonObject = Field({}, description="The index's mappings.")
     settings: JsonObject = Field({}, description="The index's settings.")
-    id: Text = Field(None, description="The field of a document that holds its id. Default: id.")
+    id: Text = Field(None, description="The field with the id of a document. Default: id.")
 
 
 class JudgmentFilesShape(Shape):
@@ -262,7 +263,7 @@ class JudgmentFilesShape(Shape):
         "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
     )
     ungraded: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
-        "refuse", description="Documents that have no grade yet; ignored ones are unjudged. Default: refuse."
+        "refuse", description="Documents without a grade; ignored ones are unjudged. Default: refuse."
     )
 
 
@@ -281,24 +282,24 @@ class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that what is missing is told in our own words."""
 
     suite: Text = Field(None, description="The suite's name.")
-    target: TargetShape | None = Field(None, description="Where it runs.")
+    target: TargetShape | None = Field(None, description="The cluster and the index.")
     grades: dict[Key, Number] = Field({}, description="Names for grades.")
-    gain: GainValue | None = Field(None, description="What a grade is worth.")
+    gain: GainValue | None = Field(None, description="The gain of a grade.")
     profile: Annotated[str, word_of([profile.value for profile in Profile])] = Field(
         Profile.STANDARD.value,
-        description="Whose numbers are reproduced.",
+        description="The system whose scores are reproduced.",
         json_schema_extra={"enum": [profile.value for profile in Profile]},
     )
     request: Request | None = Field(None, description="The body of _search; {{text}} is the query's text.")
     requests: dict[Name, Request] | None = Field(
         None, description="Several requests by name; the first is the default."
     )
-    measures: list[Text] = Field([], description="What is measured, such as nDCG@10.")
-    thresholds: list[ThresholdLine] = Field([], description="What the suite is held to.")
+    measures: list[Text] = Field([], description="The measures, such as nDCG@10.")
+    thresholds: list[ThresholdLine] = Field([], description="The thresholds.")
     queries: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[QueryShape], Tag("<list>")],
         either("a list of queries, or the path of a file of queries"),
-    ] = Field(None, description="The queries, or a file of them: .tsv, .csv or .jsonl.")
+    ] = Field(None, description="The queries, or a query file: .tsv, .csv or .jsonl.")
     judgments: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[Text], Tag("<list>")]
@@ -306,15 +307,17 @@ class SuiteShape(Shape):
         either("the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"),
     ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines, YAML.")
     undefined: Annotated[Literal["fail", "skip"], word_of(["fail", "skip"])] = Field(
-        "fail", description="What becomes of a query that a measure is not defined for. Default: fail."
+        "fail", description="Whether a query with an undefined measure fails or is skipped. Default: fail."
     )
     baseline: Annotated[Literal["required", "optional"], word_of(["required", "optional"])] = Field(
         "required",
-        description="What becomes of a threshold on a drop without a baseline: fails, or warns. Default: required.",
+        description="Whether a threshold on a drop fails or warns if there is no baseline. Default: required.",
     )
-    depth: Positive = Field(None, description="Hits asked for. Default: the deepest cutoff in use, at least 10.")
-    title_field: Text = Field(None, description="The field of a document that is shown beside its id.")
-    fixture: FixtureShape | None = Field(None, description="An index that the suite builds for itself.")
+    depth: Positive = Field(
+        None, description="The number of hits requested. Default: the deepest cutoff in use, at least 10."
+    )
+    title_field: Text = Field(None, description="The field shown beside a document's id.")
+    fixture: FixtureShape | None = Field(None, description="An index that the suite builds from its own documents.")
     markers: Markers = Field([], description="pytest markers of all its tests.")
 
 

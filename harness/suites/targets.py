@@ -59,13 +59,13 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
     """Nothing is asked of a suite whose requests go over HTTP that only an engine can tell or do."""
     for threshold in thresholds:
         if isinstance(threshold.condition, LatencyCondition):
-            message = "latency is by the engine's own clock, and a service over HTTP tells none; leave it out"
+            message = "latency is the engine's own time, which an HTTP service does not return; remove the threshold"
             reading.problems.at(threshold.mark, message)
     if reading.shape.fixture is not None:
-        message = "a fixture is an index of an engine, and the requests go over HTTP; leave it out"
+        message = "a fixture needs an engine, but the requests go over HTTP; remove it"
         reading.problems.at(reading.key_mark("fixture"), message)
     if reading.shape.target is not None and reading.shape.target.ids == "unique":
-        message = "'ids: unique' is about the indexes of an engine, and the requests go over HTTP; leave it out"
+        message = "'ids: unique' needs an engine, but the requests go over HTTP; remove it"
         reading.problems.at(reading.key_mark("target"), message)
 
 
@@ -74,7 +74,7 @@ def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
     over_http = [template for template in templates if template.http is not None]
     if over_http and len(over_http) < len(templates):
         message = (
-            f"the request {over_http[0].name!r} goes over HTTP and others to an engine; expected one kind in a suite"
+            f"the request {over_http[0].name!r} goes over HTTP and others to an engine; expected one kind per suite"
         )
         reading.problems.at(over_http[0].mark, message)
     return "http" if over_http else "engine"

@@ -150,7 +150,7 @@ def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) ->
     """Whether *measure* needs subtopics, which a suite has not; then it is told."""
     if not is_of_novelty(measure):
         return False
-    problems.at(text.mark, f"{measure.text} takes judgments by subtopic, and those of a suite have none")
+    problems.at(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
     return True
 
 
@@ -184,4 +184,4 @@ def _note(error: GrammarError, text: Written, problems: Problems) -> None:
 def _comma_hint(text: Written) -> str:
     """A list in brackets parts `nDCG(gain=linear, log=e)@10` at its comma, unless it has quotes."""
     halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
-    return "; inside [ ] a measure with a comma is put in quotes" if halved else ""
+    return "; inside [ ] put a measure with a comma in quotes" if halved else ""

@@ -132,7 +132,7 @@ def _may_be_secret(value: str) -> bool:
 def _malformed(scalar: Written, start: int) -> str:
     end = scalar.find("}", start)
     found = scalar[start : end + 1] if end >= 0 else scalar[start:]
-    return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; a plain ${{ is written $${{"
+    return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
 
 
 def _not_set(name: str) -> str:

@@ -172,7 +172,7 @@ def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
     opened = getattr(error, "context_mark", None)
     context = str(getattr(error, "context", "") or "")
     if source.line(line)[column - 1 : column] == "\t" or "tab" in found:
-        return source.problem(line, column, "found a tab; YAML indents with blanks only")
+        return source.problem(line, column, "found a tab; YAML is indented with spaces")
     line, column, sentence = _sentence(found, context, opened, line, column)
     return source.problem(line, column, sentence + _hint(source, line, column))
 
@@ -181,7 +181,7 @@ def unquoted_braces_hint(source: Source, mark: Mark) -> str:
     """A hint where a placeholder without quotes was read as a mapping in a mapping."""
     line, at = source.line(mark.line), mark.column - 1
     if "{{" in line[max(0, at - 1) : at + 2]:
-        return '; {{text}} without quotes is a mapping in YAML, write "{{text}}"'
+        return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
     return ""
 
 
@@ -191,15 +191,15 @@ def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, col
         bracket = "{" if "mapping" in context else "["
         closing = "}" if bracket == "{" else "]"
         where = f" of line {opened.line + 1}, column {opened.column + 1}" if opened else ""
-        return line, column, f"expected ',' or '{closing}' here, as the '{bracket}'{where} is not closed"
+        return line, column, f"expected ',' or '{closing}' here, because the '{bracket}'{where} is not closed"
     if "quoted scalar" in context and opened:
-        return opened.line + 1, opened.column + 1, "the quote that is opened here is not closed"
+        return opened.line + 1, opened.column + 1, "this quote is not closed"
     if "cannot start any token" in found:
-        return line, column, "found a character that no value can begin with"
+        return line, column, "found a character that cannot begin a value"
     if "mapping values are not allowed" in found:
-        return line, column, "found ': ' inside a value; text that holds it is put in quotes"
+        return line, column, "found ': ' inside a value; put a text that contains it in quotes"
     if "block scalar" in context:
-        return line, column, "found what cannot follow a > or | that begins a block of text"
+        return line, column, "invalid text after a > or | that begins a block of text"
     if "block mapping" in context or "block collection" in context:
         return line, column, "this line does not fit the ones above it; check the indentation and the quotes"
     return line, column, f"this is not YAML: {found or context}"
@@ -208,12 +208,12 @@ def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, col
 def _hint(source: Source, line: int, column: int) -> str:
     bare = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.line(line))
     if "{{" in bare:
-        return '; {{text}} without quotes is a mapping in YAML, write "{{text}}"'
+        return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
     if "${" in bare and bare.find("${") < column:
-        return '; inside [ ] and { } a variable is put in quotes: "${NAME}"'
+        return '; inside [ ] and { } put a variable in quotes: "${NAME}"'
     indicator = _BARE_INDICATOR.search(bare)
     if indicator:
-        return f"; text that begins with {indicator[1]} is put in quotes"
+        return f"; put a text that begins with {indicator[1]} in quotes"
     return ""
 
 
@@ -292,7 +292,7 @@ class _Composer:
     def _document(self, event: yaml.Event) -> None:
         self.documents += 1
         if self.documents > 1:
-            self._stop(event, "a second YAML document begins here; expected one document in a file")
+            self._stop(event, "a second YAML document begins here; expected one document per file")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._refuse_tag(event)
@@ -321,8 +321,8 @@ class _Composer:
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
             inside = any(part.anchor == event.anchor for part in self._open)
-            why = "stands inside what it names" if inside else "names nothing that was marked before it"
-            self._stop(event, f"the alias *{event.anchor} {why}; text that begins with * is put in quotes")
+            why = "is inside the value that it refers to" if inside else "has no anchor before it"
+            self._stop(event, f"the alias *{event.anchor} {why}; put a text that begins with * in quotes")
         if len(self._open) + anchored.height > MAX_DEPTH:
             self._stop(event, f"with the alias *{event.anchor} the nesting is deeper than {MAX_DEPTH} levels")
         self._count(anchored.size, event)
@@ -331,7 +331,7 @@ class _Composer:
     def _count(self, values: int, event: yaml.Event) -> None:
         self._values += values
         if self._values > MAX_NODES:
-            self._stop(event, f"the file holds more than {MAX_NODES:,} values, aliases put in")
+            self._stop(event, f"the file holds more than {MAX_NODES:,} values, with aliases expanded")
 
     def _add(self, node: Node, *, size: int, height: int) -> None:
         if not self._open:
@@ -354,7 +354,7 @@ class _Composer:
             return
         if key in mapping:
             first = mapping.key(key).mark
-            message = f"the key {str(key)!r} stands twice here, first in line {first.line}, column {first.column}"
+            message = f"the key {str(key)!r} occurs twice, first in line {first.line}, column {first.column}"
             problem = self.source.problem(key.mark.line, key.mark.column, message)
             self.problems.append(problem)
             mapping.repeats.append(Repeat(key, value, problem))
@@ -365,10 +365,10 @@ class _Composer:
         if not isinstance(node, Written):
             hint = unquoted_braces_hint(self.source, node.mark)
             kind = "a mapping" if isinstance(node, MappingNode) else "a list"
-            self._note(node.mark, f"{kind} stands as a key; expected a word{hint}")
+            self._note(node.mark, f"found {kind} as a key, expected a word{hint}")
             return None
         if node == "<<" and node.plain:
-            self._note(node.mark, "the merge key << is not read; write out what is shared, or use an alias for a value")
+            self._note(node.mark, "the merge key << is not supported; repeat the keys, or use an alias for a value")
             return None
         return node
 
@@ -431,7 +431,7 @@ class Problems:
         if not count:
             return told
         more = "1 more problem is" if count == 1 else f"{count:,} more problems are"
-        return [*told, Problem(self.source.path, 0, 0, f"{more} not told", count=count)]
+        return [*told, Problem(self.source.path, 0, 0, f"{more} not shown", count=count)]
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Take over what was found elsewhere."""

@@ -137,7 +137,9 @@ ROWS = {
     "total without a value": uncounted({"relation": "eq"}, "`hits.total.value` is nothing"),
     "total without a relation": uncounted({"value": 2}, "`hits.total.relation` is nothing"),
     "total below 0": uncounted({"value": -1, "relation": "eq"}, "`hits.total.value` is -1"),
-    "total below the hits": uncounted({"value": 1, "relation": "eq"}, "`hits.total.value` is 1, and 2 hits came"),
+    "total below the hits": uncounted(
+        {"value": 1, "relation": "eq"}, "`hits.total.value` is 1, but 2 hits were returned"
+    ),
     "total true": uncounted(True, "`hits.total` is true"),
     "total NaN": uncounted({"value": math.nan, "relation": "eq"}, "`hits.total.value` is NaN"),
     "total absurd": uncounted({"value": ABSURD, "relation": "eq"}, "`hits.total.value` is 1000"),
@@ -159,7 +161,7 @@ ROWS = {
     "an id of half a character": malformed(item(hits=hits({"_id": "\ud800"}, {})), "`hits.hits[0]` should have a text"),
     "an index missing": malformed(item(hits=hits({"_index": None}, {})), "`hits.hits[0]` should have a text `_index`"),
     "an item with status 206": Row(ERROR, "error", "malformed answer (206): `status`", boots(item(status=206))),
-    "an empty error": Row(ERROR, "error", "engine error (200): the engine gives no reason", boots(item(error={}))),
+    "an empty error": Row(ERROR, "error", "engine error (200): the engine gave no reason", boots(item(error={}))),
     "an id in two indexes": Row(
         ERROR, "error", 'ambiguous id: "e" is in products at rank 1 and in archive at rank 2', boots(IN_TWO)
     ),
@@ -177,13 +179,13 @@ ROWS = {
     "a status 206": Row(
         ERROR,
         "error",
-        "malformed answer (206): the server gives something else than a whole answer",
+        "malformed answer (206): the server did not return a complete answer",
         fault(Fault("/_msearch", status=206, body=None, times=99)),
     ),
     "an answer that trickles": Row(
         ERROR,
         "did not run",
-        "the time given to this run is spent",
+        "the time budget of the run is used up",
         fault(Fault("/_msearch", status=200, body=None, pause=0.05)),
         budget="0.5",
     ),

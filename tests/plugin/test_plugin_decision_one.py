@@ -190,7 +190,7 @@ ROWS = {
     "error with status 200": errs(
         "boots", "engine error (200)", arrange=boots_answered({"status": 200, "error": {"type": "x", "reason": "y"}})
     ),
-    "did not run": errs("did not run", "the time given to this run is spent", budget="0.000001"),
+    "did not run": errs("did not run", "the time budget of the run is used up", budget="0.000001"),
     "baseline missing": fails(*NO_BASELINE, more=DROP),
     "baseline unreadable": fails(*UNREADABLE, more=DROP, baseline=lambda _: "{"),
     "baseline of another version": fails(

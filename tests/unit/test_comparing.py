@@ -118,7 +118,7 @@ def test_a_report_tells_the_run_that_it_was_made_of():
     [
         Failure(FailureKind.TIMEOUT, "too slow"),
         Failure(FailureKind.ERROR, "parsing_exception: a: b (400)\nline", 400),
-        Failure(FailureKind.NOT_RUN, "the time given to this run is spent"),
+        Failure(FailureKind.NOT_RUN, "the time budget of the run is used up"),
     ],
 )
 def test_a_failure_comes_back_from_a_report_as_it_was(failure):

@@ -71,7 +71,7 @@ def test_up_finds_the_node_that_runs_and_starts_no_other(pretend: Pretend, monke
 
 def test_up_on_another_port_than_the_one_that_runs_is_refused(pretend: Pretend) -> None:
     pretend()
-    with pytest.raises(UsageError, match=r"runs already, at http://127\.0\.0\.1:1: stop it with .* port 9999"):
+    with pytest.raises(UsageError, match=r"already runs at http://127\.0\.0\.1:1: stop it with .* port 9999"):
         up("3.8", 9999)
 
 

@@ -23,7 +23,7 @@ def test_a_node_that_dies_while_starting_shows_the_end_of_its_log(temporary: Pat
     with pytest.raises(EngineStartError) as caught, start("3.8"):
         pytest.fail("a node without jars started")
     first, *log = str(caught.value).splitlines()
-    assert first == "the embedded node (OpenSearch 3.8.0) ended while it started. The end of its log:"
+    assert first == "the embedded node (OpenSearch 3.8.0) exited during start-up. The end of its log:"
     assert "OpenSearchRunner" in "\n".join(log)
     assert len(log) <= process.LOG_TAIL
     assert list(temporary.iterdir()) == []

@@ -191,7 +191,7 @@ def test_a_machine_without_a_network_learns_what_was_fetched_and_its_ways_out(
     text = str(caught.value)
     assert "OpenSearch 9.9.9, 3 jars" in text
     assert f"from http://127.0.0.1:{closed_port}/maven: no connection. " in text
-    for remedy in ("network", "[repositories] of ~/.config/jgo.conf", "RELEVANCE_CACHE_DIR", "URL of an engine"):
+    for remedy in ("network", "[repositories] of ~/.config/jgo.conf", "RELEVANCE_CACHE_DIR", "URL of a running engine"):
         assert remedy in text
     assert caught.value.exit_status == 3
 
@@ -211,7 +211,7 @@ def test_a_cache_folder_that_cannot_be_made_is_named_with_the_remedy(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(EngineStartError, match=r"file/jars: .* cannot be made .* set RELEVANCE_CACHE_DIR"):
+    with pytest.raises(EngineStartError, match=r"file/jars: .* cannot be created .* set RELEVANCE_CACHE_DIR"):
         ensure_jars(LOCK, progress=SilentProgress())
 
 

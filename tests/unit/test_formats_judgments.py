@@ -236,7 +236,7 @@ def test_a_quote_that_is_not_closed_is_told(write):
 
 def test_all_wrong_lines_are_told_up_to_a_number(write):
     refused = refusal(write("j.qrels", "q 0 d x\n" * 30))
-    assert refused.startswith("j.qrels: 10 more problems are not told\n")
+    assert refused.startswith("j.qrels: 10 more problems are not shown\n")
     assert refused.count("found 'x'") == 20
 
 

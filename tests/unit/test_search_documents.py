@@ -68,7 +68,7 @@ class TestReading:
             ('{"id": "\\ud800"}', 1, "ud800"),
             ('{"id": ' + "9" * 5000 + "}", 1, "not JSON"),
             ('{"id": ["b"]}', 1, "whole number"),
-            ('{"id": "a"}', 1, "line 1 already"),
+            ('{"id": "a"}', 1, "used in line 1"),
             ('{"id": "b", "price": NaN}', 1, "NaN"),
             ('{"id": "' + "ä" * 257 + '"}', 1, "512 bytes"),
             (b'{"id": "\xff"}', 9, "UTF-8"),
@@ -96,7 +96,7 @@ class TestReading:
             read_documents(write(tmp_path, "text\n" * 5000), "d", "id")
         others, *told = caught.value.problems
         assert [problem.line for problem in told] == list(range(1, 21))
-        assert str(others) == "d: 4,980 more lines are wrong, and not told"
+        assert str(others) == "d: 4,980 more lines have errors that are not shown"
         assert sum(problem.count for problem in caught.value.problems) == 5000
 
     @pytest.mark.parametrize("content", ["", "\n \n"])

@@ -124,7 +124,7 @@ def test_a_request_for_an_http_service_fails_alone() -> None:
     responses = search.search([SearchRequest("x", None, None, http), SearchRequest("a", "products", {"query": "a"})])
 
     assert ids(responses) == ["ERROR", "a"]
-    assert "HTTP service" in reason(responses[0])
+    assert "HTTP request" in reason(responses[0])
 
 
 class TestDividing:
@@ -217,7 +217,7 @@ class TestRetrying:
         assert len(connection.asked) == 3
         assert isinstance(response, Failure)
         assert (response.kind, response.status) == (FailureKind.ERROR, 429)
-        assert "asked 3 times" in response.reason
+        assert "3 attempts" in response.reason
 
     def test_a_wrong_query_is_not_asked_again(self) -> None:
         error = {"type": "index_not_found_exception", "reason": "no such index [products]"}
@@ -356,8 +356,8 @@ class TestMalformed:
             (b"[]", "`responses`"),
             (b'{"took": 1}', "`responses`"),
             (b'{"responses": {}}', "found an object"),
-            (b'{"responses": []}', "2 searches were sent, found 0 responses"),
-            (b'{"responses": [1, 2, 3]}', "found 3 responses"),
+            (b'{"responses": []}', "2 searches were sent, and there are 0 responses"),
+            (b'{"responses": [1, 2, 3]}', "there are 3 responses"),
         ],
     )
     def test_the_whole_answer(self, body: bytes, words: str) -> None:
@@ -376,7 +376,7 @@ class TestMalformed:
 
         assert ids(responses) == ["MALFORMED"]
         assert responses[0].status == 302
-        assert "something else than a whole answer" in reason(responses[0])
+        assert "did not return a complete answer" in reason(responses[0])
 
 
 def test_secrets_are_masked_in_failures() -> None:
@@ -410,7 +410,7 @@ class TestTemplates:
             (b'{"error": "no handler found for uri [/_msearch/template] and method [POST]"}', "lang-mustache"),
             (
                 b'{"error": {"type": "x", "reason": "Validation Failed: 1: no requests added;"}}',
-                "no search template of",
+                "no search template with",
             ),
         ],
     )

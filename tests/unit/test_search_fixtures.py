@@ -292,7 +292,7 @@ def test_an_index_whose_shards_no_node_takes_is_removed(server: Server, folder: 
 
     server.before = create_only
 
-    with pytest.raises(FixtureError, match="no node took its shards"):
+    with pytest.raises(FixtureError, match="shards were not allocated"):
         ensure(server, folder)
     assert server.indexes == {}
 
@@ -308,7 +308,7 @@ def test_an_index_of_other_files_by_the_same_name_is_refused(server: Server, fol
 def test_documents_that_went_missing_are_noticed(server: Server, folder: Path) -> None:
     server.before = lambda call, body: counted(1099) if call.endswith("/_count") else None
 
-    with pytest.raises(FixtureError, match="should have 1100 documents, and has 1099"):
+    with pytest.raises(FixtureError, match="should have 1100 documents, but has 1099"):
         ensure(server, folder)
     assert server.indexes == {}
 
@@ -346,21 +346,21 @@ def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, inde
             FixtureError,
             "bad",
         ),
-        ("PUT /products", reply({"shards_acknowledged": False}), FixtureError, "no node took its shards"),
-        ("PUT /products", reply({}), FixtureError, "no node took its shards"),
+        ("PUT /products", reply({"shards_acknowledged": False}), FixtureError, "shards were not allocated"),
+        ("PUT /products", reply({}), FixtureError, "shards were not allocated"),
         ("PUT /products", reply({}, 206), FixtureError, "refuses PUT .* status 206"),
         ("PUT /products", reply({"error": "oh"}, 500), FixtureError, "refuses PUT"),
         ("GET /products", Answer(200, b"<html>"), FixtureError, "not JSON"),
-        ("POST /products", reply({"items": []}), FixtureError, "what became of each document"),
-        ("POST /products", reply({}), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([201] * 499), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([201] * 500, ["d0"] * 500), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([201] * 500, errors=True), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([201] * 500, errors=None), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([400, 400, *REST], errors=False), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply(["201", 201, *REST]), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([True, 201, *REST]), FixtureError, "what became of each document"),
-        ("POST /products", bulk_reply([100, 201, *REST]), FixtureError, "what became of each document"),
+        ("POST /products", reply({"items": []}), FixtureError, "the result of each document"),
+        ("POST /products", reply({}), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([201] * 499), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([201] * 500, ["d0"] * 500), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([201] * 500, errors=True), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([201] * 500, errors=None), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([400, 400, *REST], errors=False), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply(["201", 201, *REST]), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([True, 201, *REST]), FixtureError, "the result of each document"),
+        ("POST /products", bulk_reply([100, 201, *REST]), FixtureError, "the result of each document"),
     ],
 )
 def test_answers_that_are_none(
@@ -420,7 +420,7 @@ def test_an_alias_of_that_name_is_left_as_it_is(server: Server, folder: Path, in
     behind = {"mappings": {"_meta": {KEY: asdict(Marker("products", "0" * 64, "b", 1, True, LONG_AGO))}}}
     server.before = lambda call, body: reply({"behind-the-alias": behind}) if "_mapping" in call else None
 
-    with pytest.raises(FixtureError, match=f'"{index}" is there, but the harness did not make it'):
+    with pytest.raises(FixtureError, match=f'"{index}" exists, but the harness did not create it'):
         ensure(server, folder)
     assert {call.partition(" ")[0] for call in server.calls} == {"GET"}
 
@@ -429,7 +429,7 @@ def test_an_index_that_somebody_wrote_to_is_not_reused(server: Server, folder: P
     ensure(server, folder)
     server.indexes[index]["documents"]["theirs"] = {}
 
-    with pytest.raises(FixtureError, match="was built with 1100 documents, and has 1101"):
+    with pytest.raises(FixtureError, match="was built with 1100 documents, but has 1101"):
         ensure(server, folder)
     assert "theirs" in server.indexes[index]["documents"]
 

@@ -131,7 +131,7 @@ class TestFailure:
         found = failure(answer(_shards={"total": 0, "successful": 0, "skipped": 0, "failed": 0}))
 
         assert found.kind is FailureKind.ERROR
-        assert found.reason == "nothing was searched: no index has a name that the target's pattern fits"
+        assert found.reason == "nothing was searched: no index matches the target's pattern"
 
     def test_a_missing_index_is_named(self) -> None:
         error = {"type": "index_not_found_exception", "reason": "no such index [nope]"}
@@ -276,7 +276,7 @@ class TestFailure:
             (answer(timed_out=0), "`timed_out`"),
             (answer(terminated_early=True), "`terminated_early` is true, and the request sets no `terminate_after`"),
             (answer(terminated_early="false"), "`terminated_early` should be true or false"),
-            (answer(status=206), "`status` should be 200, or that of an error, found 206"),
+            (answer(status=206), "`status` should be 200, or an error status, found 206"),
             (answer(status="500"), "`status`"),
             (answer(status=True), "`status`"),
         ],
@@ -290,7 +290,7 @@ class TestFailure:
     @pytest.mark.parametrize("item", [{"status": 500}, answer(error={}), answer(error=""), answer(error=False)])
     def test_an_error_without_words_is_an_error(self, item: Any) -> None:
         assert failure(item).kind is FailureKind.ERROR
-        assert failure(item).reason == "the engine gives no reason"
+        assert failure(item).reason == "the engine gave no reason"
 
     @pytest.mark.parametrize(
         ("failures", "because"),
@@ -307,7 +307,7 @@ class TestFailure:
         found = failure(answer(hit("a"), _shards=shards))
 
         assert found.kind is FailureKind.SHARDS
-        assert found.reason == f"`_shards` names failures, and counts none{because}"
+        assert found.reason == f"`_shards` lists failures but counts none{because}"
 
     @pytest.mark.parametrize(
         "clusters",
@@ -340,7 +340,7 @@ class TestDoubt:
             ({"relation": "eq"}, "`hits.total.value` is nothing"),
             ({"value": -1, "relation": "eq"}, "`hits.total.value` is -1"),
             ({"value": -1, "relation": "gte"}, "`hits.total.value` is -1"),
-            ({"value": 1, "relation": "eq"}, "`hits.total.value` is 1, and 2 hits came"),
+            ({"value": 1, "relation": "eq"}, "`hits.total.value` is 1, but 2 hits were returned"),
             ({"value": "7", "relation": "eq"}, '`hits.total.value` is "7"'),
             ({"value": 7.0, "relation": "eq"}, "`hits.total.value` is 7.0"),
             ({"value": True, "relation": "eq"}, "`hits.total.value` is true"),
@@ -351,7 +351,7 @@ class TestDoubt:
             ({"value": 7, "relation": "about"}, '`hits.total.relation` is "about"'),
             ({"value": 7, "relation": ["eq"]}, "`hits.total.relation` is a list"),
             ({}, "`hits.total.relation` is nothing"),
-            (1, "`hits.total` is 1, and 2 hits came"),
+            (1, "`hits.total` is 1, but 2 hits were returned"),
             (-2, "`hits.total` is -2"),
             (-1.0, "`hits.total` is -1.0"),
             ("many", '`hits.total` is "many"'),
@@ -372,7 +372,7 @@ class TestDoubt:
     def test_a_document_that_came_again_is_a_hit_that_came(self) -> None:
         found = ranking(answer(hits={"total": {"value": 1, "relation": "eq"}, "hits": [hit("a"), hit("a")]}))
 
-        assert found.total_doubt == "`hits.total.value` is 1, and 2 hits came"
+        assert found.total_doubt == "`hits.total.value` is 1, but 2 hits were returned"
 
     @pytest.mark.parametrize(
         ("took", "doubt"),
@@ -431,8 +431,8 @@ class TestSeveralIndexes:
 
         assert found.kind is FailureKind.AMBIGUOUS
         assert found.reason == (
-            '"a" is in products at rank 1 and in archive at rank 3, and a judgment cannot tell them apart: let the '
-            "target lead to one index, or say `ids: unique` in it where both are the same document"
+            '"a" is in products at rank 1 and in archive at rank 3, and a judgment cannot distinguish them: use a '
+            "target with one index, or set `ids: unique` in it if both are one document"
         )
 
     def test_so_is_the_same_id_under_two_routings(self) -> None:

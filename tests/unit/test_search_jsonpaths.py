@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_never_an_empty_ranking(content: Any, paths: dict[s
         ({"n": True}, "$.n", "`$.n` is true"),
         ({"n": -1}, "$.n", "`$.n` is -1"),
         ({"n": 1.5}, "$.n", "`$.n` is 1.5"),
-        ({"n": 1}, "$.n", "`$.n` is 1, and 2 hits came"),
+        ({"n": 1}, "$.n", "`$.n` is 1, but 2 hits were returned"),
         ({"n": 10**400}, "$.n", f"`$.n` is 1{'0' * 38}…"),
     ],
 )

@@ -68,7 +68,7 @@ def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
 
 
 def test_what_has_no_answer_is_not_taken_for_gone():
-    with pytest.raises(SearchError, match="whether documents are in products is not known: failed shards: gone"):
+    with pytest.raises(SearchError, match="cannot look up documents in products: failed shards: gone"):
         find_documents(Documents({"a": 1}, failing=["a"]), "products", ["a"])
 
 

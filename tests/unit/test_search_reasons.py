@@ -14,8 +14,8 @@ from harness.search.hits import excerpt
     ("error", "expected"),
     [
         ("no handler found for uri [/x]", "no handler found for uri [/x]"),
-        (None, "the engine gives no reason"),
-        ({}, "the engine gives no reason"),
+        (None, "the engine gave no reason"),
+        ({}, "the engine gave no reason"),
         ({"type": "security_exception", "reason": None}, "security_exception"),
         ({"reason": "all is lost"}, "all is lost"),
         (

@@ -23,8 +23,7 @@ def test_an_index_that_keeps_no_source_cannot_give_titles_and_the_remedy_is_told
     reply = reply_to(Entry(0, b"", title_field="title"), DISABLED)
     assert reply.response == Failure(
         FailureKind.ERROR,
-        f"illegal_argument_exception: {DISABLED}, so that no title can be read: leave out the suite's "
-        "`title_field: title`",
+        f"illegal_argument_exception: {DISABLED}, so titles cannot be read: remove the suite's `title_field: title`",
         400,
     )
     assert not reply.again

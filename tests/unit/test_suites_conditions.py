@@ -45,7 +45,5 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
 def test_measures_of_novelty_are_refused_for_a_suite_has_no_subtopics(tmp_path, text, place):
     path = tmp_path / "s.relevance.yaml"
     path.write_text(text)
-    with pytest.raises(
-        SuiteError, match=f":{place}: .*@10 takes judgments by subtopic, and those of a suite have none"
-    ):
+    with pytest.raises(SuiteError, match=f":{place}: .*@10 needs judgments by subtopic, which a suite does not have"):
         load_suite(path, None)

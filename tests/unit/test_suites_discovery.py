@@ -148,7 +148,7 @@ def test_the_error_of_a_folder_without_suites_names_what_might_be_meant(tmp_path
         find_suites([Path()])
     assert str(caught.value) == (
         ".: found no suite in this folder, expected files named *.relevance.yaml; c.relevance.yml is not read: the "
-        "name of a suite ends in .relevance.yaml; rename it, or name it outright; left out: build (1 suite)"
+        "name of a suite ends in .relevance.yaml; rename it, or pass its path; left out: build (1 suite)"
     )
 
 

@@ -73,7 +73,7 @@ def test_the_wrong_file_of_documents_does_not_flood(folder):
     text = SUITE.replace("sku-9: 0", "sku-x: 0") + "judgments: a.qrels\n"
     told = refusals(folder, text)
     assert len(told) == 21
-    assert "shop.relevance.yaml: 281 more documents are not in products.jsonl, and not told" in told
+    assert "shop.relevance.yaml: 281 more documents that are not in products.jsonl are not shown" in told
 
 
 def test_documents_of_an_index_elsewhere_are_not_asked_for(folder):
@@ -88,7 +88,7 @@ def test_documents_of_an_index_elsewhere_are_not_asked_for(folder):
         ('{"id": "a"}\n', 'products.jsonl:1:1: the document has no "sku", which is its id'),
         ('{"skuu": 1}\n', "products.jsonl:1:1: the document has no \"sku\", which is its id; did you mean 'skuu'?"),
         ('{"sku": 1}\n{"sku": \n', "products.jsonl:2:8: the line is not JSON: Expecting value"),
-        ("\n", "products.jsonl: the file holds no documents"),
+        ("\n", "products.jsonl: the file has no documents"),
     ],
 )
 def test_what_is_wrong_in_the_documents_is_told_without_an_engine(folder, content, refusal):
@@ -120,7 +120,7 @@ def test_a_broken_harness_toml_is_told_once_for_all_suites_below_it(folder):
 def test_a_fixture_is_refused_where_requests_go_over_http(folder):
     text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
     assert refusals(folder, text) == [
-        "shop.relevance.yaml:3:1: a fixture is an index of an engine, and the requests go over HTTP; leave it out"
+        "shop.relevance.yaml:3:1: a fixture needs an engine, but the requests go over HTTP; remove it"
     ]
 
 
@@ -128,8 +128,7 @@ def test_unique_ids_are_refused_where_requests_go_over_http(folder):
     text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
     text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", "target: {ids: unique}\n")
     assert refusals(folder, text) == [
-        "shop.relevance.yaml:3:1: 'ids: unique' is about the indexes of an engine, and the requests go over HTTP; "
-        "leave it out"
+        "shop.relevance.yaml:3:1: 'ids: unique' needs an engine, but the requests go over HTTP; remove it"
     ]
 
 
@@ -144,8 +143,8 @@ def test_latency_is_refused_where_requests_go_over_http(folder, before, line, pl
     text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
     text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", "").replace(before, line + before)
     assert refusals(folder, text) == [
-        f"shop.relevance.yaml:{place}: latency is by the engine's own clock, and a service over HTTP tells none; "
-        "leave it out"
+        f"shop.relevance.yaml:{place}: latency is the engine's own time, which an HTTP service does not return; "
+        "remove the threshold"
     ]
 
 
@@ -158,5 +157,5 @@ def test_a_suite_with_hundreds_of_problems_tells_the_first_and_counts_the_rest(f
         load(folder, SUITE + queries)
     others, *told = caught.value.problems
     assert [problem.line for problem in told] == list(range(10, 60))
-    assert str(others) == "shop.relevance.yaml: 250 more problems are not told"
+    assert str(others) == "shop.relevance.yaml: 250 more problems are not shown"
     assert sum(problem.count for problem in caught.value.problems) == 300

@@ -405,10 +405,10 @@ def test_queries_come_from_a_file(write, suffix):
 @pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
-        ("tsv", "1 red shoes\n", "q.tsv:1:1: found 1 column parted by tabs, expected 2: id, text"),
-        ("tsv", "1\ta\n1\tb\n", "q.tsv:2:1: the query id '1' is taken, first at q.tsv:1:1"),
+        ("tsv", "1 red shoes\n", "q.tsv:1:1: found 1 column separated by tabs, expected 2: id, text"),
+        ("tsv", "1\ta\n1\tb\n", "q.tsv:2:1: the query id '1' is used twice, first at q.tsv:1:1"),
         ("tsv", "1\t \n", "q.tsv:1:1: query '1' has no text"),
-        ("tsv", "\n", "q.tsv: the file holds no queries"),
+        ("tsv", "\n", "q.tsv: the file has no queries"),
         ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks the column text; expected id, text"),
         (
             "csv",
@@ -427,7 +427,7 @@ def test_queries_come_from_a_file(write, suffix):
             "unknown key 'tag', expected id, text, tags, weight, params; did you mean",
         ),
         ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: expected tags: a list of strings"),
-        ("txt", "1\ta\n", "q.txt: expected a file of queries that ends in .tsv, .csv or .jsonl"),
+        ("txt", "1\ta\n", "q.txt: expected a query file with the suffix .tsv, .csv or .jsonl"),
     ],
 )
 def test_a_wrong_file_of_queries_is_told(write, monkeypatch, tmp_path, suffix, content, message):

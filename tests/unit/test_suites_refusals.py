@@ -110,7 +110,7 @@ CASES = {
     "a quoted number": (
         changed("good: 2", 'good: "2"'),
         "3:16",
-        "found '2', expected a number; leave the quotes out",
+        "found '2', expected a number; remove the quotes",
         'grades: {good: "2", bad: 0}',
     ),
     "a number with a leading zero": (
@@ -178,7 +178,7 @@ CASES = {
     "measure that needs subtopics": (
         changed("mean nDCG@10", "mean alpha_nDCG@10"),
         "8:5",
-        "alpha_nDCG@10 takes judgments by subtopic, and those of a suite have none",
+        "alpha_nDCG@10 needs judgments by subtopic, which a suite does not have",
         '  - "mean alpha_nDCG@10 >= 0.8"',
     ),
     "depth 0": (
@@ -190,7 +190,7 @@ CASES = {
     "size beside another depth": (
         changed("request:", "request:\n  size: 50") + "depth: 20\n",
         "5:3",
-        "the request 'request' has size 50, but depth is 20; leave one of them out",
+        "the request 'request' has size 50, but depth is 20; remove one of them",
         "  size: 50",
     ),
     "size 0": (
@@ -208,7 +208,7 @@ CASES = {
     "index of an HTTP service": (
         changed('request:\n  query: {match: {title: "{{text}}"}}', "request: {index: x, http: {path: /a, ids: $.a}}"),
         "4:18",
-        "an HTTP service has no index; put it into the path or the params",
+        "an HTTP service has no index; use the path or the params",
         "request: {index: x, http: {path: /a, ids: $.a}}",
     ),
     "requests of two kinds": (
@@ -216,7 +216,7 @@ CASES = {
             'request:\n  query: {match: {title: "{{text}}"}}', "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}"
         ),
         "4:22",
-        "the request 'b' goes over HTTP and others to an engine; expected one kind in a suite",
+        "the request 'b' goes over HTTP and others to an engine; expected one kind per suite",
         "requests: {a: {}, b: {http: {path: /a, ids: $.a}}}",
     ),
     "list as a request": (
@@ -265,16 +265,16 @@ CASES = {
     "param with a name that is taken": (
         changed("text: red shoes", "text: red shoes\n    params: {text: x}"),
         "10:9",
-        "query 'shoes' has a param 'text', a name that is taken",
+        "query 'shoes' has a param 'text', which is a reserved name",
         "  - id: shoes",
     ),
     "query without the text that is asked for": (
         changed("    text: red shoes\n", ""),
         "10:9",
-        "query 'shoes' has no text, which the request asks for with {{text}}",
+        "query 'shoes' has no text, but the request uses {{text}}",
         "  - id: shoes",
     ),
-    "blank text": (changed("red shoes", '" "'), "11:11", "found blank text, expected text", '    text: " "'),
+    "blank text": (changed("red shoes", '" "'), "11:11", "found blank text, expected a text", '    text: " "'),
     "id with an invisible character": (
         changed("id: shoes", 'id: "a\\u200bb"'),
         "10:9",
@@ -290,7 +290,7 @@ CASES = {
     "colon in a value": (
         changed("red shoes", "red: shoes"),
         "11:14",
-        "found ': ' inside a value; text that holds it is put in quotes",
+        "found ': ' inside a value; put a text that contains it in quotes",
         "    text: red: shoes",
     ),
     "indentation": (
@@ -302,7 +302,7 @@ CASES = {
     "quote that is not closed": (
         changed("red shoes", '"red shoes'),
         "11:11",
-        "the quote that is opened here is not closed",
+        "this quote is not closed",
         '    text: "red shoes',
     ),
     "unknown gain": (
@@ -334,20 +334,20 @@ CASES = {
     "unknown placeholder": (
         changed("{{text}}", "{{txt}}"),
         "5:26",
-        "unknown placeholder {{txt}}, expected {{text}}, {{depth}}, or a name that the queries have in params; "
+        "unknown placeholder {{txt}}, expected {{text}}, {{depth}}, or the name of a param of the queries; "
         "did you mean 'text'?",
         '  query: {match: {title: "{{txt}}"}}',
     ),
     "placeholder without quotes": (
         changed('"{{text}}"', "{{text}}"),
         "5:27",
-        'a mapping stands as a key; expected a word; {{text}} without quotes is a mapping in YAML, write "{{text}}"',
+        'found a mapping as a key, expected a word; YAML reads {{text}} without quotes as a mapping; write "{{text}}"',
         "  query: {match: {title: {{text}}}}",
     ),
     "param that no request asks for": (
         changed("text: red shoes", "text: red shoes\n    params: {brand: x}"),
         "10:9",
-        "query 'shoes' has a param 'brand', which no request asks for",
+        "query 'shoes' has a param 'brand', which no request uses",
         "  - id: shoes",
     ),
     "threshold out of grammar": (
@@ -456,7 +456,7 @@ CASES = {
     "two documents": (
         SHOP + "---\nsuite: other\n",
         "14:1",
-        "a second YAML document begins here; expected one document in a file",
+        "a second YAML document begins here; expected one document per file",
         "---",
     ),
     "tag of YAML": (
@@ -474,37 +474,37 @@ CASES = {
     "unclosed bracket": (
         changed('["nDCG@10"]', '["nDCG@10"'),
         "7:1",
-        "expected ',' or ']' here, as the '[' of line 6, column 11 is not closed",
+        "expected ',' or ']' here, because the '[' of line 6, column 11 is not closed",
         "thresholds:",
     ),
     "unclosed quote": (
         changed('title: "{{text}}"}}', 'title: "{{text}}}}'),
         "6:13",
-        "expected ',' or '}' here, as the '{' of line 5, column 18 is not closed",
+        "expected ',' or '}' here, because the '{' of line 5, column 18 is not closed",
         'measures: ["nDCG@10"]',
     ),
     "tab": (
         changed("  - id", "\t- id"),
         "10:1",
-        "found a tab; YAML indents with blanks only",
+        "found a tab; YAML is indented with spaces",
         " - id: shoes",
     ),
     "duplicate key": (
         SHOP + "suite: again\n",
         "14:1",
-        "the key 'suite' stands twice here, first in line 1, column 1",
+        "the key 'suite' occurs twice, first in line 1, column 1",
         "suite: again",
     ),
     "duplicate document": (
         changed("sku-2", "sku-1"),
         "13:30",
-        "the key 'sku-1' stands twice here, first in line 13, column 17",
+        "the key 'sku-1' occurs twice, first in line 13, column 17",
         "    judgments: {sku-1: good, sku-1: bad}",
     ),
     "duplicate query id": (
         SHOP + "  - {id: shoes, text: other}\n",
         "14:10",
-        "the query id 'shoes' is taken, first at shop.relevance.yaml:10:9",
+        "the query id 'shoes' is used twice, first at shop.relevance.yaml:10:9",
         "  - {id: shoes, text: other}",
     ),
     "empty suite": (
@@ -516,19 +516,19 @@ CASES = {
     "no queries": (
         SHOP[: SHOP.index("queries:")],
         "1:1",
-        "the suite has no 'queries'; expected a list of queries, or the path of a file of them",
+        "the suite has no 'queries'; expected a list of queries, or the path of a query file",
         "suite: shop",
     ),
     "no judgments": (
         SHOP[: SHOP.index("    judgments:")],
         "9:1",
-        "the suite has no judgments; expected 'judgments' at its queries, or files under 'judgments'",
+        "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'",
         "queries:",
     ),
     "missing file": (
         SHOP + "judgments: no.qrels\n",
         "14:12",
-        "the file 'no.qrels' does not exist; looked for it at no.qrels",
+        "the file 'no.qrels' does not exist:  no.qrels",
         "judgments: no.qrels",
     ),
     "folder where a file belongs": (
@@ -589,7 +589,7 @@ CASES = {
     "waiver without a reason": (
         SHOP + "    xfail: {until: 2027-01-01}\n",
         "14:12",
-        "the key 'reason' is missing here",
+        "the key 'reason' is missing",
         "    xfail: {until: 2027-01-01}",
     ),
     "waiver until no day": (
@@ -607,13 +607,13 @@ CASES = {
     "marker that waives in pytest alone": (
         SHOP + "    markers: [slow, xfail]\n",
         "14:21",
-        "found 'xfail', expected a marker of your own, for -m; write `xfail: {reason: …, until: …}` instead",
+        "found 'xfail', expected a custom marker; write `xfail: {reason: …, until: …}` instead",
         "    markers: [slow, xfail]",
     ),
     "marker that does something in pytest": (
         SHOP + "    markers: [usefixtures]\n",
         "14:15",
-        "found 'usefixtures', expected a marker of your own, for -m",
+        "found 'usefixtures', expected a custom marker",
         "    markers: [usefixtures]",
     ),
     "list as the suite": (
@@ -625,26 +625,26 @@ CASES = {
     "merge key": (
         changed("{index: products}", "{index: products, <<: {engine: x}}"),
         "2:27",
-        "the merge key << is not read; write out what is shared, or use an alias for a value",
+        "the merge key << is not supported; repeat the keys, or use an alias for a value",
         "target: {index: products, <<: {engine: x}}",
     ),
     "alias of nothing": (
         changed("text: red shoes", "text: *shoes"),
         "11:11",
-        "the alias *shoes names nothing that was marked before it; text that begins with * is put in quotes",
+        "the alias *shoes has no anchor before it; put a text that begins with * in quotes",
         "    text: *shoes",
     ),
     "variable in a bracket without quotes": (
         changed("{index: products}", "{index: ${INDEX}}"),
         "2:18",
-        "expected ',' or '}' here, as the '{' of line 2, column 9 is not closed; "
-        'inside [ ] and { } a variable is put in quotes: "${NAME}"',
+        "expected ',' or '}' here, because the '{' of line 2, column 9 is not closed; "
+        'inside [ ] and { } put a variable in quotes: "${NAME}"',
         "target: {index: ${INDEX}}",
     ),
     "malformed variable": (
         changed("red shoes", "red ${a b} shoes"),
         "11:15",
-        "found '${a b}', expected ${NAME} or ${NAME:-default}; a plain ${ is written $${",
+        "found '${a b}', expected ${NAME} or ${NAME:-default}; write a literal ${ as $${",
         "    text: red ${a b} shoes",
     ),
     "variable in an id": (
@@ -656,19 +656,19 @@ CASES = {
     "@ without quotes": (
         changed('["nDCG@10"]', "[@10]"),
         "6:12",
-        "found a character that no value can begin with; text that begins with @ is put in quotes",
+        "found a character that cannot begin a value; put a text that begins with @ in quotes",
         "measures: [@10]",
     ),
     "% without quotes": (
         changed('"mean nDCG@10 >= 0.8"', "%95 nDCG@10"),
         "8:5",
-        "found a character that no value can begin with; text that begins with % is put in quotes",
+        "found a character that cannot begin a value; put a text that begins with % in quotes",
         "  - %95 nDCG@10",
     ),
     ">= without quotes": (
         changed('"mean nDCG@10 >= 0.8"', ">= 0.8"),
         "8:6",
-        "found what cannot follow a > or | that begins a block of text; text that begins with > is put in quotes",
+        "invalid text after a > or | that begins a block of text; put a text that begins with > in quotes",
         "  - >= 0.8",
     ),
 }
@@ -694,7 +694,7 @@ def test_an_empty_file_is_refused(shop, text):
 
 def test_a_measure_with_a_comma_wants_quotes_in_a_list(shop):
     refused = refusal(shop(changed('["nDCG@10"]', "[nDCG(gain=linear, log=e)@10]")))
-    assert refused.count("inside [ ] a measure with a comma is put in quotes") == 2
+    assert refused.count("inside [ ] put a measure with a comma in quotes") == 2
     assert refused.startswith("shop.relevance.yaml:6:16: ")
 
 
@@ -718,7 +718,7 @@ def test_a_nesting_bomb_is_refused_before_anything_is_built(shop, opening):
 def test_an_alias_bomb_is_refused_before_anything_is_built(shop):
     levels = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 12)]
     refused = refusal(shop("l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(levels)))
-    assert "the file holds more than 1,000,000 values, aliases put in" in refused
+    assert "the file holds more than 1,000,000 values, with aliases expanded" in refused
 
 
 def test_an_alias_chain_cannot_nest_deeper_than_the_limit(shop):
@@ -728,7 +728,7 @@ def test_an_alias_chain_cannot_nest_deeper_than_the_limit(shop):
 
 
 def test_an_alias_of_what_it_stands_in_is_refused(shop):
-    assert "the alias *a stands inside what it names" in refusal(shop(SHOP + "title_field: &a [*a]\n"))
+    assert "the alias *a is inside the value that it refers to" in refusal(shop(SHOP + "title_field: &a [*a]\n"))
 
 
 def test_a_file_beyond_the_size_limit_is_refused(shop, monkeypatch):
@@ -859,4 +859,4 @@ def test_a_query_that_cannot_fill_the_request_is_told(shop):
     )
     refused = refusal(shop(text))
     assert "shop.relevance.yaml:10:9: query 'shoes' cannot fill the request: {{brand}} is a list" in refused
-    assert "shop.relevance.yaml:15:10: query 'hats' has no param 'brand', which the request asks for" in refused
+    assert "shop.relevance.yaml:15:10: query 'hats' has no param 'brand', which the request uses" in refused

@@ -81,12 +81,12 @@ def test_depth_is_a_placeholder():
 @pytest.mark.parametrize(
     ("body", "value", "sentence"),
     [
-        ({"size": "{{n}}"}, 9, "the size becomes 9, and the suite looks at 10 hits: write {{depth}}, or set 'depth'"),
+        ({"size": "{{n}}"}, 9, "the size becomes 9, but the suite needs 10 hits: write {{depth}}, or set 'depth'"),
         ({"size": "{{n}}"}, True, "the size becomes True, expected a whole number"),
         ({"size": "{{n}}"}, "20", "the size becomes '20', expected a whole number"),
-        ({"from": "{{n}}"}, 10, "a ranking begins at its first hit; leave `from` out, which turns to a later page"),
-        ({"from": "{{n}}"}, "10", "a ranking begins at its first hit; leave `from` out"),
-        ({"search_after": "{{n}}"}, [7], "a ranking begins at its first hit; leave `search_after` out"),
+        ({"from": "{{n}}"}, 10, "a ranking begins at its first hit; remove `from`, which skips hits"),
+        ({"from": "{{n}}"}, "10", "a ranking begins at its first hit; remove `from`"),
+        ({"search_after": "{{n}}"}, [7], "a ranking begins at its first hit; remove `search_after`"),
     ],
 )
 def test_a_value_cannot_make_the_ranking_shorter_or_begin_later(body, value, sentence):

@@ -91,11 +91,11 @@ def test_a_request_with_an_index_of_its_own_may_be_a_template(load):
         ('{template: {id: a, params: ["{{text}}"]}}', "3:37 found a list, expected params as a mapping"),
         (
             '{template: {id: a, params: {q: "{{text}}"}}, sort: [price]}',
-            "3:55 found 'sort' beside 'template'; a search template stands alone, or with size",
+            "3:55 found 'sort' beside 'template'; a search template may have only size beside it",
         ),
         (
             '{template: {source: {from: 10, size: 10, query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}',
-            "3:37 a ranking begins at its first hit; leave `from` out, which turns to a later page",
+            "3:37 a ranking begins at its first hit; remove `from`, which skips hits",
         ),
         (
             '{template: {source: {size: 3, query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}',
@@ -119,7 +119,7 @@ def test_a_placeholder_of_the_suite_in_a_source_is_told_to_go_through_params(loa
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{template: {source: {query: {match: {t: "{{text}} {{q}}"}}}, params: {q: "{{text}}"}}}'
     assert refusals(load, request, text) == [
-        "3:50 found {{text}}, which the template's params do not have; in a source the engine fills it in, from "
+        "3:50 found {{text}}, which the template's params do not have; the engine fills placeholders of a source from "
         'params; expected params: {text: "{{text}}"}'
     ]
     passed = request.replace("params: {q:", 'params: {text: "{{text}}", q:')
@@ -130,7 +130,8 @@ def test_a_template_whose_params_take_nothing_of_the_query_is_refused(load):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: shoes}}}'
     assert refusals(load, request, text) == [
-        "3:10 no query can change this request: expected {{text}} somewhere in it, among the params of its template"
+        "3:10 this request is the same for every query: expected {{text}} somewhere in it, among the params of its "
+        "template"
     ]
 
 
@@ -148,14 +149,14 @@ def test_a_template_whose_params_take_nothing_of_the_query_is_refused(load):
 def test_a_request_that_no_query_changes_is_refused(load, request_, place):
     text = SUITE.replace(", params: {brand: acme}", "")
     assert refusals(load, request_, text) == [
-        f"{place} no query can change this request: expected {{{{text}}}} somewhere in it"
+        f"{place} this request is the same for every query: expected {{{{text}}}} somewhere in it"
     ]
 
 
 def test_each_request_of_a_suite_is_held_to_that(load):
     text = SUITE.replace("request: REQUEST", 'requests:\n  a: {query: {term: {t: "{{text}} {{brand}}"}}}\n  b: REQUEST')
     assert refusals(load, "{query: {match_all: {}}}", text) == [
-        "5:6 no query can change this request: expected {{text}} somewhere in it"
+        "5:6 this request is the same for every query: expected {{text}} somewhere in it"
     ]
 
 
@@ -174,7 +175,7 @@ def test_bodies_by_name_under_the_key_for_one_are_told(load):
     text = SUITE.replace(", params: {brand: acme}", "")
     request = '{current: {query: {match: {t: "{{text}}"}}}, next: {index: n, body: {query: {match: {t: "{{text}}"}}}}}'
     assert refusals(load, request, text) == [
-        "3:10 found requests by name (current, next) where one body stands; expected the key 'requests'"
+        "3:10 found requests by name (current, next) in place of a body; expected the key 'requests'"
     ]
 
 
@@ -193,10 +194,10 @@ def test_a_body_is_not_taken_for_several(load, request_):
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        ("$[1:2:3:4]", "found ':4]' at character 8, which cannot stand there"),
-        ("$.a, $.b", "found ', $.b' at character 4, which cannot stand there"),
-        ("$.hits[", "found its end: unexpected end of query"),
-        ("hits", "it begins with $"),
+        ("$[1:2:3:4]", "found ':4]' at character 8, which is invalid there"),
+        ("$.a, $.b", "found ', $.b' at character 4, which is invalid there"),
+        ("$.hits[", "found the end: unexpected end of query"),
+        ("hits", "it should begin with $"),
     ],
 )
 def test_a_json_path_is_refused_in_words_of_its_own(load, path, found):

@@ -83,7 +83,7 @@ def test_variables_need_not_be_set_to_check_a_suite(load):
         (".nan", "found '.nan', expected a finite number"),
         (".inf", "found '.inf', expected a finite number"),
         ("much", "found 'much', expected a number"),
-        ('"12"', "found '12', expected a number; leave the quotes out"),
+        ('"12"', "found '12', expected a number; remove the quotes"),
         ("1_200", "found '1_200', expected a number"),
         ("[1]", "found a list, expected a number"),
         ("", "found nothing, expected a number"),

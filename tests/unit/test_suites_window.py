@@ -39,7 +39,7 @@ def test_a_later_page_is_refused(tmp_path: Path, line: str, column: int, key: st
 
     [problem] = caught.value.problems
     assert (problem.line, problem.column) == (4, column)
-    assert problem.message == f"a ranking begins at its first hit; leave `{key}` out, which turns to a later page"
+    assert problem.message == f"a ranking begins at its first hit; remove `{key}`, which skips hits"
 
 
 @pytest.mark.parametrize("line", ["from: 0", "from: null", "from: ${PAGE:-0}", "search_after: null"])

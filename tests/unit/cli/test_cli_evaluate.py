@@ -137,7 +137,7 @@ def test_the_number_of_problems_is_that_of_the_file(files, tmp_path, capsys):
     assert main([*files, "--measure", "RR"]) == 2
     text = capsys.readouterr().err
     assert text.count("'high'") == 20
-    assert "r.run: 280 more problems are not told" in text
+    assert "r.run: 280 more problems are not shown" in text
     assert text.endswith("harness: 300 problems\n")
 
 

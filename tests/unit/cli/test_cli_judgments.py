@@ -459,7 +459,7 @@ def test_an_engine_without_an_answer_is_3_and_the_rest_is_told(folder, engine, c
     assert lint() == 3
     out, err = capsys.readouterr()
     assert "more.csv:2:1: document 'a' for query 'shoes' has grade 1 here and 2 at" in out
-    assert "whether documents are in products-next is not known: engine error (404): no such index" in err
+    assert "cannot look up documents in products-next: engine error (404): no such index" in err
     assert "is not in index" not in out
 
 
@@ -503,7 +503,7 @@ def test_a_suite_with_other_mistakes_is_told_with_its_duplicates(folder, engine,
     out, err = capsys.readouterr()
     assert out == ""
     assert "did you mean 'mean'?" in err
-    assert "the key 'a' stands twice here" in err
+    assert "the key 'a' occurs twice" in err
 
 
 def test_a_document_twice_in_the_suite_itself_is_found_with_all_else(folder, engine, capsys):
