@@ -11,6 +11,7 @@ Suites and scores from Python: what the pytest fixture ``relevance`` gives, and 
 Nothing here gives a number where something is missing: see `Scores`.
 """
 
+from harness.api.arrays import evaluate_arrays, evaluate_frames
 from harness.api.evaluation import Evaluation, Scores, evaluate
 from harness.api.running import Relevance, SuiteRun
 from harness.model import Gain, GainKind, Profile
@@ -27,4 +28,6 @@ __all__ = [
     "Scores",
     "SuiteRun",
     "evaluate",
+    "evaluate_arrays",
+    "evaluate_frames",
 ]

@@ -1,18 +1,19 @@
 """Many queries: which of them are in a mean, and by which door they come in."""
 
 import re
-from math import inf, isnan, nan
+import sys
+from math import inf, nan
 
 import numpy as np
 import pandas
 import polars
 import pytest
 
+from harness.api import evaluate_arrays, evaluate_frames
 from harness.errors import MeasureError, UsageError
 from harness.metrics import evaluate as evaluation
 from harness.metrics import parse_measure
-from harness.metrics.bulk import CodedJudgments, CodedRun, batch_of_grades, batches_of_codes, score_batches
-from harness.metrics.bulk.evaluate import Columns, evaluate_frames
+from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
@@ -22,16 +23,13 @@ TREC = Profile.TREC
 SOME_JUDGMENTS = {"both": {"a": 1}, "missing": {"a": 1, "b": 1}, "nothing relevant": {"a": 0}}
 SOME_RANKINGS = {"both": ["a"], "nothing relevant": ["a"], "unjudged": ["a"]}
 
-ARRAY_MEASURES = [parse_measure(text) for text in ("nDCG@2", "AP", "RR", "Judged@2", "NumRet", "infAP")]
+ARRAY_TEXTS = ("nDCG@2", "AP", "RR", "Judged@2", "NumRet", "infAP")
+ARRAY_MEASURES = list(map(parse_measure, ARRAY_TEXTS))
 CODED_RANKINGS = {"q0": ["a", "x", "b"], "q1": [], "q2": ["x", "y"], "q3": ["c", "a"]}
 CODED_JUDGMENTS = {"q0": {"a": 1, "b": 3, "c": 2}, "q1": {"a": 1}, "q2": {}, "q3": {"a": 2, "c": -1}}
 
 FRAME_JUDGMENTS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [3, 1, 1]}
 FRAME_RUN = {"query": ["q1", "q2", "q1"], "document": ["b", "x", "a"], "score": [1.0, 5.0, 2.0]}
-
-
-def evaluate_grades(*arrays, measures, judged=None):
-    return score_batches([batch_of_grades(*arrays, judged)], measures)
 
 
 def evaluate_codes(run, judgments, queries, measures):
@@ -145,11 +143,11 @@ class TestArrays:
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_grades_with_nan_for_unjudged(self, dtype):
-        self.assert_expected(evaluate_grades(*self.csr(nan, dtype), measures=ARRAY_MEASURES))
+        self.assert_expected(evaluate_arrays(*self.csr(nan, dtype), measures=ARRAY_TEXTS))
 
     def test_small_integers_with_a_mask(self):
         arrays = self.csr(-128, np.int8)
-        self.assert_expected(evaluate_grades(*arrays, measures=ARRAY_MEASURES, judged=arrays[1] != -128))
+        self.assert_expected(evaluate_arrays(*arrays, measures=ARRAY_TEXTS, judged=arrays[1] != -128))
 
     @pytest.mark.parametrize("shuffled", [False, True])
     @pytest.mark.parametrize("at_once", [1, 2, 100])
@@ -204,28 +202,32 @@ class TestArrays:
     def test_offsets_that_do_not_fit(self, offsets, judged_offsets, message):
         arrays = np.array(offsets), np.array([1.0, nan]), np.array(judged_offsets), np.array([1])
         with pytest.raises(UsageError, match=message):
-            evaluate_grades(*arrays, measures=[AP])
+            evaluate_arrays(*arrays, measures=["AP"])
 
     def test_a_mask_that_does_not_fit(self):
         with pytest.raises(UsageError, match="there are 1 grades and 2 marks of which are judged"):
-            evaluate_grades(
+            evaluate_arrays(
                 np.array([0, 1]),
                 np.array([1]),
                 np.array([0, 0]),
                 np.array([]),
-                measures=[AP],
+                measures=["AP"],
                 judged=np.array([True, False]),
             )
 
     def test_a_judgment_that_is_not_finite(self):
         with pytest.raises(UsageError, match="a grade is not a finite number"):
-            evaluate_grades(np.array([0, 1]), np.array([1.0]), np.array([0, 1]), np.array([inf]), measures=[AP])
+            evaluate_arrays(np.array([0, 1]), np.array([1.0]), np.array([0, 1]), np.array([inf]), measures=["AP"])
 
     def test_a_measure_that_needs_ids(self):
-        with pytest.raises(MeasureError, match="Compat is computed from ids, query by query"):
-            evaluate_grades(
-                np.array([0]), np.array([]), np.array([0]), np.array([]), measures=[parse_measure("Compat")]
-            )
+        with pytest.raises(MeasureError, match=r"Compat is computed from ids, query by query"):
+            evaluate_arrays(np.array([0]), np.array([]), np.array([0]), np.array([]), measures=["Compat"])
+
+    def test_the_gain_and_the_profile_are_those_that_were_given(self):
+        arrays = [0, 2], [nan, 2], [0, 1], [2]
+        assert evaluate_arrays(*arrays, measures=["CG"], gain={2: 5})["CG"].tolist() == [5.0]
+        assert evaluate_arrays(*arrays, measures=["CG"], profile="trec")["CG"].tolist() == [2.0]
+        assert evaluate_arrays([0, 1], [0], [0, 1], [0], measures=["AP"], profile="trec")["AP"].tolist() == [0.0]
 
     def test_how_many_judgments_there_are_does_not_limit_the_codes(self):
         many = np.arange(2**12)
@@ -241,40 +243,117 @@ class TestArrays:
 
 @pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
 class TestFrames:
-    def test_scores_are_those_of_dicts(self, library):
-        result = evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), library.DataFrame(FRAME_RUN), [NDCG, AP])
-        assert result.scores["nDCG@10"] == {"q1": 1, "q2": 0}
-        assert isnan(result.mean("AP")) is False
+    @pytest.mark.parametrize("profile", ["standard", "trec", "quepid"])
+    def test_scores_are_those_of_dicts(self, library, profile):
+        rows = [(query, each) for query, ids in CODED_RANKINGS.items() for each in ids]
+        grades = [
+            (query, each, grade) for query, of_query in CODED_JUDGMENTS.items() for each, grade in of_query.items()
+        ]
+        run = library.DataFrame(dict(zip(("query", "document"), zip(*rows, strict=True), strict=True)))
+        run = (
+            run.assign(score=range(len(rows), 0, -1))
+            if library is pandas
+            else run.with_columns(polars.Series("score", range(len(rows), 0, -1)))
+        )
+        judgments = library.DataFrame(dict(zip(("query", "document", "grade"), zip(*grades, strict=True), strict=True)))
+        expected = evaluate(CODED_JUDGMENTS, CODED_RANKINGS, ARRAY_MEASURES, profile=Profile(profile)).scores
+        found = evaluate_frames(run, judgments, measures=ARRAY_TEXTS, profile=profile)
+        for text in ARRAY_TEXTS:
+            assert found[text].pop("q1") is None, "which the run does not hold"
+            of_run = {query: value for query, value in expected[text].items() if query != "q1"}
+            assert found[text] == {query: pytest.approx(of_run.get(query)) for query in ("q0", "q2", "q3")}
+
+    def test_the_highest_score_comes_first(self, library):
+        found = evaluate_frames(library.DataFrame(FRAME_RUN), library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"])
+        assert found == {"nDCG@10": {"q1": 1.0, "q2": 0.0}}
+
+    @pytest.mark.parametrize(("profile", "score"), [("standard", 0.5), ("trec", 1.0)])
+    def test_equal_scores_stand_as_they_come_and_by_id_under_trec(self, library, profile, score):
+        run = library.DataFrame({"query": ["q"] * 3, "document": ["a", "ü", "b"], "score": [1.0, 1.0, 0.5]})
+        judgments = library.DataFrame({"query": ["q"], "document": ["ü"], "grade": [1]})
+        assert evaluate_frames(run, judgments, measures=["RR"], profile=profile)["RR"] == {"q": score}
 
     def test_without_scores_the_rows_are_the_ranking(self, library):
         run = library.DataFrame({name: FRAME_RUN[name] for name in ("query", "document")})
-        assert evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), run, [NDCG]).scores["nDCG@10"]["q1"] < 1
+        assert evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"])["nDCG@10"]["q1"] < 1
 
-    def test_columns_of_other_names(self, library):
-        names = Columns("qid", "docno", "label", "sim")
-        judgments = library.DataFrame(dict(zip(("qid", "docno", "label"), FRAME_JUDGMENTS.values(), strict=True)))
-        run = library.DataFrame(dict(zip(("qid", "docno", "sim"), FRAME_RUN.values(), strict=True)))
-        assert evaluate_frames(judgments, run, [NDCG], columns=names).scores["nDCG@10"]["q1"] == 1
+    def test_a_query_that_only_one_frame_has_is_there(self, library):
+        run = library.DataFrame({"query": ["q1", "q3"], "document": ["a", "a"]})
+        found = {
+            profile: evaluate_frames(
+                run, library.DataFrame(FRAME_JUDGMENTS), measures=["AP", "Judged@1"], profile=profile
+            )
+            for profile in ("standard", "trec")
+        }
+        assert found["standard"]["AP"] == {"q1": 0.5, "q3": None, "q2": None}
+        assert found["standard"]["Judged@1"] == {"q1": 1.0, "q3": 0.0, "q2": None}
+        assert found["trec"]["AP"] == {"q1": 0.5, "q3": None, "q2": None}
+
+    def test_columns_of_other_names_and_ids_that_are_numbers(self, library):
+        judgments = library.DataFrame({"qid": [1, 1], "docno": [10, 11], "label": [3, 1]})
+        run = library.DataFrame({"qid": [1, 1], "docno": [11, 10], "sim": [1.0, 2.0]})
+        names = {"query": "qid", "document": "docno", "grade": "label", "score": "sim"}
+        assert evaluate_frames(run, judgments, measures=["nDCG@10"], **names) == {"nDCG@10": {"1": 1.0}}
 
     def test_a_column_that_is_not_there(self, library):
         with pytest.raises(UsageError, match="the frame of the run has no column 'document'; it has 'query'"):
-            evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), library.DataFrame({"query": ["q1"]}), [NDCG])
+            evaluate_frames(
+                library.DataFrame({"query": ["q1"]}), library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"]
+            )
 
     def test_a_value_that_is_not_there(self, library):
         run = library.DataFrame({**FRAME_RUN, "score": [1.0, None, 2.0]})
         with pytest.raises(UsageError, match="the column 'score' of the run has empty values"):
-            evaluate_frames(library.DataFrame(FRAME_JUDGMENTS), run, [NDCG])
+            evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"])
 
     @pytest.mark.parametrize("value", ["good", str(10**400)[:-1] + "x"])
     def test_a_value_that_is_no_number(self, library, value):
         judgments = library.DataFrame({"query": ["q"], "document": ["a"], "grade": [value]})
         with pytest.raises(UsageError, match="the column 'grade' of the judgments has a value that is no number"):
-            evaluate_frames(judgments, library.DataFrame(FRAME_RUN), [NDCG])
+            evaluate_frames(library.DataFrame(FRAME_RUN), judgments, measures=["nDCG@10"])
 
     def test_a_document_judged_twice(self, library):
-        judgments = library.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [1, 2]})
+        judgments = library.DataFrame({"query": ["p", "q", "q"], "document": ["a", "a", "a"], "grade": [1, 1, 2]})
         with pytest.raises(UsageError, match="document 'a' is judged twice for query 'q'"):
-            evaluate_frames(judgments, library.DataFrame(FRAME_RUN), [NDCG])
+            evaluate_frames(library.DataFrame(FRAME_RUN), judgments, measures=["nDCG@10"])
+
+    def test_a_document_returned_twice(self, library):
+        run = library.DataFrame({"query": ["p", "q", "p"], "document": ["a", "a", "a"]})
+        with pytest.raises(UsageError, match="document 'a' comes twice for query 'p'"):
+            evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"])
+
+    def test_a_measure_that_needs_ids(self, library):
+        frames = library.DataFrame(FRAME_RUN), library.DataFrame(FRAME_JUDGMENTS)
+        with pytest.raises(MeasureError, match=r"Compat is computed from ids, query by query, .*; use evaluate"):
+            evaluate_frames(*frames, measures=["Compat"])
+
+    def test_frames_without_a_row(self, library):
+        nothing = library.DataFrame({name: [] for name in ("query", "document", "score", "grade")})
+        assert evaluate_frames(nothing, nothing, measures=["AP"]) == {"AP": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("offsets", [0.0, 1.5], "offsets is of type list, expected an array of whole numbers in one dimension"),
+        ("grades", ["good"], "grades is of type list, expected an array of numbers in one dimension"),
+        ("grades", [[1]], "expected an array of numbers in one dimension"),
+        ("judged", [1], "judged is of type list, expected an array of truth values in one dimension"),
+        ("measures", "AP", "measures is the text 'AP', expected"),
+        ("profile", "trek", "found 'trek' as profile"),
+    ],
+)
+def test_what_is_no_argument_of_evaluate_arrays_is_refused(name, value, expected):
+    arrays = {"offsets": [0, 1], "grades": [1], "judged_offsets": [0, 1], "judged_grades": [1], "measures": ["AP"]}
+    assert evaluate_arrays(**arrays)["AP"].tolist() == [1.0]
+    with pytest.raises(UsageError, match=expected):
+        evaluate_arrays(**{**arrays, name: value})
+
+
+def test_arrays_and_frames_say_what_to_install_where_there_is_no_numpy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(UsageError, match=r"need the package numpy: pip install 'relevance-harness\[arrays\]'"):
+        evaluate_arrays([0], [], [0], [], measures=["AP"])
 
 
 @pytest.mark.parametrize("numpy_from", [0, 10**9], ids=["at once", "one by one"])
@@ -295,4 +374,4 @@ def test_a_number_in_a_frame_that_is_too_large():
     with pytest.raises(
         UsageError, match="the column 'grade' of the judgments has a value that is no number, or one too"
     ):
-        evaluate_frames(judgments, pandas.DataFrame(FRAME_RUN), [NDCG])
+        evaluate_frames(pandas.DataFrame(FRAME_RUN), judgments, measures=["nDCG@10"])

@@ -1,0 +1,227 @@
+"""Scores of many queries at once from arrays, and from data frames by way of them; needs numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.api.choices import AnyGain, read_argument, refuse
+from harness.errors import UsageError
+from harness.metrics import parse_measure
+from harness.metrics.profiles import rules_of
+from harness.model import Measure, Profile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Codes = NDArray[np.int64]
+
+__all__ = ["Column", "Frame", "evaluate_arrays", "evaluate_frames"]
+
+
+def evaluate_arrays(
+    offsets: ArrayLike,
+    grades: ArrayLike,
+    judged_offsets: ArrayLike,
+    judged_grades: ArrayLike,
+    *,
+    measures: Sequence[str],
+    judged: ArrayLike | None = None,
+    gain: AnyGain | None = None,
+    profile: Profile | str = Profile.STANDARD,
+) -> dict[str, NDArray[np.float64]]:
+    """
+    Score rankings whose grades are looked up already, in CSR form.
+
+    Args:
+        offsets: Query i's hits are ``grades[offsets[i]:offsets[i + 1]]``; whole numbers, one more than queries.
+        grades: The grade of each hit, best first; NaN where it is unjudged. No ranking holds a document twice.
+        judged_offsets: The same for the judgments.
+        judged_grades: The grade of every judged document, returned or not, in any order within its query.
+        measures: Such as ``nDCG@10``; those that are computed from ids, such as Compat, are refused.
+        judged: Which hits are judged, for grades of a type that has no NaN.
+        gain: As `evaluate` takes it.
+        profile: Whose numbers are reproduced; the order of the hits stands under all of them.
+
+    Returns:
+        The text of each measure with one float64 a query, NaN where it is undefined.
+
+    Raises:
+        MeasureError: a measure is not known, or is not computed from grades alone; a grade that a gain map or a
+            measure's scale does not hold.
+        UsageError: an argument is not of its kind, offsets that do not fit, a judgment that is not finite.
+
+    >>> evaluate_arrays([0, 2, 3], [float("nan"), 1, 0], [0, 1, 2], [1, 2], measures=["RR"])["RR"].tolist()
+    [0.5, 0.0]
+    """
+    _require_numpy()
+    from harness.metrics.bulk import batch_of_grades, score_batches
+
+    batch = batch_of_grades(
+        _array("offsets", offsets, "iu"),
+        _array("grades", grades, "iuf"),
+        _array("judged_offsets", judged_offsets, "iu"),
+        _array("judged_grades", judged_grades, "iuf"),
+        None if judged is None else _array("judged", judged, "b"),
+    )
+    worth, whose = read_argument("gain", gain), read_argument("profile", profile)
+    return score_batches([batch], _measures(measures), gain=worth, profile=whose)
+
+
+class Column(Protocol):
+    """One column of a frame."""
+
+    def to_list(self) -> list[Any]:
+        """Its values, as Python has them."""
+
+
+class Frame(Protocol):
+    """What is asked of a data frame; those of pandas and of polars have it."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+    def __getitem__(self, name: str) -> Column:
+        """A column by name."""
+
+
+def evaluate_frames(
+    run: Frame,
+    judgments: Frame,
+    *,
+    measures: Sequence[str],
+    query: str = "query",
+    document: str = "document",
+    grade: str = "grade",
+    score: str = "score",
+    gain: AnyGain | None = None,
+    profile: Profile | str = Profile.STANDARD,
+) -> dict[str, dict[str, float | None]]:
+    """
+    Score a run that is a data frame of pandas or polars, with judgments that are another.
+
+    Args:
+        run: A row a hit, with columns of the query, the document and the score, in any order. The highest score comes
+            first, equal ones in the order of the rows, or as the trec profile has them; without a column of scores the
+            order of the rows is the ranking.
+        judgments: A row a judgment: query, document, grade.
+        measures: Such as ``nDCG@10``; those that are computed from ids, such as Compat, are refused.
+        query: The name of the column of queries, in both.
+        document: That of documents, in both; ids that are no text are taken as text.
+        grade: That of grades.
+        score: That of scores.
+        gain: As `evaluate` takes it.
+        profile: Whose numbers are reproduced.
+
+    Returns:
+        The text of each measure with the score of every query of either frame: None where it is undefined, where the
+        run does not hold the query, and under the trec profile where nothing is judged for it.
+
+    Raises:
+        MeasureError: as `evaluate_arrays`.
+        UsageError: a column is missing, a value is, or is no number, or a document comes twice for a query.
+    """
+    np = _require_numpy()
+    from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
+
+    worth, whose = read_argument("gain", gain), read_argument("profile", profile)
+    ties_by_id = rules_of(whose).sorts
+    hits = [_texts(run, name, "run") for name in (query, document)]
+    known = [_texts(judgments, name, "judgments") for name in (query, document)]
+    queries = _numbers([*hits[0], *known[0]])
+    documents = _numbers(sorted({*hits[1], *known[1]}, key=_in_bytes) if ties_by_id else [*hits[1], *known[1]])
+    of_hit, hit = _coded(hits, queries, documents, twice="comes twice")
+    of_judged, judged = _coded(known, queries, documents, twice="is judged twice")
+    scores = np.array(_floats(run, score, "run")) if score in run.columns else np.zeros(len(hit))
+    order = np.lexsort((-hit, -scores, of_hit) if ties_by_id else (-scores, of_hit))
+    batches = batches_of_codes(
+        CodedRun(of_hit[order], hit[order]),
+        CodedJudgments(of_judged, judged, np.array(_floats(judgments, grade, "judgments"))),
+        len(queries),
+    )
+    columns = score_batches(batches, _measures(measures), gain=worth, profile=whose)
+    scored = np.bincount(of_hit, minlength=len(queries)) > 0
+    if rules_of(whose).skips_unjudged:
+        scored &= np.bincount(of_judged, minlength=len(queries)) > 0
+    return {
+        text: dict(zip(queries, np.where(scored & ~np.isnan(values), values, None).tolist(), strict=True))
+        for text, values in columns.items()
+    }
+
+
+def _require_numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        remedy = "pip install 'relevance-harness[arrays]'"
+        raise UsageError(f"arrays and frames need the package numpy: {remedy}") from None
+    return numpy
+
+
+def _measures(given: Sequence[str]) -> list[Measure]:
+    return list(map(parse_measure, read_argument("measures", given)))
+
+
+def _array(name: str, given: ArrayLike, kinds: str) -> NDArray[Any]:
+    import numpy as np
+
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
+        numbers = {"iu": "whole numbers", "iuf": "numbers", "b": "truth values"}[kinds]
+        refuse(name, given, f"an array of {numbers} in one dimension")
+    return array if array.size else array.astype(np.int64)
+
+
+def _numbers(ids: Iterable[str]) -> dict[str, int]:
+    """Each id with a number from 0, in the order in which they first come."""
+    return {each: number for number, each in enumerate(dict.fromkeys(ids))}
+
+
+def _in_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _coded(
+    columns: Sequence[Sequence[str]], queries: Mapping[str, int], documents: Mapping[str, int], *, twice: str
+) -> tuple[Codes, Codes]:
+    """
+    The numbers of the query and of the document of each row.
+
+    Raises:
+        UsageError: a document comes twice for a query.
+    """
+    import numpy as np
+
+    query, document = (
+        np.fromiter(map(known.__getitem__, ids), np.int64, len(ids))
+        for ids, known in zip(columns, (queries, documents), strict=True)
+    )
+    _, first = np.unique(query * len(documents) + document, return_index=True)
+    if len(first) < len(query):
+        row = int(np.setdiff1d(np.arange(len(query)), first)[0])
+        raise UsageError(f"document {columns[1][row]!r} {twice} for query {columns[0][row]!r}")
+    return query, document
+
+
+def _texts(frame: Frame, name: str, what: str) -> list[str]:
+    return list(map(str, _column(frame, name, what)))
+
+
+def _floats(frame: Frame, name: str, what: str) -> list[float]:
+    try:
+        return list(map(float, _column(frame, name, what)))
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"the column {name!r} of the {what} has a value that is no number, or one too large") from None
+
+
+def _column(frame: Frame, name: str, what: str) -> list[Any]:
+    if name not in frame.columns:
+        raise UsageError(
+            f"the frame of the {what} has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
+        )
+    values = frame[name].to_list()
+    if any(value is None or value != value for value in values):
+        raise UsageError(f"the column {name!r} of the {what} has empty values")
+    return values
