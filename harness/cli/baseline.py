@@ -28,9 +28,8 @@ from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.others import entry_renderables, is_weighted, means_of
-from harness.run import answer_suites, connections_for, run_with
+from harness.run import Matrix, answer_suites, connections_for, run_with
 from harness.run.execution import FinishedSuite
-from harness.run.matrix import Matrix
 from harness.suites import load_suite, load_suites
 from harness.words import count
 

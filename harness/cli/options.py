@@ -30,7 +30,7 @@ from harness.options import (
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
-from harness.run.matrix import Matrix
+from harness.run import Matrix
 from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
 from harness.words import one_of
 

@@ -32,8 +32,7 @@ from harness.report.github_step import GitHubStep, unheeded
 from harness.report.json import dumps_report
 from harness.report.outputs import KINDS, Output, render, write_output
 from harness.report.terminal.run import report_renderables
-from harness.run import run_suites
-from harness.run.matrix import Matrix
+from harness.run import Matrix, run_suites
 from harness.words import one_of
 
 

@@ -62,8 +62,8 @@ from harness.model import (
     Threshold,
 )
 from harness.options import RunOptions
+from harness.run import Matrix
 from harness.run.execution import AnsweredSuite
-from harness.run.matrix import Matrix
 from harness.words import count
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from harness.judging.findings import (
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.model import ANY_TEXT, Hit, JudgmentFinding, Pool, PooledDocument, Suite
 from harness.options import RunOptions
-from harness.run import answer_suites, connections_for
+from harness.run import Matrix, answer_suites, connections_for
 from harness.run.execution import AnsweredSuite, Progress
-from harness.run.matrix import Matrix
 from harness.search.lookup import find_documents, find_texts, pinned_of
 from harness.suites import load_suites
 

@@ -191,7 +191,7 @@ def check_choices(session: RelevanceSession) -> None:
         pytest.UsageError: a choice cannot be met.
     """
     from harness.gate.selection import check_tags
-    from harness.run.matrix import Matrix
+    from harness.run import Matrix
 
     suites, options = session.suites_collected, session.options
     known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))

@@ -10,8 +10,7 @@ import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
 from harness.options import RunOptions
-from harness.run import run_suite, run_suites
-from harness.run.matrix import Matrix
+from harness.run import Matrix, run_suite, run_suites
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites

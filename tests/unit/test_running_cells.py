@@ -7,7 +7,7 @@ import pytest
 from harness.errors import UsageError
 from harness.model import Fixture, HttpRequest, RequestTemplate, Suite, Target
 from harness.options import RunOptions
-from harness.run.matrix import Matrix
+from harness.run import Matrix
 
 
 def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import QueryReport, Report, Status, SuiteReport, Verdict
+from harness.model import MissingDocument, QueryReport, RankedDocument, Report, Status, SuiteReport, Verdict
 from harness.report.overview import (
     BEST,
     Figure,
@@ -29,16 +29,19 @@ from harness.report.overview import (
 )
 from harness.report.run_sentences import (
     BAD,
+    MISSING_SHOWN,
     QUERIES_OF_THRESHOLD,
+    RANKS_SHOWN,
     Attention,
     attention_of,
     concerned_text,
+    known_text,
+    missing_place,
     outcome_lines,
 )
-from harness.report.sentences import mean_heading, printable, score_text, tally_text
+from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
 from harness.report.terminal.layout import WIDTH, columns, indented, plain
-from harness.report.terminal.rankings import query_renderables
-from harness.report.terminal.verdicts import STYLES, quiet_lines, reason, verdict_list
+from harness.report.terminal.verdicts import STYLES, grade_cell, quiet_lines, reason, verdict_list
 from harness.words import count
 
 __all__ = ["overview_renderables", "tag_renderables"]
@@ -346,3 +349,89 @@ def _closing(report: Report) -> Text:
     total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
     style = "bold green" if report.exit_status == 0 else "bold red"
     return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)
+
+
+# One query: its ranking with grades beside it, and the relevant documents that are missing from it.
+
+
+TITLE_CELLS = 48
+
+
+def query_renderables(
+    query: QueryReport, measure: str | None = None, *, concerns: str | None = None
+) -> Iterator[RenderableType]:
+    """
+    A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents.
+
+    *concerns* says why the query is looked at.
+    """
+    yield _query_heading(query, measure)
+    if concerns is not None:
+        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
+    if query.reason:
+        yield indented(Text(printable(query.reason)))
+    if query.ranking:
+        yield indented(_ranking_table(query.ranking[:RANKS_SHOWN]))
+    if len(query.ranking) > RANKS_SHOWN:
+        yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
+    if query.missing:
+        yield indented(_missing_table(query.missing[:MISSING_SHOWN]))
+    if len(query.missing) > MISSING_SHOWN:
+        left = count(len(query.missing) - MISSING_SHOWN, "relevant document")
+        yield indented(Text(f"and {left} more missing", style="dim"))
+
+
+def _query_heading(query: QueryReport, measure: str | None) -> Text:
+    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
+    if query.text and query.text != query.id:
+        text.append(f"  {printable(query.text)}")
+    return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
+
+
+def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
+    table = columns()
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("document", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("gain", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    tied = any(document.tied for document in ranking)
+    if tied:
+        table.add_column("")
+    titled = any(document.title for document in ranking)
+    if titled:
+        table.add_column("title", overflow="fold")
+    for document in ranking:
+        tie = [Text("tied" if document.tied else "")] if tied else []
+        table.add_row(*_hit_cells(document), *tie, *([_title(document.title)] if titled else []))
+    return table
+
+
+def _hit_cells(document: RankedDocument) -> list[Text]:
+    return [
+        Text(str(document.rank)),
+        Text(printable(document.id)),
+        grade_cell(document),
+        Text(plain_text(document.gain)),
+        Text("–" if document.score is None else f"{document.score:.5g}"),
+    ]
+
+
+def _title(title: str | None) -> Text:
+    text = Text(printable(title or ""))
+    text.truncate(TITLE_CELLS, overflow="ellipsis")
+    return text
+
+
+def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
+    table = columns()
+    table.add_column("missing relevant document", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("where it is", overflow="fold")
+    titled = any(document.title for document in missing)
+    if titled:
+        table.add_column("title", overflow="fold")
+    for document in missing:
+        title = [_title(document.title)] if titled else []
+        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document), *title)
+    return table

@@ -1,4 +1,4 @@
-"""Verdicts on a terminal: a line each, and why those that somebody has to look at came out as they did."""
+"""Verdicts on a terminal: a line each, and why those that somebody has to look at came out as they did; grades."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Status, Verdict
-from harness.report.run_sentences import LOOKED_AT
+from harness.model import MovedDocument, RankedDocument, Status, Verdict
+from harness.report.run_sentences import LOOKED_AT, grade_text
 from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver
 from harness.report.terminal.layout import columns, indented
 from harness.words import count
@@ -90,3 +90,9 @@ def _with_caveat(verdict: Verdict) -> Text:
     if qualified:
         text.append(f"\n{printable(qualified)}", style="dim")
     return text
+
+
+def grade_cell(document: RankedDocument | MovedDocument) -> Text:
+    """The grade in the colour of its gain."""
+    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
+    return Text(grade_text(document), style=style)

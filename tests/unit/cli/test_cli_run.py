@@ -10,7 +10,7 @@ from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
 from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
 from harness.report import json
-from harness.run.matrix import Matrix
+from harness.run import Matrix
 
 
 def report(status=Status.PASSED, exit_status=0):
