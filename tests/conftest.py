@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from harness.baseline.saving import CI_VARIABLES
+from harness.baseline import CI_VARIABLES
 from harness.embedded.jars import CACHE_VARIABLE, cache_folder
 from harness.pytest_plugin.node import NodeHost
 

@@ -4,6 +4,286 @@ Committed baselines: what a suite's requests returned when somebody said that it
 Rankings are kept, not only scores. So a baseline becomes a `Run` again and is scored anew with the judgments, the gain
 and the measures of today, and a change of those is never taken for a change of the search.
 
-`making` turns a run into an entry, `files` is one JSON file beside the suite, `changes` says what is no longer as it
-was, `references` makes of a file what the gate compares with.
+`entries` turns a run into an entry and says what changed since, `files` is one JSON file beside the suite,
+`contradictions` refuses what cannot be. Here a run is kept, and what is kept becomes what the gate compares with.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness import __version__
+from harness.baseline.contradictions import refuse_contradictions
+from harness.baseline.entries import (
+    as_run,
+    changed_questions,
+    changes_since,
+    make_baseline,
+    request_fingerprint,
+    with_entry,
+)
+from harness.baseline.files import baseline_path, read_baselines, remedy_for, write_baselines
+from harness.errors import BaselineError, UsageError
+from harness.gate.scope import changed_question
+from harness.gate.selection import compares_with_baseline
+from harness.metrics.run_scores import DEFAULT_MEASURE, common_measures, score_run
+from harness.model import Baseline, BaselineFile, Query, Reference, Run, Score, Suite
+from harness.words import count, listed
+
+__all__ = [
+    "CI_VARIABLES",
+    "BaselineUpdate",
+    "ci_variable",
+    "keep_run",
+    "read_entry",
+    "reference_for",
+    "reference_to",
+    "refuse_in_ci",
+]
+
+
+# What a run is held against.
+
+
+def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
+    """
+    What *run* is held against.
+
+    Args:
+        suite: Today's, with the queries that were selected.
+        run: Of today; its request chooses the entry.
+        file: The file of baselines; None takes the one beside the suite.
+
+    Returns:
+        The baseline scored anew; or why there is none to compare with, and what to do about it.
+    """
+    remedy = remedy_for(suite.path)
+    try:
+        return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
+    except BaselineError as error:
+        return Reference(problem=f"{error}; {remedy}", remedy=remedy)
+
+
+def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
+    """
+    The baseline of one request.
+
+    Raises:
+        BaselineError: There is none, it cannot be read or contradicts itself, or the file is that of another suite.
+    """
+    path = file or baseline_path(suite.path)
+    found = read_baselines(path)
+    if found.suite != suite.name:
+        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    if request not in found.requests:
+        raise BaselineError(
+            f"there is no baseline of the request {request!r}: {path.as_posix()} has {_listed(found.requests)}"
+        )
+    entry = found.requests[request]
+    refuse_contradictions(entry, path.as_posix(), request, suite)
+    return entry
+
+
+def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
+    """
+    *baseline* scored by the judgments, the gain, the profile and the measures of today.
+
+    It does not have the queries that ask something else today: what answered the one is no answer to the other.
+    """
+    changed = changed_questions(baseline, suite)
+    same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
+    kept = as_run(replace(baseline, queries=same), run.request, depth=suite.depth)
+    return Reference(
+        run=kept,
+        scores=score_run(suite, kept),
+        depth=baseline.depth,
+        created=baseline.created,
+        same_request=request_fingerprint(suite, run.request) == baseline.template,
+        changes=changes_since(baseline, suite, run),
+        changed_questions=changed,
+    )
+
+
+def _listed(requests: Iterable[str]) -> str:
+    return ", ".join(sorted(requests)) or "none"
+
+
+# A run that is kept: its entry put into the suite's file.
+
+
+CI_VARIABLES = (
+    "CI",
+    "CONTINUOUS_INTEGRATION",
+    "APPVEYOR",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILDER_OUTPUT",  # Google Cloud Build
+    "BUILDKITE",
+    "BUILD_ID",  # Jenkins, CloudBees
+    "BUILD_NUMBER",  # Jenkins, TeamCity
+    "CIRCLECI",
+    "CIRRUS_CI",
+    "CODEBUILD_BUILD_ID",
+    "DRONE",
+    "GITEA_ACTIONS",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "GO_PIPELINE_LABEL",
+    "HARNESS_BUILD_ID",
+    "JENKINS_URL",
+    "PROW_JOB_ID",
+    "SEMAPHORE",
+    "TEAMCITY_VERSION",
+    "TF_BUILD",  # Azure Pipelines
+    "TRAVIS",
+    "WOODPECKER",
+    "bamboo_planKey",
+)
+"""What CI services set; not all of them set CI. Source: vendors.json and index.js of the npm package ci-info."""
+
+_NO = ("0", "false")
+
+
+def ci_variable(environ: Mapping[str, str]) -> str | None:
+    """
+    The variable by which a CI service makes itself known; None where there is none, and where CI is false.
+
+    >>> ci_variable({"TF_BUILD": "True"})
+    'TF_BUILD'
+    >>> ci_variable({"CI": "false", "TF_BUILD": "True"})
+    """
+    if environ.get("CI", "").lower() in _NO:
+        return None
+    return next((name for name in CI_VARIABLES if environ.get(name, "").lower() not in ("", *_NO)), None)
+
+
+def refuse_in_ci(environ: Mapping[str, str], *, asked: str, forced: str) -> None:
+    """
+    Refuse to save a baseline in CI, where nobody has looked at what would become the measure of all later runs.
+
+    Args:
+        environ: Where a CI service makes itself known.
+        asked: The option or command that saves, for the message.
+        forced: What saves in CI all the same, for the message.
+
+    Raises:
+        UsageError: this is CI; names the variable that says so.
+    """
+    variable = ci_variable(environ)
+    if variable is not None:
+        raise UsageError(
+            f"{asked}: {variable} is set, and a pipeline that makes its own baseline holds nothing to it: save it "
+            f"where you can look at the difference, or say {forced}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineUpdate:
+    """
+    What a file is to hold after a run: *file* with the entry of *request*, ready to be written to *path*.
+
+    *before* is the entry that it replaces. *notes* are sentences on what else there is to know: that a file which could
+    not be read is replaced whole, that queries stay which ask something else by now.
+    """
+
+    path: Path
+    file: BaselineFile
+    request: str
+    before: Baseline | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> Baseline:
+        """The new entry."""
+        return self.file.requests[self.request]
+
+    def write(self) -> None:
+        """Write the file, whole or not at all; BaselineError where it cannot be written."""
+        write_baselines(self.path, self.file)
+
+
+def keep_run(
+    suite: Suite,
+    run: Run,
+    scores: Sequence[Score],
+    *,
+    created: str,
+    partial: bool,
+    others: Sequence[Query] = (),
+    file: Path | None = None,
+    standing: Mapping[Path, BaselineFile] | None = None,
+) -> BaselineUpdate:
+    """
+    Put a run into the baselines of its suite; nothing is written yet.
+
+    Args:
+        suite: With the queries that were selected.
+        run: Their responses.
+        scores: Of the run.
+        created: The day, as an ISO date.
+        partial: Whether only a part of the suite's queries was selected.
+        others: The queries of the suite that were not selected.
+        file: Where baselines stand; None takes the file beside the suite.
+        standing: What files are to hold after runs that were kept before and are not written yet, by path.
+
+    Raises:
+        UnansweredBaseline: A query has no ranking.
+        BaselineError: No query ran; a part of a suite cannot be put beside what is there; or *file* is that of
+            another suite.
+    """
+    entry = make_baseline(suite, run, scores, created=created, harness=__version__)
+    path = file or baseline_path(suite.path)
+    kept_before = (standing or {}).get(path)
+    found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
+    if found is not None and file is not None and found.suite != suite.name:
+        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    whole = replace(suite, queries=(*suite.queries, *others))
+    if found is not None:
+        found, more = _sound(found, path, run.request, whole, partial=partial)
+        notes += more
+    before = found.requests.get(run.request) if found else None
+    kept = with_entry(found, whole, run.request, entry, partial=partial)
+    notes += _outdated(kept.requests[run.request], whole)
+    if not compares_with_baseline(whole):
+        measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
+        notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
+    return BaselineUpdate(path, kept, run.request, before, tuple(notes))
+
+
+def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
+    """Of a new entry only the queries that stayed as they were can ask something else than the suite."""
+    changed = changed_questions(entry, suite)
+    if changed:
+        asked = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"what was kept of {count(len(changed), 'query')} that did not run answers another question: {asked}"
+
+
+def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
+    """The file so far. One that cannot be read is replaced, but never by a part of a suite."""
+    if not path.exists():
+        return None, []
+    try:
+        return read_baselines(path), []
+    except BaselineError as error:
+        return None, [_replaced(error, partial=partial)]
+
+
+def _sound(
+    file: BaselineFile, path: Path, request: str, suite: Suite, *, partial: bool
+) -> tuple[BaselineFile, list[str]]:
+    """*file* without the entry of *request* where that contradicts itself, of which nothing is to stay."""
+    if request not in file.requests:
+        return file, []
+    try:
+        refuse_contradictions(file.requests[request], path.as_posix(), request, suite)
+    except BaselineError as error:
+        others = {name: entry for name, entry in file.requests.items() if name != request}
+        return replace(file, requests=others), [_replaced(error, partial=partial)]
+    return file, []
+
+
+def _replaced(error: BaselineError, *, partial: bool) -> str:
+    if partial:
+        raise BaselineError(f"{error}; save the whole suite") from None
+    return f"{error}; it is replaced"

@@ -12,10 +12,10 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
+from harness.baseline import BaselineUpdate, keep_run, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
-from harness.baseline.saving import BaselineUpdate, keep_run, refuse_in_ci
 from harness.cli.options import cell_options, engine_options, found_suites, run_choices, say_left_out, suites_argument
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all

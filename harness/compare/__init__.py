@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.baseline import read_entry
 from harness.baseline.entries import changes_since, refuse_unanswered
-from harness.baseline.reference import read_entry
 from harness.compare.report import (
     CompareOptions,
     assemble_comparison,

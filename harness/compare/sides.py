@@ -18,10 +18,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
+from harness.baseline import read_entry
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
-from harness.baseline.reference import read_entry
 from harness.config import Configs
 from harness.errors import UsageError, did_you_mean, nearest
 from harness.files.runs import read_run

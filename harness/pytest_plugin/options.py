@@ -63,7 +63,7 @@ def update_wanted(word: str | None) -> bool:
         pytest.UsageError: in CI, where nobody has looked at what would become the measure of all later runs.
     """
     if word == PLAIN:
-        from harness.baseline.saving import refuse_in_ci
+        from harness.baseline import refuse_in_ci
 
         option = "--relevance-update-baseline"
         try:
@@ -75,7 +75,7 @@ def update_wanted(word: str | None) -> bool:
 
 def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tuple[list[str], list[str]]:
     """What was written, a line for each file and for what is to be known of it; and why others could not be."""
-    from harness.baseline.saving import keep_run
+    from harness.baseline import keep_run
 
     written, problems = [], []
     for one in finished:

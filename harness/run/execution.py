@@ -273,7 +273,7 @@ def _reference(selection: Selection, run: Run, options: RunOptions) -> Reference
         return None
     if options.save_baseline:
         return Reference(updating=True)
-    from harness.baseline.reference import reference_for
+    from harness.baseline import reference_for
 
     return reference_for(selection.selected, run, options.baseline)
 

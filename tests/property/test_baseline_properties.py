@@ -7,10 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from builders.gating import TODAY, suite_of, threshold
+from harness.baseline import reference_to
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, make_baseline, with_entry
 from harness.baseline.files import dumps, loads
-from harness.baseline.reference import reference_to
 from harness.errors import BaselineError
 from harness.gate import decide
 from harness.masking import fingerprint

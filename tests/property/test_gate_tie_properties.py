@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.gating import TODAY, suite_of
+from harness.baseline import reference_to
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
-from harness.baseline.reference import reference_to
 from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.run_scores import score_run

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from harness.baseline import reference_for, reference_to
 from harness.baseline.entries import as_run, changes_since, make_baseline, with_entry
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
-from harness.baseline.reference import reference_for, reference_to
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
 from harness.gate.scope import changed_question

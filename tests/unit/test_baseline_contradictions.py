@@ -6,10 +6,10 @@ from math import inf, nan
 import pytest
 
 from harness import __version__
+from harness.baseline import reference_for
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads, write_baselines
-from harness.baseline.reference import reference_for
 from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure
 from harness.metrics import registry as builtin
