@@ -77,7 +77,7 @@ class Column(Protocol):
 
 
 class Frame(Protocol):
-    """What is asked of a data frame; those of pandas and of polars have it."""
+    """What a data frame needs to have; those of pandas and polars do."""
 
     @property
     def columns(self) -> Any:

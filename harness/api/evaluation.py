@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "Scores", "evaluate"]
 
 
-# The scores of a run, for whoever asks by name.
-
-
 class Scores:
     """
     The scores of queries that ran.
@@ -133,9 +130,6 @@ def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> 
         )
     if not scope.counted:
         raise UndefinedScore(f"no query has a score of {measure}: {count(scope.size, 'query')}, all left out")
-
-
-# Plain rankings and judgments, scored without a suite.
 
 
 class Evaluation(Scores):

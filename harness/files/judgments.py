@@ -18,9 +18,6 @@ from harness.files.trec import Irregular, bulk_judgments
 __all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
 
 
-# Judgment files: TREC qrels, CSV, JSON lines, YAML or Parquet -> query to document to grade.
-
-
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -125,9 +122,6 @@ def no_grade_sentence(record: Record) -> str:
         f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, take it out, or say "
         "'judgments: {files: …, ungraded: ignore}' in the suite"
     )
-
-
-# Judgments by subtopic: what diversity tracks publish, for the measures of novelty.
 
 
 SubtopicJudgments = dict[str, dict[str, dict[str, float]]]

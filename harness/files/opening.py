@@ -20,9 +20,6 @@ from typing import IO, Any, BinaryIO, cast
 
 from harness.errors import FormatError, InputError, Problem, UsageError
 
-# The bytes of a judgment or run file, unpacked where it ends in .gz or .zst, and the form that its name tells.
-
-
 _PACKED = {".gz", ".zst"}
 
 
@@ -48,7 +45,7 @@ _FORMS = {
 
 def form_of(path: Path) -> Form:
     """
-    The form by the suffix, a .gz or .zst behind it left out; TREC's for every suffix that tells nothing.
+    The form by the suffix, a .gz or .zst behind it left out; TREC's for any other suffix.
 
     >>> form_of(Path("judgments.jsonl.gz")).value, form_of(Path("qrels.dev.tsv")).value
     ('jsonl', 'trec')
@@ -145,8 +142,6 @@ class _Frames(io.RawIOBase):
         return True
 
 
-# A text file as it was read, with places in it: what every error about a file's content points into.
-#
 # Files are UTF-8. What a text file cannot hold (bytes that are not UTF-8, NUL and other control characters) is an
 # error with its place, not something to be repaired.
 
@@ -286,11 +281,8 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-# What the lines of a judgment or run file hold, and what is found wrong in them.
-
-
 MOST_PROBLEMS = 20
-"""Problems of one file that are told; the number of the others is."""
+"""Problems of one file that are listed; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""The lines of a judgment or run file, one by one, with all that is wrong in them."""
+"""
+The lines of a judgment or run file, one by one, with all that is wrong in them; and ids in cells of spreadsheets.
+
+This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,6 @@ from harness.files.yaml import yaml_records
 __all__ = ["first_lines", "mark_as_text", "read_pairs", "separator_of", "without_mark"]
 
 
-# Cells of CSV files that a spreadsheet would not leave as they are.
-#
 # Who grades opens the file in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may run,
 # and an id such as 007, 1e5 or 3-4 becomes a number or a date, and with it another id. An apostrophe in front makes a
 # cell text. Some programs keep it when they save the file and some do not, so ids are read with it and without it.
@@ -80,11 +82,6 @@ def _is_changed(text: str) -> bool:
     if _FORMULA.match(text) or _DATE_IN_WORDS.fullmatch(text) or _TRUTH.fullmatch(text):
         return True
     return _NUMBER_OR_DATE.fullmatch(text) is not None and _KEPT_NUMBER.fullmatch(text) is None
-
-
-# The lines of a judgment or run file, one by one, with all that is wrong in them.
-#
-# This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
 
 
 COMMENT = "#"
@@ -293,9 +290,6 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-# One value for each query and document, and the lines that give a second one.
-
-
 ValueOf: TypeAlias = Callable[[Record, Findings], float | None]
 
 
@@ -307,7 +301,7 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
         path: The file.
         layout: What its lines hold.
         name: What errors call it.
-        value_of: Gives the value of a record; None where it has none, which it tells the findings if that is wrong.
+        value_of: Gives the value of a record; None where it has none, which goes to the findings if that is wrong.
         twice: What a second line of a document does: "is judged twice".
 
     Returns:
@@ -329,7 +323,7 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
         else:
             known[record.document] = value
     if repeated:
-        _tell(path, layout, repeated, twice, findings)
+        _report_twice(path, layout, repeated, twice, findings)
     findings.raise_any(path)
     return values
 
@@ -346,16 +340,13 @@ def first_lines(
     return lines
 
 
-def _tell(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: Findings) -> None:
+def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: Findings) -> None:
     """The file is read again for the first lines: to keep all of them would cost every file that has no such fault."""
     first = first_lines(path, layout, {(record.query, record.document) for record in repeated}, name=findings.name)
     for record in repeated:
         line = first[record.query, record.document]
         sentence = f"document {record.document!r} {twice} for query {record.query!r}, first in line {line}"
         findings.add(record.line, sentence, column=record.column)
-
-
-# Judgments and runs as Parquet tables with the columns query, document, and grade or score.
 
 
 def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:

@@ -1,8 +1,8 @@
 """
 Run files scored against a judgment file: evaluation without an engine.
 
-Large TREC files are scored in bulk, everything else as dicts of ids. What is wrong with a file is found and told by the
-second way alone, to which the first gives up whatever is out of the ordinary.
+Large TREC files are scored in bulk, everything else as dicts of ids. What is wrong with a file is found by the second
+way alone, to which the first gives up whatever is out of the ordinary.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class FileScorer:
             return None
 
     def read(self) -> None:
-        """Read the judgments now, so that what is wrong with them is told before anything else is done."""
+        """Read the judgments now, so that what is wrong with them is reported before anything else is done."""
         _ = self._judged
 
     @property

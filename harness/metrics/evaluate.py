@@ -1,4 +1,9 @@
-"""Judgments and rankings of many queries become scores; judgments by subtopic too."""
+"""
+The scores of many queries: from judgments and rankings of ids, from judgments by subtopic, and from TREC files.
+
+`harness.metrics.score_query` scores one query. Where many are scored here, `harness.metrics.bulk` does it with numpy if
+that is installed and there is enough to do that its import pays.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +25,6 @@ if TYPE_CHECKING:
     from harness.metrics.bulk import Batch, Floats, TrecJudgments
 
 __all__ = ["Evaluation", "evaluate", "evaluate_novelty", "evaluate_trec"]
-
-
-# Judgments and rankings of many queries become scores.
-#
-# `harness.metrics.score_query` scores one query in plain Python. Here many are scored at once, with numpy where it is
-# installed and there is enough to do that its import pays.
 
 
 Judgments = Mapping[str, Mapping[str, float]]
@@ -248,9 +247,6 @@ def evaluate_trec(
 
 def _summed(measures: Sequence[Measure]) -> frozenset[str]:
     return frozenset(measure.text for measure in measures if definition_of(measure).summed)
-
-
-# Judgments by subtopic and rankings become scores of the measures of novelty.
 
 
 def evaluate_novelty(

@@ -18,11 +18,8 @@ from harness.model import Gain, GainKind, Parameter, Profile
 __all__ = ["RRE_FORMULAS", "Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 
 
-# The measures as the Rated Ranking Evaluator computes them.
-#
-# It works in decimals and cuts or rounds on the way, takes every judged document for relevant whatever its grade, and
-# scores 1 where nothing is judged and nothing was returned. A hit count is the number of hits returned.
-
+# The Rated Ranking Evaluator works in decimals and cuts or rounds on the way, takes every judged document for relevant
+# whatever its grade, and scores 1 where nothing is judged and nothing was returned.
 
 EXACT = Context(prec=330)
 """Enough for the gain of every grade that has one as a float, and its decimals."""
@@ -158,9 +155,6 @@ RRE_RANGES: Mapping[str, Reach] = {
 Those that differ from the measure's own: a grade below 0 loses, one above the scale's top gains without bound, and F is
 rounded up before it is multiplied.
 """
-
-
-# Whose numbers are reproduced: what each profile does otherwise than the standard one.
 
 
 Defaults = Mapping[str, Mapping[str, Parameter]]

@@ -1,4 +1,9 @@
-"""The measures that can be written by name: the harness's own, those of installed packages, and those registered."""
+"""
+The measures that can be written by name: the harness's own, those of installed packages, and those registered.
+
+What is not the harness's own is code of the user's. What it gives is made a float here, and what it raises a
+`MeasureError`, so that nothing else meets a number of another kind or an error that nobody expects.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +41,6 @@ __all__ = [
     "settings_of",
     "takes_level",
 ]
-
-
-# The measures that can be written by name: the harness's own, those of installed packages, and those registered.
-#
-# What is not the harness's own is code of the user's. What it gives is made a float here, and what it raises a
-# `MeasureError`, so that nothing else meets a number of another kind or an error that nobody expects.
 
 
 ENTRY_POINTS = "relevance_harness.measures"
@@ -146,7 +145,7 @@ class Registry:
             try:
                 definition = entry_point.load()
             except (Exception, SystemExit) as error:
-                raise UsageError(f"{called} cannot be loaded: {_told(error)}") from error
+                raise UsageError(f"{called} cannot be loaded: {_in_words(error)}") from error
             if not isinstance(definition, Definition):
                 raise UsageError(f"{called} is no measure Definition")
             self.add(definition)
@@ -171,7 +170,7 @@ def _guarded(definition: Definition) -> Definition:
         formula=None if formula is None else partial(_score, name, "formula", formula),
         diverse=None if diverse is None else partial(_score, name, "formula", diverse),
         reach=partial(_range, name, definition.reach),
-        check=partial(_asked, name, "check", definition.check),
+        check=partial(_call, name, "check", definition.check),
         batch=None if batch is None else partial(_scores, name, batch),
         worth=None if worth is None else partial(_score, name, "worth", worth),
         expected=None if expected is None else partial(_score, name, "expectation", expected),
@@ -179,16 +178,16 @@ def _guarded(definition: Definition) -> Definition:
 
 
 def _score(name: str, what: str, function: Callable[..., object], *given: object) -> float:
-    return _number(_asked(name, what, function, *given), f"the {what} of {name} gave")
+    return _number(_call(name, what, function, *given), f"the {what} of {name} gave")
 
 
 def _scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     try:
-        found = _asked(name, "batch formula", formula, batch, settings)
+        found = _call(name, "batch formula", formula, batch, settings)
     except UndefinedScore as error:  # of all queries at once
-        raise MeasureError(f"the batch formula of {name} raised {_told(error)}") from error
+        raise MeasureError(f"the batch formula of {name} raised {_in_words(error)}") from error
     try:
         values = np.asarray(found, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -203,21 +202,21 @@ def _scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) 
 
 
 def _range(name: str, reach: Callable[[Settings], object], settings: Settings) -> Range:
-    found = _asked(name, "reach", reach, settings)
+    found = _call(name, "reach", reach, settings)
     if not isinstance(found, tuple) or len(found) != 2:
         raise MeasureError(f"the reach of {name} is {_shown(found)}, expected the least and the greatest value")
     least, greatest = (None if end is None else _number(end, f"the reach of {name} holds") for end in found)
     return least, greatest
 
 
-def _asked(name: str, what: str, function: Callable[..., Given], *given: object) -> Given:
+def _call(name: str, what: str, function: Callable[..., Given], *given: object) -> Given:
     """What a function of the user's gives; an error of ours, such as `UndefinedScore`, may be what it says."""
     try:
         return function(*given)
     except HarnessError:
         raise
     except (Exception, SystemExit) as error:
-        raise MeasureError(f"the {what} of {name} raised {_told(error)}") from error
+        raise MeasureError(f"the {what} of {name} raised {_in_words(error)}") from error
 
 
 def _number(value: object, found: str) -> float:
@@ -245,11 +244,8 @@ def _shown(value: object) -> str:
     return text if 0 < len(text) <= LONGEST_SHOWN else f"an object of type {type(value).__name__}"
 
 
-def _told(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-# The registry as it starts: all of the harness's own measures.
 
 
 DEFINITIONS: tuple[Definition, ...] = (
@@ -314,9 +310,6 @@ def definition_named(name: str, offset: int = 0) -> Definition:
         hint = f"did you mean {near}?" if near else f"known are {', '.join(_REGISTRY.names())}"
         raise UnknownMeasure(f"unknown measure {name}; {hint}", offset)
     return definition
-
-
-# A measure made ready to be computed: defaults filled in, by profile; the gain in force; how far it can go.
 
 
 def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Settings:

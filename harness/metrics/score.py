@@ -25,9 +25,6 @@ __all__ = [
 ]
 
 
-# The score of one query, in plain Python: numpy is not needed, and not imported.
-
-
 GREATEST_SCORE = 1e100
 """Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 
@@ -177,9 +174,6 @@ def _check_defined(definition: Definition, ranking: GradedRanking, settings: Set
 
 def _least(settings: Settings) -> str:
     return "more than 0" if settings.level == SMALLEST_POSITIVE else f"at least {settings.level:g}"
-
-
-# What a score cannot know: how much of a ranking is judged, and where it would stand if the rest were.
 
 
 def unjudged_bounds(

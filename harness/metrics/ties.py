@@ -106,14 +106,14 @@ def tie_band(
     definition = definition_of(measure)
     worth, expected = definition.worth, definition.expected
     if cut_first or measure.name in rules.formulas or worth is None:
-        return _looked_at(groups, score, tied)
+        return _band_of_orders(groups, score, tied)
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
     falling = [members[::-1] for members in rising]
     least, greatest = score(rising), score(falling)
     if least == greatest:
         return TieBand(least, least, greatest, tied)
     if expected is None:
-        return replace(_looked_at(groups, score, tied), least=least, greatest=greatest)
+        return replace(_band_of_orders(groups, score, tied), least=least, greatest=greatest)
     mean = in_bounds(measure, expected(whole, [len(members) for members in groups], settings))
     return TieBand(least, mean, greatest, tied)
 
@@ -167,13 +167,13 @@ def tie_range(
         return TieRange(now, now)
     worth = definition_of(measure).worth
     if settings.values.get("judged_only") or measure.name in rules.formulas or worth is None:
-        band = _looked_at(graded, score, 0)
+        band = _band_of_orders(graded, score, 0)
         return TieRange(band.least, band.greatest, exact=not band.drawn)
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
     return TieRange(score(rising), score([members[::-1] for members in rising]))
 
 
-def _looked_at(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
+def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
     """The band from the orders themselves: all of them, or a sample."""
     most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
     exact = prod(_count_orders(members) for members in groups) <= most

@@ -1,4 +1,8 @@
-"""Two runs' scores -> a comparison: what changed, by how much, and whether chance would do the same."""
+"""
+Two runs' scores -> a comparison: what changed, by how much, and whether chance would do the same.
+
+Queries that only one run has a score for are left out and counted, for a paired test has nothing to pair them with.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,6 @@ from harness.statistics.tests import (
 )
 
 __all__ = ["CORRECTIONS", "TESTS", "ComparisonOptions", "Pair", "Scores", "compare", "pair_up"]
-
-
-# The scores of two runs on one measure, query by query, with what the queries weigh.
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,6 @@ def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> tuple[f
             f"query {lacking[0]!r} has no weight; expected one for every query that is compared, or for none"
         )
     return tuple(weights[query] for query in queries)
-
-
-# Two runs' scores -> a comparison: what changed, by how much, and whether chance would do the same.
-#
-# Pure: scores in, a `Comparison` out. Queries that only one run has a score for are left out and counted, for a
-# paired test has nothing to pair them with.
 
 
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]

@@ -1,4 +1,4 @@
-"""Paired tests of one difference a query, their corrections, and how large a difference must be to be seen."""
+"""Paired tests of one difference a query, the corrections of their p-values, and the size of an effect."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
-
-# p-values of several measures at once, corrected for their number.
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -43,9 +41,6 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
         lowest = min(lowest, p_values[index] * len(order) / (len(order) - place))
         adjusted[index] = lowest
     return adjusted
-
-
-# What every test is given: one difference a query, checked once.
 
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -100,9 +95,6 @@ def magnitude_ranks(moved: Floats) -> Floats:
     _, place, counts = np.unique(np.abs(moved).round(12), return_inverse=True, return_counts=True)
     ranks: Floats = (counts.cumsum() - (counts - 1) / 2)[place]
     return ranks
-
-
-# What a paired test found, and the tests with a closed form: Student's and the sign test.
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +179,11 @@ def sign_test(differences: ArrayLike, *, alternative: Alternative = "two-sided")
     return Significance("sign", alternative, float(wins), p_value, trials, least_p(trials, alternative))
 
 
-# Tests that flip signs: Fisher's on the differences, Wilcoxon's on their ranks.
-#
-# Exact where all patterns can be counted; beyond, Fisher's is sampled and Wilcoxon's takes the normal approximation.
-
-
 EXACT_LIMIT = 36
-"""Up to so many differences that are not 0, all sign patterns are counted: two halves of 2^18 sums."""
+"""
+Up to so many differences that are not 0, all sign patterns are counted: two halves of 2^18 sums. Beyond, Fisher's test
+is sampled and Wilcoxon's takes the normal approximation.
+"""
 
 _TOLERANCE = 1e-10
 

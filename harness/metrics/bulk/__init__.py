@@ -1,5 +1,5 @@
 """
-Many queries at once, with numpy: what is given is brought into batches, and `score_batches` scores them.
+Many queries at once, with numpy: input becomes batches, and `score_batches` scores them.
 
 `harness.metrics.evaluate` uses it for ids and files where there is enough to do that the import of numpy pays, and
 `harness.api` for arrays and frames. The batch formulas stand beside the others, in the modules of the measures.
@@ -93,7 +93,7 @@ def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | N
     within = np.abs(values) <= GREATEST_SCORE
     if not within.all():
         for beyond in values[defined & ~within].tolist():
-            in_bounds(measure, beyond)  # the first is told
+            in_bounds(measure, beyond)  # names the first
     return np.where(defined, values, 0.0 if rules.zero_undefined else np.nan)
 
 

@@ -82,13 +82,13 @@ def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> 
         raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents - 1}")
     known_query, known_document, codes = _grouped(judgments, codes, documents, len(levels))
     steps = np.arange(0, queries + QUERIES_AT_ONCE, QUERIES_AT_ONCE).clip(max=queries)
-    hits, judged = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
+    ends, judged_ends = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
     for number, first in enumerate(steps[:-1].tolist()):
         count = int(steps[number + 1]) - first
-        mine, theirs = slice(hits[number], hits[number + 1]), slice(judged[number], judged[number + 1])
-        asked = _Keys(run.query[mine] - first, run.document[mine], documents)
+        mine, theirs = slice(ends[number], ends[number + 1]), slice(judged_ends[number], judged_ends[number + 1])
+        hits = _Keys(run.query[mine] - first, run.document[mine], documents)
         known = _Keys(known_query[theirs] - first, known_document[theirs], documents)
-        yield _join(asked, known, codes[theirs], levels, count)
+        yield _join(hits, known, codes[theirs], levels, count)
 
 
 class _Keys:
@@ -99,19 +99,19 @@ class _Keys:
         self.keys = query.astype(np.int64) * documents + document
 
 
-def _join(asked: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
+def _join(hits: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
     """Look each hit up among the sorted judgments, whose grades ride in the lowest bits of their keys."""
     bits = max(1, int(len(levels) - 1).bit_length())
     packed = known.keys << bits | codes
     packed.sort()
     _refuse_twice(packed >> bits, "judgment")
-    _refuse_twice(np.sort(asked.keys), "hit")
-    places = np.searchsorted(packed, asked.keys << bits)
+    _refuse_twice(np.sort(hits.keys), "hit")
+    places = np.searchsorted(packed, hits.keys << bits)
     found = packed.take(places, mode="clip") if len(packed) else np.full(len(places), -1)
-    at = np.flatnonzero(found >> bits == asked.keys)
-    sizes = np.bincount(asked.query, minlength=queries)
+    at = np.flatnonzero(found >> bits == hits.keys)
+    sizes = np.bincount(hits.query, minlength=queries)
     grades = levels[found[at] & (1 << bits) - 1]
-    return Batch(sizes, asked.query[at], ranks_grouped(asked.query, sizes)[at], grades, known.query, levels[codes])
+    return Batch(sizes, hits.query[at], ranks_grouped(hits.query, sizes)[at], grades, known.query, levels[codes])
 
 
 def _sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:

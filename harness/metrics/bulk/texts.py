@@ -1,6 +1,8 @@
 """
-Many short texts as one stretch of bytes: hashed eight bytes at a time, joined by their hashes, and no two taken for
-one unseen.
+Many short texts as one stretch of bytes: hashed eight bytes at a time, joined by their hashes, and each pair compared.
+
+Ids as Python strings cost a hash and a jump through memory each; side by side in one buffer, numpy goes over a million
+of them in some milliseconds.
 """
 
 from __future__ import annotations
@@ -27,12 +29,6 @@ __all__ = [
     "same_text",
     "texts_of",
 ]
-
-
-# Many short texts as one stretch of bytes, compared and hashed eight bytes at a time.
-#
-# Ids as Python strings cost a hash and a jump through memory each; side by side in one buffer, numpy goes over a
-# million of them in some milliseconds. Imports numpy.
 
 
 Bits: TypeAlias = NDArray[np.uint64]
@@ -153,9 +149,6 @@ def texts_of(groups: Iterable[Collection[str]], count: int) -> Texts:
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = WORD, ends[:-1] + 1
     return Texts(content, starts, ends - starts)
-
-
-# Which hit is which judged document: ids joined in bulk by sorting their hashes, and no two taken for one unseen.
 
 
 @dataclass(frozen=True, slots=True)

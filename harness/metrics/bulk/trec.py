@@ -244,17 +244,18 @@ def _read_fields(lines: Iterable[bytes], width: int) -> Iterator[_Fields]:
     Raises:
         Unfit: a line is malformed, or holds something that only a look at each line can take.
     """
-    held, fresh = b"", b""
+    last_query, blocks = b"", list[bytes]()
     for block in lines:
-        fresh += _checked(block)
-        if len(fresh) < len(held):
+        blocks.append(_checked(block))
+        if sum(map(len, blocks)) < len(last_query):
             continue
-        fields, fresh = _fields(held, fresh, width), b""
+        fields = _fields(last_query, b"".join(blocks), width)
+        blocks = []
         if len(fields):
-            fields, held = fields.without_last_query()
+            fields, last_query = fields.without_last_query()
         if len(fields):
             yield fields
-    fields = _fields(held, fresh, width)
+    fields = _fields(last_query, b"".join(blocks), width)
     if len(fields):
         yield fields
 
@@ -268,8 +269,8 @@ def _checked(lines: bytes) -> bytes:
     return lines
 
 
-def _fields(held: bytes, fresh: bytes, width: int) -> _Fields:
-    fields = _split(held + fresh, width) or _split(held + _evened(fresh), width)
+def _fields(last_query: bytes, fresh: bytes, width: int) -> _Fields:
+    fields = _split(last_query + fresh, width) or _split(last_query + _evened(fresh), width)
     if fields is None:
         raise Unfit
     return fields
@@ -304,8 +305,6 @@ def _evened(lines: bytes) -> bytes:
     return codes[~white | first][1:].tobytes()
 
 
-# Decimal numbers in bulk, each the very float that Python's own `float` makes of it.
-#
 # Digits are read eight at a time (Lemire 2021, section 2, has the same steps for one number). A number of at most
 # 2^53 without its point, divided by a power of ten of at most 10^22, is rounded once and so correctly (Clinger 1990);
 # all others, and what is no number, go to `float` one by one.
