@@ -11,6 +11,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.scope import (
     Finding,
     Scope,
+    by_cause,
     holds,
     mean_word,
     merit,
@@ -265,8 +266,8 @@ def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str
 
 
 def _unanswered(name: str, scope: Scope) -> str:
-    missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
-    return f"{name} cannot be judged: no score for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
+    missing = f"no score for {len(scope.unanswered):,} of {count(scope.size, 'query')}: {by_cause(scope.unanswered)}"
+    return f"{name} cannot be judged: {missing}"
 
 
 def _undefined(name: str, scope: Scope) -> str:

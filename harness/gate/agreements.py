@@ -9,7 +9,7 @@ from itertools import product
 from harness.gate.aggregates import judge_scores
 from harness.gate.expectations import RequestedDepth, no_ranking, what_may_follow
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.scope import Finding, Scope, excused_ties, weights_of
+from harness.gate.scope import Finding, Scope, by_cause, excused_ties, weights_of
 from harness.gate.ties import in_the_order_of, leaves_ties
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
@@ -47,8 +47,8 @@ def judge_agreement(
         **_unanswered(asked, reference.run.responses, f" in {reference.called}"),
     }
     if unanswered:
-        missing = listed([f"{query} ({reason})" for query, reason in unanswered.items()])
-        sentence = f"{name} cannot be judged: no ranking for {count(len(unanswered), 'query')}: {missing}"
+        missing = f"no ranking for {count(len(unanswered), 'query')}: {by_cause(unanswered)}"
+        sentence = f"{name} cannot be judged: {missing}"
         return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
     sides = (compared.run.responses, reference.run.responses)
     ended = _ended_early(asked, sides, replace(asked_for, depth=needed))

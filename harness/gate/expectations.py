@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from harness.gate.scope import Finding, holds, number
+from harness.gate.scope import Finding, by_cause, holds, number
 from harness.metrics.run_scores import failure_text
 from harness.model import (
     Before,
@@ -203,7 +203,7 @@ def judge_latency(
     bound = replace(bound, counted=len(times), left_out=left_out)
     if untimed or not times:
         status = _status_without(untimed, responses)
-        why = f"cannot be judged: {listed(list(untimed.values()))}" if untimed else "has nothing to judge: no query ran"
+        why = f"cannot be judged: {by_cause(untimed)}" if untimed else "has nothing to judge: no query ran"
         return replace(bound, status=status, reason=f"{name} {why}", blamed=tuple(untimed))
     return _compare(condition, bound, name, times)
 
@@ -235,9 +235,9 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
     for query in queries:
         response = responses.get(query)
         if not isinstance(response, Ranking):
-            untimed[query] = f"{query} ({no_ranking(response)})"
+            untimed[query] = no_ranking(response)
         elif response.took is None:
-            untimed[query] = f"{query} ({response.took_doubt or 'the answer does not say how long it took'})"
+            untimed[query] = response.took_doubt or "the answer does not say how long it took"
         else:
             times[query] = response.took
     return times, untimed

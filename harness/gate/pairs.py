@@ -11,6 +11,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.scope import (
     Finding,
     Scope,
+    by_cause,
     changed_question,
     mean_word,
     scope_scores,
@@ -132,8 +133,8 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
     """
     now = scope_scores(queries, measure.text, compared.scores, compared.today)
     if now.unanswered:
-        missing = listed([f"{query} ({reason})" for query, reason in now.unanswered.items()])
-        sentence = f"no score for {len(now.unanswered)} of {count(now.size, 'query')}: {missing}"
+        missing = by_cause(now.unanswered)
+        sentence = f"no score for {len(now.unanswered):,} of {count(now.size, 'query')}: {missing}"
         return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
     reference = compared.reference
     if reference is not None and reference.updating:

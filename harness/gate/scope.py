@@ -22,6 +22,7 @@ from harness.words import count, listed
 __all__ = [
     "Finding",
     "Scope",
+    "by_cause",
     "changed_question",
     "excused_ties",
     "holds",
@@ -188,6 +189,19 @@ def mean_word(weights: Mapping[str, float]) -> str:
 def weight_aside(query: str, weights: Mapping[str, float]) -> str:
     """What *query* weighs, behind its name; nothing where all queries weigh the same."""
     return f" (weight {number(weights[query])})" if weights else ""
+
+
+def by_cause(reasons: Mapping[str, str]) -> str:
+    """
+    Queries with what went wrong with each, every reason once.
+
+    >>> by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
+    'a, c (timeout), b (refused)'
+    """
+    queries: dict[str, list[str]] = {}
+    for query, reason in reasons.items():
+        queries.setdefault(reason, []).append(query)
+    return listed([f"{listed(affected)} ({reason})" for reason, affected in queries.items()])
 
 
 def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:

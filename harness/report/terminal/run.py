@@ -35,9 +35,11 @@ from harness.report.run_sentences import (
     Attention,
     attention_of,
     concerned_text,
+    is_told,
     known_text,
     missing_place,
     outcome_lines,
+    unanswered_queries,
 )
 from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
 from harness.report.terminal.layout import WIDTH, columns, indented, plain
@@ -272,7 +274,7 @@ def _statuses(row: TagRow) -> Text:
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
     """*report*; where *quiet* only the thresholds to look at, and the last line."""
     for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
-        yield from quiet_lines(name, suite.verdicts) if quiet else _suite_renderables(suite, name)
+        yield from _quiet_renderables(suite, name) if quiet else _suite_renderables(suite, name)
     table = overview(report)
     if table is not None and not quiet:
         yield from overview_renderables(table)
@@ -297,10 +299,11 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
     yield _facts(suite)
     yield Text()
-    if suite.summaries:
+    untold, told = _by_news(suite)
+    if suite.summaries and not told:
         yield indented(_measures(suite))
         yield Text()
-    if suite.tags and suite.summaries:
+    if suite.tags and suite.summaries and not told:
         yield from tag_renderables(suite)
         yield Text()
     remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
@@ -308,9 +311,33 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if remarks:
         yield from map(indented, remarks)
         yield Text()
-    yield from verdict_list(suite.verdicts)
+    if told:
+        yield indented(_unanswered(told))
+    yield from verdict_list(untold)
     yield Text()
     yield from explanations(suite)
+
+
+def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType]:
+    untold, told = _by_news(suite)
+    if told:
+        yield Text.assemble(printable(name), ": ", _unanswered(told))
+        yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.queries))
+    yield from quiet_lines(name, untold)
+
+
+def _by_news(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
+    """Where no query has an answer: the verdicts that say more than that, and those that do not; else all and none."""
+    unanswered = unanswered_queries(suite)
+    if not unanswered or len(unanswered) < len(suite.queries):
+        return list(suite.verdicts), []
+    told = [verdict for verdict in suite.verdicts if is_told(verdict, unanswered)]
+    return [verdict for verdict in suite.verdicts if verdict not in told], told
+
+
+def _unanswered(told: Sequence[Verdict]) -> Text:
+    thresholds = count(len(told), "threshold")
+    return Text.assemble(("ERROR", STYLES[Status.ERROR]), f"  {thresholds}: no query has an answer")
 
 
 def _facts(suite: SuiteReport) -> Table:
