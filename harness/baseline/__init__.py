@@ -44,9 +44,6 @@ __all__ = [
 ]
 
 
-# What a run is held against.
-
-
 def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
     """
     What *run* is held against.
@@ -110,7 +107,7 @@ def _listed(requests: Iterable[str]) -> str:
     return ", ".join(sorted(requests)) or "none"
 
 
-# A run that is kept: its entry put into the suite's file.
+# Saving.
 
 
 CI_VARIABLES = (
@@ -158,13 +155,13 @@ def ci_variable(environ: Mapping[str, str]) -> str | None:
     return next((name for name in CI_VARIABLES if environ.get(name, "").lower() not in ("", *_NO)), None)
 
 
-def refuse_in_ci(environ: Mapping[str, str], *, asked: str, forced: str) -> None:
+def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> None:
     """
     Refuse to save a baseline in CI, where nobody has looked at what would become the measure of all later runs.
 
     Args:
         environ: Where a CI service makes itself known.
-        asked: The option or command that saves, for the message.
+        option: The option or command that saves, for the message.
         forced: What saves in CI all the same, for the message.
 
     Raises:
@@ -173,7 +170,7 @@ def refuse_in_ci(environ: Mapping[str, str], *, asked: str, forced: str) -> None
     variable = ci_variable(environ)
     if variable is not None:
         raise UsageError(
-            f"{asked}: {variable} is set, and a pipeline that makes its own baseline holds nothing to it: save it "
+            f"{option}: {variable} is set, and a pipeline that makes its own baseline holds nothing to it: save it "
             f"where you can look at the difference, or say {forced}"
         )
 
@@ -255,8 +252,8 @@ def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
     """Of a new entry only the queries that stayed as they were can ask something else than the suite."""
     changed = changed_questions(entry, suite)
     if changed:
-        asked = listed([changed_question(query, *both) for query, both in changed.items()])
-        yield f"what was kept of {count(len(changed), 'query')} that did not run answers another question: {asked}"
+        changes = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"what was kept of {count(len(changed), 'query')} that did not run answers another question: {changes}"
 
 
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:

@@ -28,7 +28,7 @@ from harness.model import (
 )
 from harness.words import count, listed
 
-# Fingerprints of what a baseline was made from, and sentences on those that are no longer the same.
+# Fingerprints and changes.
 
 
 def request_fingerprint(suite: Suite, request: str) -> str | None:
@@ -91,9 +91,9 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]
 def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
     if request_fingerprint(suite, request) != baseline.template:
         yield "the request changed"
-    asked = list(changed_questions(baseline, suite))
-    if asked:
-        yield f"what is asked changed: {_named(asked)}"
+    changed = list(changed_questions(baseline, suite))
+    if changed:
+        yield f"what is asked changed: {_named(changed)}"
     judged = changed_judgments(baseline, suite)
     if judged:
         yield f"the judgments changed: {_named(judged)}"
@@ -128,7 +128,7 @@ def _named(queries: Sequence[str]) -> str:
     return f"{count(len(queries), 'query')} ({listed(queries)})"
 
 
-# A run -> the entry that is kept of it, and back.
+# Entries.
 
 
 REFUSAL = "no baseline is saved from a run with errors"
@@ -219,12 +219,12 @@ def _keep(
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
     undefined = bool(scores) and all(value is None for value in scores.values())
-    asked = question_of(query, masker)
+    question = question_of(query, masker)
     return BaselineQuery(
         outcome=Outcome.UNDEFINED if undefined else outcome_of(query, ranking)[0],
-        question=asked.fingerprint,
-        text=asked.text,
-        params=asked.params,
+        question=question.fingerprint,
+        text=question.text,
+        params=question.params,
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,

@@ -59,7 +59,7 @@ def command() -> None:
 @file_option
 @click.option("--force", is_flag=True, help="Save in CI too.")
 @quiet_option
-def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **asked: Any) -> None:
+def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **given: Any) -> None:
     """
     Run suites and keep what they return, an entry a request.
 
@@ -67,8 +67,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
     """
     if not force:
-        refuse_in_ci(os.environ, asked="baseline save", forced="--force")
-    options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
+        refuse_in_ci(os.environ, option="baseline save", forced="--force")
+    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline keeps one run of each request; give one --index")
     found = found_suites(suites)
@@ -85,13 +85,13 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @file_option
 def show(suites: Sequence[Path], file: Path | None) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
-    asked = found_suites(suites)
-    _check_one(file, len(asked.suites))
-    for suite in asked.suites:
+    files = found_suites(suites)
+    _check_one(file, len(files.suites))
+    for suite in files.suites:
         with opened(suite, str(suite)):
             pass  # a suite that is not there is not one without a baseline
     problems = []
-    for suite in asked.suites:
+    for suite in files.suites:
         path = file or baseline_path(suite)
         try:
             found = read_baselines(path)
@@ -110,7 +110,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
             of_suite = loaded is None or loaded.name == found.suite
             otherwise = _asked_otherwise(entry, loaded) if of_suite else ()
             print_all(chain(entry_renderables(request, entry), otherwise))
-    say_left_out(asked)
+    say_left_out(files)
     if problems:
         raise BaselineError("\n".join(problems))
 
@@ -121,13 +121,13 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
 @cell_options
 @file_option
 @quiet_option
-def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **asked: Any) -> None:
+def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -> None:
     """
     Run suites and compare what they return with their baselines, as harness compare does.
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    options, matrix = run_choices(**asked, baseline=file, save_baseline=True, locate=False)
+    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
     found = found_suites(suites)
     loaded = load_suites(found.suites, os.environ)
     answered = []

@@ -59,7 +59,7 @@ def command(
     outputs: tuple[Output, ...],
     github: bool,
     quiet: bool,
-    **asked: Any,
+    **given: Any,
 ) -> int:
     """
     Run suites against an engine and report how they came out.
@@ -71,7 +71,7 @@ def command(
     """
     step = asked_step(github)
     with refusals_told(step), outdated_removed(outputs):
-        options, matrix = run_choices(**asked)
+        options, matrix = run_choices(**given)
         found = found_suites(suites)
         report = _run(found.suites, options, matrix, quiet=quiet)
     _print_report(report, step, as_json=as_json, quiet=quiet)

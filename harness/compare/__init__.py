@@ -133,9 +133,9 @@ class Prepared:
             UsageError, StatisticError, MeasureError: as `assemble_comparison` and `by_suite`.
         """
         request, selection = self.request, self.selection
-        held = request.thresholds if thresholds is None else tuple(thresholds)
+        thresholds = request.thresholds if thresholds is None else tuple(thresholds)
         pair, notes = same_questions(self.pair, None if selection is None else selection.active)
-        scored = replace(self, pair=pair)._scored(held)
+        scored = replace(self, pair=pair)._scored(thresholds)
         scored = replace(scored, notes=(*notes, *scored.notes))
         created = datetime.now(UTC).isoformat(timespec="seconds")
         report = assemble_comparison(pair, scored, request.options, created)
@@ -154,8 +154,8 @@ class Prepared:
     def _filled(self, queries: Iterable[str]) -> tuple[ComparedSide, ComparedSide]:
         """Both sides; where it was asked for, run files with those of *queries* that they lack, without hits."""
         first, second = self.pair
-        wanted = list(queries) if self.request.complete else []
-        return with_empty(first, wanted), with_empty(second, wanted)
+        added = list(queries) if self.request.complete else []
+        return with_empty(first, added), with_empty(second, added)
 
 
 def prepare(request: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, str]) -> Prepared:
@@ -177,7 +177,7 @@ def prepare(request: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, 
     """
     configs = Configs()
     suite = _loaded(request.suite, environ, configs)
-    forms = [_form(wanted, suite) for wanted in (request.reference, request.candidate)]
+    forms = [_form(choice, suite) for choice in (request.reference, request.candidate)]
     _refuse(request, [form for form in forms if isinstance(form, Form)], suite)
     judgments = _judgments(request)
     if suite is not None or judgments is not None:
@@ -257,8 +257,8 @@ def _loaded(suite: Path | Suite | None, environ: Mapping[str, str], configs: Con
     return load_suite(suite, environ, configs=configs)
 
 
-def _form(wanted: SideChoice, suite: Suite | None) -> Form | ComparedSide:
-    return wanted if isinstance(wanted, ComparedSide) else read_form(wanted, requests=suite.requests if suite else ())
+def _form(choice: SideChoice, suite: Suite | None) -> Form | ComparedSide:
+    return choice if isinstance(choice, ComparedSide) else read_form(choice, requests=suite.requests if suite else ())
 
 
 def _name(form: Form | ComparedSide) -> str:

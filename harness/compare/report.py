@@ -170,7 +170,7 @@ def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
         yield f"the request {first.side.request} is not the same on both sides"
 
 
-# The thresholds that a comparison is held to.
+# Thresholds.
 
 
 EXPECTED = "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', or an agreement such as 'mean RBO >= 0.9'"
@@ -255,7 +255,7 @@ def _with_defaults(threshold: Threshold, depth: int, p: float) -> Threshold:
     return replace(threshold, condition=replace(condition, agreement=agreement))
 
 
-# Which rankings answer the same question.
+# Queries that ask the same.
 
 
 def same_questions(
@@ -293,8 +293,8 @@ def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
 
 def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
     if changed:
-        told = listed([changed_question(query, *both) for query, both in changed.items()])
-        yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {told}"
+        changes = listed([changed_question(query, *both) for query, both in changed.items()])
+        yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {changes}"
 
 
 def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:
@@ -310,8 +310,7 @@ def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]
     )
 
 
-# Two rankings of one query -> what entered, what left, what moved, and which of that is no more than another order of
-# documents that the engine scored the same.
+# Rankings.
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +387,6 @@ def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
         if match is not None and group.holds_as(match):
             found.update(group.shown, match.shown)
     return frozenset(found)
-
-
-# Each query of two runs, side by side.
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,6 @@ from harness.words import count, listed
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions, Scores
 
-# How deep two sides can be compared, and what would look deeper. Pure.
-
 
 @dataclass(frozen=True, slots=True)
 class Depths:
@@ -91,10 +89,8 @@ class Depths:
         return " and ".join(name for name, depth in self.sides if depth == self.common) or self.suite
 
 
-# By what two runs are compared: which queries, and which scores.
-#
-# With judgments both runs are scored anew, so that nothing but the rankings differs. Without, the scores that both
-# hold serve, if they were made alike. Else the rankings alone are compared. Pure.
+# With judgments both runs are scored anew, so that nothing but the rankings differs. Without, the scores that both hold
+# serve, if they were made alike. Else the rankings alone are compared.
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +250,6 @@ def _strangers(pair: Iterable[ComparedSide], suite: Suite) -> Iterator[str]:
             yield f"{one.side.name} has {count(len(others), 'query')} that the suite does not have: {listed(others)}"
 
 
-# Scores that both sides hold, where no judgments are given. Pure.
-
-
 def by_stored_scores(
     pair: tuple[ComparedSide, ComparedSide], measures: Sequence[Measure], thresholds: Sequence[Threshold]
 ) -> ScoredSides:
@@ -333,14 +326,14 @@ def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
         )
 
 
-def _shared_measures(pair: tuple[ComparedSide, ComparedSide], wanted: Iterable[Measure]) -> list[str]:
+def _shared_measures(pair: tuple[ComparedSide, ComparedSide], named: Iterable[Measure]) -> list[str]:
     first, second = ({score.measure: None for score in one.scores} for one in pair)
     shared = [measure for measure in first if measure in second]
-    lacking = [measure.text for measure in wanted if measure.text not in shared]
+    lacking = [measure.text for measure in named if measure.text not in shared]
     if lacking or not shared:
-        held = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
+        both = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
         others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
-        raise UsageError(f"{held}{others}; give --suite or --qrels to compute what is wanted")
+        raise UsageError(f"{both}{others}; give --suite or --qrels to compute what is wanted")
     return shared
 
 
@@ -374,7 +367,7 @@ def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
     return any(first[document] != second[document] for document in first.keys() & second.keys())
 
 
-# The measures of two runs, tested; and why some were not. Pure.
+# Tests.
 
 
 NEEDED = ("numpy", "scipy")

@@ -55,7 +55,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 
-# What a text asks for.
+# Forms.
 
 
 FORMS = (
@@ -202,7 +202,7 @@ def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) ->
     return f"no file{did_you_mean(text, ALONE)}"
 
 
-# A side, and what makes one.
+# Sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,16 +429,16 @@ def _choose_report(name: str, report: Report, suite: Suite | None, request: str 
     fitting = [one for one in of_suite if request is None or one.request == request]
     if len(fitting) == 1:
         return fitting[0]
-    held = ", ".join(f"{one.name} ({_which(one)})" for one in report.suites) or "no suite"
-    wanted = " and ".join(
+    known = ", ".join(f"{one.name} ({_which(one)})" for one in report.suites) or "no suite"
+    named = " and ".join(
         f"the {what} {value!r}"
         for what, value in (("suite", suite and suite.name), ("request", request))
         if value is not None
     )
     if not fitting:
-        raise UsageError(f"{name} does not hold {wanted or 'a suite'}; it holds {held}")
+        raise UsageError(f"{name} does not hold {named or 'a suite'}; it holds {known}")
     which = "--request says which" if len({one.request for one in fitting}) == len(fitting) else "--suite says which"
-    raise UsageError(f"{name} holds several that could be meant: {held}; {which}")
+    raise UsageError(f"{name} holds several that could be meant: {known}; {which}")
 
 
 def _which(report: SuiteReport) -> str:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Lint", "PoolOptions", "lint_suites", "pool_suites"]
 
 
-# Work on judgments: suites in, what is to be judged out.
-#
-# Everything is asked over the same connections as a run, and decided in `harness.judging.pool`.
+# Pools.
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +134,22 @@ class _Pooling:
             return {}, []
         if self.suite.target.service == "http":
             return {}, ["there are no snippets: an HTTP service is not asked for documents by their ids"]
-        wanted: dict[tuple[str | None, str], list[PooledDocument]] = {}
+        by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
         for document in pool.documents:
             best = min(document.ranks, key=lambda name: document.ranks[name])
             run = next(one.run for one in runs if one.name == best)
-            wanted.setdefault((run.index, run.request), []).append(document)
+            by_place.setdefault((run.index, run.request), []).append(document)
         try:
-            return self._read(wanted, search)
+            return self._read(by_place, search)
         except SearchError as error:
             return {}, [f"there are no snippets: {error}"]
 
     def _read(
-        self, wanted: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
+        self, by_place: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
     ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
         found: dict[tuple[str, str], Hit] = {}
         notes: dict[str, None] = {}
-        for (index, request), documents in wanted.items():
+        for (index, request), documents in by_place.items():
             template = self.suite.requests[request]
             ids = list(dict.fromkeys(one.document for one in documents))
             hits, reasons = find_texts(
@@ -167,10 +165,7 @@ class _Pooling:
         return found, list(notes)
 
 
-# A look at the judgments of suites: what was read, and whether the index still holds what was judged.
-#
-# Everything is read by the loader of suites and looked up over the connections of a run; `harness.judging.findings`
-# says what is to be looked at.
+# Lint.
 
 
 @dataclass(slots=True)
@@ -191,10 +186,10 @@ class Lint:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A suite as read; *brought* is what its fixture holds."""
+    """A suite as read; *fixture* is what its fixture holds."""
 
     judged: JudgedSuite
-    brought: FixtureFile | None
+    fixture: FixtureFile | None
 
     @property
     def suite(self) -> Suite:
@@ -202,7 +197,7 @@ class _Read:
 
     def indexes(self) -> list[str]:
         """The indexes that its requests search, each once, without that of its fixture."""
-        own = None if self.brought is not None else self.suite.target.index
+        own = None if self.fixture is not None else self.suite.target.index
         names = [template.index or own for template in self.suite.requests.values()]
         return list(dict.fromkeys(name for name in names if name is not None))
 
@@ -226,12 +221,12 @@ def lint_suites(
         EngineStartError: The embedded node could not be started.
     """
     read, problems = _read_all(paths, None if offline else environ)
-    asked = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
+    online = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
     lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
     with connections_for(options, environ) as connections:
-        doors = _open(connections, asked)
+        clusters = _open(connections, online)
         for one in read:
-            known = _knowledge(one, doors.get(one.suite.path), lint, offline=offline)
+            known = _knowledge(one, clusters.get(one.suite.path), lint, offline=offline)
             scales = (*scales_of(one.suite), *(() if scale is None else (scale,)))
             lint.findings += find_in(one.judged, scales, known)
             lint.notes += _notes(one, bool(scales))
@@ -255,39 +250,44 @@ def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple
     return read, list(problems)
 
 
-def _open(connections: Connections, asked: Sequence[_Read]) -> dict[str, OpenCluster]:
-    doors = connections.open_all([one.suite for one in asked]) if asked else []
-    return {one.suite.path: door for one, door in zip(asked, doors, strict=True)}
+def _open(connections: Connections, online: Sequence[_Read]) -> dict[str, OpenCluster]:
+    clusters = connections.open_all([one.suite for one in online]) if online else []
+    return {one.suite.path: cluster for one, cluster in zip(online, clusters, strict=True)}
 
 
-def _knowledge(one: _Read, door: OpenCluster | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
+def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
     """What is known of the judged documents; None where it is not known of all places where they may be."""
-    indexes, brought = one.indexes(), one.brought
+    indexes, fixture = one.indexes(), one.fixture
     ids = {judgment.document for judgment in one.judged.judged}
     if one.suite.target.service == "http":
         lint.notes.append(f"{one.suite.path}: an HTTP service is not asked for documents by their ids")
         return None
-    if (indexes and offline) or (brought is not None and brought.ids is None):
+    if (indexes and offline) or (fixture is not None and fixture.ids is None):
         lint.notes.append(f"{one.suite.path}: whether the judged documents are still there was not looked up")
         return None
-    places = [*([brought.file] if brought else []), *(f"index {name}" for name in indexes)]
-    found: set[str] = set(brought.ids or ()) if brought else set()
+    places = [*([fixture.file] if fixture else []), *(f"index {name}" for name in indexes)]
+    found: set[str] = set(fixture.ids or ()) if fixture else set()
     repeated: dict[str, frozenset[str]] = {}
     try:
-        for name in indexes if door is not None else ():
-            known, repeated[name] = _look_up(door, name, ids)
-            found |= known
+        if cluster is not None:
+            for name in indexes:
+                known, repeated[name] = _look_up(cluster, name, ids)
+                found |= known
     except SearchError as error:
         lint.errors.append(f"{one.suite.path}: {error}")
         return None
     return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
 
 
-def _look_up(door: OpenCluster | None, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _look_up(cluster: OpenCluster, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The documents that are there, and those of another spelling in place of those that are not."""
-    if door is None or door.search is None:
-        raise (door.error if door is not None and door.error else SearchError(f"nobody was asked for index {index}"))
-    search: Search = door.search
+    if cluster is None or cluster.search is None:
+        raise (
+            cluster.error
+            if cluster is not None and cluster.error
+            else SearchError(f"nobody was asked for index {index}")
+        )
+    search: Search = cluster.search
     known = find_documents(search, index, sorted(ids))
     others = {other for document in ids - known.found for other in other_spellings(document)} - ids
     spelt = find_documents(search, index, sorted(others)) if others else known

@@ -16,8 +16,6 @@ from harness.metrics import settings_of
 from harness.metrics.run_scores import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
 
-# A judgment with its place, and what can be found in one.
-
 
 @dataclass(frozen=True, slots=True)
 class PlacedJudgment:
@@ -37,7 +35,7 @@ def words_of(query: str, document: str) -> str:
     return f"document {document!r} for query {query!r}"
 
 
-# Ids that look like two names of one document.
+# Ids.
 
 
 _SCHEME = re.compile(r"https?://(?:www\.)?")
@@ -146,7 +144,7 @@ def _unescaped(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
-# Which grades there may be.
+# Scales.
 
 
 _NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
@@ -215,7 +213,7 @@ def _top_of(measure: Measure, suite: Suite) -> float | None:
     return float(top) if isinstance(top, int | float) and not isinstance(top, bool) else None
 
 
-# All checks of the judgments of one suite.
+# Checks.
 
 
 NAMED = 5

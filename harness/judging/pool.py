@@ -33,7 +33,7 @@ from harness.model import (
     Suite,
 )
 
-# How much of a run's top k is judged, and what a measure cannot know of what is not.
+# Coverage.
 
 
 FALLBACK = "nDCG@{depth}"
@@ -138,7 +138,7 @@ def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     return min([0.0, *suite.grades.values(), *used]), best if best > 0 else 1.0
 
 
-# What is to be judged of one suite, from the runs of its requests.
+# Pools.
 
 
 def pooling_depth(suite: Suite) -> int:
@@ -174,11 +174,11 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
 def with_texts(pool: Pool, found: Mapping[tuple[str, str], Hit]) -> Pool:
     """*pool* with the titles and snippets that were *found*, by query and document, beside those that it has."""
 
-    def told(one: PooledDocument) -> PooledDocument:
+    def with_text(one: PooledDocument) -> PooledDocument:
         hit = found.get((one.query, one.document))
         return one if hit is None else replace(one, title=one.title or hit.title, snippet=hit.snippet)
 
-    return replace(pool, documents=tuple(map(told, pool.documents)))
+    return replace(pool, documents=tuple(map(with_text, pool.documents)))
 
 
 def _documents(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Iterator[PooledDocument]:

@@ -67,7 +67,7 @@ def update_wanted(word: str | None) -> bool:
 
         option = "--relevance-update-baseline"
         try:
-            refuse_in_ci(os.environ, asked=option, forced=f"{option}={FORCE}")
+            refuse_in_ci(os.environ, option=option, forced=f"{option}={FORCE}")
         except HarnessError as error:
             raise pytest.UsageError(str(error)) from None
     return word is not None

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
 
-# Whatever is written as JSON and read back: its version, what JSON has no number for, and what is said of a wrong
-# file.
-#
 # A form is that of a dataclass of `harness.model`, field by field. Its version stands under ``schema``; a file of
 # another version is refused with a sentence, never read half. JSON has no infinity and no NaN, so these are written
 # as the strings "Infinity", "-Infinity" and "NaN".
@@ -129,10 +126,6 @@ def _ascii(text: str) -> str:
     return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-# Whatever is written as JSON and read back: reports, comparisons, the scores of run files, and what a wrong file is
-# told.
-
-
 _REPORT_FORM = JsonForm(Report, "report", version=1)
 
 dumps_report = _REPORT_FORM.dumps
@@ -140,17 +133,11 @@ loads_report = _REPORT_FORM.loads
 report_schema = _REPORT_FORM.schema
 
 
-# A comparison as JSON, and back: `harness.report.json` says how.
-
-
 _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)
 
 dumps_comparison = _COMPARISON_FORM.dumps
 loads_comparison = _COMPARISON_FORM.loads
 comparison_schema = _COMPARISON_FORM.schema
-
-
-# The scores of a run file as JSON.
 
 
 def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
@@ -176,9 +163,6 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
     if any(left_out.values()):
         plain["left_out"] = {why: list(queries) for why, queries in left_out.items() if queries}
     return json.dumps(plain, indent=2, allow_nan=False)
-
-
-# What `harness significance` found, as JSON.
 
 
 def comparisons_json(profile: str, comparisons: Sequence[Comparison]) -> str:

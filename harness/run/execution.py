@@ -94,7 +94,7 @@ class FinishedSuite:
     others: tuple[Query, ...] = ()
 
 
-# What is sent.
+# Searching.
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +227,15 @@ def _targeting(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index))
 
 
-# What it comes to::
-#
-#     mask -> score -> decide -> look for missing documents -> assemble
+# Deciding.
 
 
 def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> FinishedSuite:
-    """Score what was answered, decide the suite's thresholds, and put the report on it together."""
+    """
+    Decide the thresholds of a suite whose queries were sent::
+
+        mask -> score -> decide -> look for missing documents -> assemble
+    """
     selection, options, masker = answered.selection, answered.options, answered.masker
     suite, selected = selection.suite, selection.selected
     run = answered.masked_run()

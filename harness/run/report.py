@@ -38,7 +38,7 @@ from harness.model import (
 )
 from harness.words import count, listed
 
-# Figures over queries, for the reports: of all that ran, and of those with each tag.
+# Summaries.
 
 
 _Scores: TypeAlias = Mapping[tuple[str, str], Score]
@@ -66,16 +66,16 @@ def tag_summaries(suite: Suite, scores: Iterable[Score], verdicts: Sequence[Verd
     if set(groups) <= {None}:
         return ()
     gains, by_query, shares = _gains(suite), _by_query(scores), _shares(suite.queries, groups)
-    held: dict[str | None, list[str]] = {}
+    by_tag: dict[str | None, list[str]] = {}
     for verdict in verdicts:
-        held.setdefault(verdict.tag, []).append(verdict.id)
+        by_tag.setdefault(verdict.tag, []).append(verdict.id)
     found = [
         TagSummary(
             tag=tag,
             queries=len(queries),
             share=shares[tag],
             summaries=_summaries(queries, gains, by_query),
-            verdicts=tuple(held.get(tag, ())) if tag is not None else (),
+            verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
         )
         for tag, queries in groups.items()
     ]
@@ -127,7 +127,7 @@ def _summary(queries: Sequence[Query], measure: str, gain: str, scores: _Scores)
     )
 
 
-# What a run found out, put together for the reports: pure, from the suite, its run, the scores and the verdicts.
+# The report on a suite.
 
 
 def assemble(
@@ -344,9 +344,9 @@ def _doubts(run: Run) -> list[str]:
     stopped = [query for query, one in rankings.items() if one.stopped_early]
     uncounted = [f"{query} ({one.total_doubt})" for query, one in rankings.items() if one.total_doubt]
     untimed = [f"{query} ({one.took_doubt})" for query, one in rankings.items() if one.took_doubt]
-    told = {
+    doubts = {
         "the engine looked at a part of the documents only, as `terminate_after` says": stopped,
         "how many documents match is not known": uncounted,
         "how long the engine took is not known": untimed,
     }
-    return [f"{sentence}: {listed(queries)}" for sentence, queries in told.items() if queries]
+    return [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]

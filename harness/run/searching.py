@@ -29,10 +29,8 @@ from harness.search.lookup import ids_request, pinned_of
 if TYPE_CHECKING:
     from harness.search import Search
 
-# The last hits of rankings, and what ties with them below.
-#
-# Where the score of the last hit is that of others which were not asked for, the order of ties decides which
-# documents are in the ranking. So a run asks for one hit more than it needs, and where that ties too, further down.
+# Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
+# for one hit more than it needs, and where that ties too, further down.
 
 
 SEARCHED = 1000
@@ -70,8 +68,8 @@ def with_last_group(suite: Suite, run: Run, requests: Sequence[SearchRequest], s
         sent: What was asked for.
     """
     responses = {
-        wanted.query: _known(run.responses[wanted.query], one, _size(wanted, suite))
-        for wanted, one in zip(requests, sent, strict=True)
+        needed.query: _known(run.responses[needed.query], one, _size(needed, suite))
+        for needed, one in zip(requests, sent, strict=True)
     }
     return replace(run, responses=responses)
 
@@ -115,7 +113,7 @@ def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None
 
     if not leaves_ties(choose_template(suite, run.request)):
         return run
-    begun, asked, beyond = time.perf_counter(), 0, 0
+    begun, queries, beyond = time.perf_counter(), 0, 0
     for size in SIZES:
         left = None if budget is None else budget - (time.perf_counter() - begun)
         open_queries = tuple(query for query in suite.queries if _goes_on(run.responses.get(query.id)))
@@ -123,17 +121,17 @@ def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None
         sent = [deep for one in requests if (deep := _deep(one, suite, size, beyond)) is not None]
         if not sent or (left is not None and left <= 0):
             break
-        asked = asked or len(sent)
+        queries = queries or len(sent)
         try:
             found = search.search(sent, budget=left)
         except SearchError as error:
             seconds = time.perf_counter() - begun
-            return replace(run, tails=TailSearch(asked, size, seconds, len(open_queries), str(error)))
+            return replace(run, tails=TailSearch(queries, size, seconds, len(open_queries), str(error)))
         answers = zip(sent, found, strict=True)
         completed = {one.query: _completed(run.responses[one.query], deep, one) for one, deep in answers}
         run, beyond = replace(run, responses={**run.responses, **completed}), size
     open_still = sum(map(_goes_on, run.responses.values()))
-    return replace(run, tails=TailSearch(asked, beyond, time.perf_counter() - begun, open_still)) if asked else run
+    return replace(run, tails=TailSearch(queries, beyond, time.perf_counter() - begun, open_still)) if queries else run
 
 
 def _goes_on(response: Response | None) -> bool:
@@ -239,11 +237,11 @@ def locate_missing(
         SearchError: No query could be asked at all.
     """
     missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in frozenset(queries)}
-    wanted = {query: documents for query, documents in missing.items() if documents}
-    found, titled = _search_deeper(suite, run, search, wanted)
+    absent = {query: documents for query, documents in missing.items() if documents}
+    found, titled = _search_deeper(suite, run, search, absent)
     return {
         query: _titles_added(_ranked(documents, found.get(query)), titled.get(query))
-        for query, documents in wanted.items()
+        for query, documents in absent.items()
     }
 
 
@@ -267,8 +265,8 @@ def _search_deeper(
     from harness.suites.depth import deeper
     from harness.suites.requests import build_requests, on_index
 
-    asked = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
-    chosen = on_index(asked, run.index)
+    incomplete = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
+    chosen = on_index(incomplete, run.index)
     sent = [one for one in build_requests(chosen, run.request) if one.http is None]
     if not sent:
         return {}, {}

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# Baselines on a terminal: what one holds, and how a run differs from it.
+# Baselines.
 
 
 def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
@@ -88,7 +88,7 @@ def _banded(baseline: Baseline) -> dict[str, list[str]]:
     return found
 
 
-# A pool on a terminal: how much of each run is judged, and at which queries judging tells most.
+# Pools.
 
 
 QUERIES_SHOWN = 10
@@ -164,7 +164,7 @@ def _unanswered(pool: Pool) -> Iterator[RenderableType]:
         yield indented(Text(f"and {left} more without an answer", style="bold red"))
 
 
-# What was found in judgments, as lines that editors and CI systems find their way by, and as JSON.
+# Findings.
 
 
 def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
@@ -196,7 +196,7 @@ def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: in
     return f"{looked_at}: {count(len(findings), 'finding') if findings else 'nothing found'}"
 
 
-# The scores of a run file on a terminal.
+# Scores of run files.
 
 
 def score_renderables(
