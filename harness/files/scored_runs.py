@@ -79,7 +79,7 @@ class FileScorer:
         lines = read_blocks(run, str(run), BLOCK)
         try:
             return evaluate_trec(
-                judged, lines, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
+                lines, judged, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
             )
         except (Irregular, Unfit, MeasureError):
             return None
@@ -154,10 +154,10 @@ class FileScorer:
         judged, complete = self._judged, self.complete
         if judged.subtopics is not None:
             return evaluate_novelty(
-                judged.subtopics, rankings, measures, profile=self.profile, scores=scores, complete=complete
+                rankings, judged.subtopics, measures, profile=self.profile, scores=scores, complete=complete
             )
         return evaluate(
-            judged.grades, rankings, measures, gain=self.gain, profile=self.profile, scores=scores, complete=complete
+            rankings, judged.grades, measures, gain=self.gain, profile=self.profile, scores=scores, complete=complete
         )
 
 

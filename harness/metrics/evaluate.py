@@ -66,8 +66,8 @@ class Evaluation:
 
 
 def evaluate(
-    judgments: Judgments,
     rankings: Rankings,
+    judgments: Judgments,
     measures: Sequence[Measure],
     *,
     gain: Gain | None = None,
@@ -79,8 +79,8 @@ def evaluate(
     Score every query of a run.
 
     Args:
-        judgments: Query id to document id to grade.
         rankings: Query id to document ids, best first; a document that comes twice counts once.
+        judgments: Query id to document id to grade.
         measures: What is measured.
         gain: What a grade is worth where a measure's text does not say; None is the profile's own.
         profile: Whose rules hold. Under `trec` a query without judgments is left out, and one without anything
@@ -196,8 +196,8 @@ def _score(
 
 
 def evaluate_trec(
-    judgments: TrecJudgments,
     run: Iterable[bytes],
+    judgments: TrecJudgments,
     measures: Sequence[Measure],
     *,
     gain: Gain | None = None,
@@ -208,8 +208,8 @@ def evaluate_trec(
     Score every query of a TREC run, each ranked by score: what `evaluate` gives for the same as ids.
 
     Args:
-        judgments: All judgments, as `harness.metrics.bulk.read_judgments` reads them.
         run: Blocks of whole lines, each ended by a newline, without comments.
+        judgments: All judgments, as `harness.metrics.bulk.read_judgments` reads them.
         measures: What is measured; each has a batch formula.
         gain: What a grade is worth where a measure's text does not say; None is the profile's own.
         profile: Whose rules hold.
@@ -250,8 +250,8 @@ def _summed(measures: Sequence[Measure]) -> frozenset[str]:
 
 
 def evaluate_novelty(
-    judgments: Mapping[str, Mapping[str, Mapping[str, float]]],
     rankings: Rankings,
+    judgments: Mapping[str, Mapping[str, Mapping[str, float]]],
     measures: Sequence[Measure],
     *,
     profile: Profile = Profile.STANDARD,
@@ -262,8 +262,8 @@ def evaluate_novelty(
     Score every query of a run whose queries have several meanings.
 
     Args:
-        judgments: Query id to document id to subtopic to grade.
         rankings: Query id to document ids, best first.
+        judgments: Query id to document id to subtopic to grade.
         measures: Of novelty, such as alpha_nDCG@10.
         profile: Whose rules hold, as for `harness.metrics.evaluate.evaluate`.
         scores: Query id to the score of each document; only the trec profile orders by them.

@@ -50,7 +50,7 @@ def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
     from harness.model import Profile
 
     measures = [parse_measure(text) for text in MEASURES]
-    result = evaluate(judgments, rankings, measures, profile=Profile.TREC)
+    result = evaluate(rankings, judgments, measures, profile=Profile.TREC)
     return {text: result.mean(text) or 0.0 for text in MEASURES}
 
 

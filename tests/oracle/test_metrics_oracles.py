@@ -50,7 +50,7 @@ def collection(seed, *, grades=(0, 0, 0, 1, 1, 2, 3), ties=False, relevant=False
 def ours(texts, judgments, runs, **options):
     rankings = {query: list(run) for query, run in runs.items()}
     scores = {query: list(run.values()) for query, run in runs.items()}
-    result = evaluate(judgments, rankings, [parse_measure(text) for text in texts], scores=scores, **options)
+    result = evaluate(rankings, judgments, [parse_measure(text) for text in texts], scores=scores, **options)
     return result.scores
 
 
@@ -235,7 +235,7 @@ def test_measures_of_sets_and_of_recall(text):
         assert scores == pytest.approx(theirs, abs=1e-9)
         relevant, runs = collection(seed, relevant=True)
         theirs = {each.query_id: each.value for each in ir_measures.iter_calc([wanted], relevant, runs)}
-        plain = evaluate(relevant, in_order(runs), [parse_measure(text)]).scores
+        plain = evaluate(in_order(runs), relevant, [parse_measure(text)]).scores
         assert plain[parse_measure(text).text] == pytest.approx(theirs, abs=1e-9)
 
 
@@ -243,7 +243,7 @@ def test_the_number_of_queries_is_the_sum():
     import ir_measures
 
     judgments, runs = collection(4)
-    result = evaluate(judgments, in_order(runs), [parse_measure("NumQ")])
+    result = evaluate(in_order(runs), judgments, [parse_measure("NumQ")])
     assert result.sum("NumQ") == ir_measures.calc_aggregate([ir_measures.NumQ], judgments, runs)[ir_measures.NumQ] > 1
     assert result.summed == {"NumQ"}
 

@@ -94,7 +94,7 @@ class Output:
     def scores(self, text):
         """By query, and by name what trec_eval says of all."""
         return evaluate(
-            self.judgments, self.rankings, [parse_measure(text)], profile=Profile.TREC, complete=self.complete
+            self.rankings, self.judgments, [parse_measure(text)], profile=Profile.TREC, complete=self.complete
         )
 
     def ours(self, name, query):
@@ -146,7 +146,7 @@ def is_same(printed, value):
 
 
 def test_what_is_left_out_is_on_the_page():
-    said = re.search(r"\*\*Left out\.\*\*(.*?)\n\n", DOCUMENTATION.read_text(encoding="utf-8"), re.S)[1]
+    said = re.search(r"\*\*Not included\.\*\*(.*?)\n\n", DOCUMENTATION.read_text(encoding="utf-8"), re.S)[1]
     assert [name for name in LEFT_OUT if not re.search(rf"\b{name}\b", said)] == []
 
 
@@ -195,6 +195,6 @@ class TestDifferences:
         """-c printed 0.0000 for map and rbp_resid of such a query, and 0.3333 for map of all three."""
         judgments = {"q": {"a": 1}, "r": {"a": 0}, "s": {"a": 1}}
         measures = [parse_measure(text) for text in ("AP", "NumQ")]
-        result = evaluate(judgments, {"q": ["a"], "r": ["a"]}, measures, profile=Profile.TREC, complete=True)
+        result = evaluate({"q": ["a"], "r": ["a"]}, judgments, measures, profile=Profile.TREC, complete=True)
         assert result.scores["AP"] == {"q": 1, "r": 0, "s": 0}
         assert (is_same("0.3333", result.mean("AP")), result.sum("NumQ")) == (True, 3)

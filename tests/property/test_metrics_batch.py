@@ -126,7 +126,7 @@ def one_by_one(measure, judgments, rankings, query, **options):
 
 def assert_equal_paths(collection, **options):
     judgments, rankings = collection
-    batch = evaluate(judgments, rankings, MEASURES, **options).scores
+    batch = evaluate(rankings, judgments, MEASURES, **options).scores
     for measure in MEASURES:
         expected = {
             query: one_by_one(measure, judgments, rankings, query, **options)
@@ -204,6 +204,6 @@ def test_every_measure_of_the_batch_path_is_covered():
 @given(collection=collections(WHOLE))
 def test_measures_together_give_what_each_gives_alone(collection):
     judgments, rankings = collection
-    together = evaluate(judgments, rankings, MEASURES).scores
+    together = evaluate(rankings, judgments, MEASURES).scores
     for measure in MEASURES:
-        assert together[measure.text] == evaluate(judgments, rankings, [measure]).scores[measure.text]
+        assert together[measure.text] == evaluate(rankings, judgments, [measure]).scores[measure.text]

@@ -44,70 +44,70 @@ def path(request, monkeypatch):
 
 class TestWhichQueriesCount:
     def test_trec_scores_the_queries_of_both_files(self):
-        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT], profile=TREC)
+        result = evaluate(SOME_RANKINGS, SOME_JUDGMENTS, [AP, COUNT], profile=TREC)
         assert result.scores["AP"] == {"both": 1, "nothing relevant": 0}
         assert result.mean("AP") == 0.5
         assert (result.missing, result.unjudged) == (("missing",), ("unjudged",))
 
     def test_complete_counts_a_missing_query_as_0(self):
-        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT], profile=TREC, complete=True)
+        result = evaluate(SOME_RANKINGS, SOME_JUDGMENTS, [AP, COUNT], profile=TREC, complete=True)
         assert result.scores["AP"] == {"both": 1, "nothing relevant": 0, "missing": 0}
         assert result.mean("AP") == pytest.approx(1 / 3)
         assert result.sum("NumRel") == 3
 
     def test_standard_keeps_undefined_apart_from_0(self):
-        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, JUDGED])
+        result = evaluate(SOME_RANKINGS, SOME_JUDGMENTS, [AP, JUDGED])
         assert result.scores["AP"] == {"both": 1, "nothing relevant": None, "unjudged": None}
         assert result.scores["Judged@10"] == {"both": 1, "nothing relevant": 1, "unjudged": 0}
         assert result.mean("AP") == 1
 
     def test_a_mean_over_no_query_is_none(self):
-        assert evaluate({"q": {"a": 1}}, {"other": ["a"]}, [AP], profile=TREC).mean("AP") is None
+        assert evaluate({"other": ["a"]}, {"q": {"a": 1}}, [AP], profile=TREC).mean("AP") is None
         assert evaluate({}, {}, [AP]).mean("AP") is None
-        assert evaluate({"q": {"a": 0}}, {"q": ["a"]}, [AP]).mean("AP") is None
+        assert evaluate({"q": ["a"]}, {"q": {"a": 0}}, [AP]).mean("AP") is None
 
     def test_counts_are_summed(self):
-        result = evaluate(SOME_JUDGMENTS, SOME_RANKINGS, [AP, COUNT, parse_measure("NumRet")])
+        result = evaluate(SOME_RANKINGS, SOME_JUDGMENTS, [AP, COUNT, parse_measure("NumRet")])
         assert result.summed == {"NumRel", "NumRet"}
         assert result.sum("NumRet") == 3
 
     def test_zero_hits_is_0(self):
-        assert evaluate({"q": {"a": 1}}, {"q": []}, [NDCG]).scores["nDCG@10"] == {"q": 0}
+        assert evaluate({"q": []}, {"q": {"a": 1}}, [NDCG]).scores["nDCG@10"] == {"q": 0}
 
     def test_a_query_with_no_judgments_of_its_own_is_unjudged(self):
-        assert evaluate({"q": {}}, {"q": ["a"]}, [AP], profile=TREC, complete=True).scores["AP"] == {}
+        assert evaluate({"q": ["a"]}, {"q": {}}, [AP], profile=TREC, complete=True).scores["AP"] == {}
 
 
 class TestOrder:
     def test_trec_orders_by_score(self):
-        result = evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], profile=TREC, scores={"q": [1.0, inf]})
+        result = evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, [AP], profile=TREC, scores={"q": [1.0, inf]})
         assert result.scores["AP"] == {"q": 1}
 
     def test_standard_does_not(self):
-        result = evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], scores={"q": [1.0, inf]})
+        result = evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, [AP], scores={"q": [1.0, inf]})
         assert result.scores["AP"] == {"q": 0.5}
 
     def test_a_wrong_score_names_its_query(self):
         with pytest.raises(UsageError, match="query 'q': the score of document 'b' is not a number"):
-            evaluate({"q": {"b": 1}}, {"q": ["a", "b"]}, [AP], profile=TREC, scores={"q": [1.0, nan]})
+            evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, [AP], profile=TREC, scores={"q": [1.0, nan]})
 
 
 def test_a_grade_that_is_no_number_names_its_document():
     with pytest.raises(UsageError, match="the grade of document 'b' is inf, and must be a finite number"):
-        evaluate({"q": {"a": 1, "b": inf}}, {"q": ["a"]}, [AP])
+        evaluate({"q": ["a"]}, {"q": {"a": 1, "b": inf}}, [AP])
 
 
 @pytest.mark.parametrize("text", ["nDCG@1", "DCG@1", "CG@1"])
 def test_a_map_must_hold_every_grade_in_use(text):
     gain = Gain(GainKind.MAP, ((0, 0), (1, 1)))
     with pytest.raises(MeasureError, match="grade 2 has no gain"):
-        evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a"]}, [parse_measure(text)], gain=gain)
-    assert evaluate({"q": {"a": 1, "b": 0}}, {"q": ["a"]}, [parse_measure(text)], gain=gain).mean(text) == 1
+        evaluate({"q": ["a"]}, {"q": {"a": 1, "b": 2}}, [parse_measure(text)], gain=gain)
+    assert evaluate({"q": ["a"]}, {"q": {"a": 1, "b": 0}}, [parse_measure(text)], gain=gain).mean(text) == 1
 
 
 def test_a_map_need_not_hold_grades_between_those_in_use():
     gain = Gain(GainKind.MAP, ((0, 0), (3, 1)))
-    assert evaluate({"q": {"a": 3, "b": 0}}, {"q": ["a"]}, [NDCG], gain=gain).mean("nDCG@10") == 1
+    assert evaluate({"q": ["a"]}, {"q": {"a": 3, "b": 0}}, [NDCG], gain=gain).mean("nDCG@10") == 1
 
 
 def test_very_many_grades():
@@ -116,14 +116,14 @@ def test_very_many_grades():
     for text in ("nDCG(gain=linear)@50", "nDCG@3", "DCG(gain=linear)"):
         measure = parse_measure(text)
         one = evaluation._one_by_one([ranking], [judgments["q"]], measure, None, Profile.STANDARD)
-        assert list(evaluate(judgments, {"q": ranking}, [measure]).scores[text].values()) == pytest.approx(
+        assert list(evaluate({"q": ranking}, judgments, [measure]).scores[text].values()) == pytest.approx(
             one, rel=1e-12
         )
 
 
 class TestArrays:
     def expected(self):
-        scores = evaluate(CODED_JUDGMENTS, CODED_RANKINGS, ARRAY_MEASURES).scores
+        scores = evaluate(CODED_RANKINGS, CODED_JUDGMENTS, ARRAY_MEASURES).scores
         return {text: [nan if value is None else value for value in values.values()] for text, values in scores.items()}
 
     def assert_expected(self, scores):
@@ -256,7 +256,7 @@ class TestFrames:
             else run.with_columns(polars.Series("score", range(len(rows), 0, -1)))
         )
         judgments = library.DataFrame(dict(zip(("query", "document", "grade"), zip(*grades, strict=True), strict=True)))
-        expected = evaluate(CODED_JUDGMENTS, CODED_RANKINGS, ARRAY_MEASURES, profile=Profile(profile)).scores
+        expected = evaluate(CODED_RANKINGS, CODED_JUDGMENTS, ARRAY_MEASURES, profile=Profile(profile)).scores
         found = evaluate_frames(run, judgments, measures=ARRAY_TEXTS, profile=profile)
         for text in ARRAY_TEXTS:
             assert found[text].pop("q1") is None, "which the run does not hold"
@@ -366,7 +366,7 @@ def test_a_grade_that_is_no_finite_number_is_refused_on_every_path(grade, shown,
     with pytest.raises(
         UsageError, match=rf"the grade of document 'a' is {re.escape(shown)}, and must be a finite number"
     ):
-        evaluate(judgments, {"p": ["a"], "q": ["a", "b"]}, [NDCG])
+        evaluate({"p": ["a"], "q": ["a", "b"]}, judgments, [NDCG])
 
 
 def test_a_number_in_a_frame_that_is_too_large():

@@ -49,7 +49,7 @@ def test_a_document_judged_twice_for_a_subtopic_is_told(write):
 def test_many_queries_are_scored_like_one(text):
     measure = parse_measure(text)
     rankings = {"q1": ["d1", "d3", "d2"], "q9": ["d1"]}
-    found = evaluate_novelty(EXPECTED, rankings, [measure])
+    found = evaluate_novelty(rankings, EXPECTED, [measure])
     assert found.scores[text] == {"q1": score_diverse_query(measure, rankings["q1"], EXPECTED["q1"]), "q9": None}
     assert (found.unjudged, found.missing) == (("q9",), ())
 

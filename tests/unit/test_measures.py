@@ -518,7 +518,7 @@ class TestOfYourOwn:
         for worth_numpy in (10**9, 0):
             monkeypatch.setattr(evaluation, "WORTH_NUMPY", worth_numpy)
             assert batches == []
-            assert evaluate(judgments, rankings, [measure]).scores[measure.text] == expected
+            assert evaluate(rankings, judgments, [measure]).scores[measure.text] == expected
         assert batches == [3]
 
         orders = [score_query(measure, order, judgments["p"]) for order in permutations(rankings["p"])]
@@ -543,12 +543,12 @@ class TestOfYourOwn:
         monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
         register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batch=lambda batch, _: found(batch)))
         with pytest.raises(MeasureError, match=f"^the batch formula of Mine {sentence}"):
-            evaluate({"p": {"a": 1}, "q": {}}, {"p": ["a"], "q": ["a"]}, [parse_measure("Mine")])
+            evaluate({"p": ["a"], "q": ["a"]}, {"p": {"a": 1}, "q": {}}, [parse_measure("Mine")])
 
     def test_a_batch_formula_gives_numbers_of_any_kind(self, monkeypatch):
         monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
         register_measure(Definition("Mine", self.giving(2), needs=Needs.NOTHING, batch=lambda batch, _: batch.hits(2)))
-        assert evaluate({"p": {"a": 1}}, {"p": ["a", "b", "c"]}, [parse_measure("Mine")]).scores["Mine"] == {"p": 2.0}
+        assert evaluate({"p": ["a", "b", "c"]}, {"p": {"a": 1}}, [parse_measure("Mine")]).scores["Mine"] == {"p": 2.0}
 
     def test_what_a_worth_and_an_expectation_give_is_checked(self):
         ranking, scores, grades = ["a", "b"], [1.0, 1.0], {"a": 1}
@@ -575,7 +575,7 @@ def test_one_query_needs_no_numpy():
     code = (
         "import sys; from harness.metrics import parse_measure, score_query, tie_band, unjudged_bounds\n"
         "from harness.metrics.evaluate import evaluate\n"
-        "evaluate({'q': {'a': 1}}, {'q': ['a']}, [parse_measure('nDCG@10')])\n"
+        "evaluate({'q': ['a']}, {'q': {'a': 1}}, [parse_measure('nDCG@10')])\n"
         "assert 'numpy' not in sys.modules and 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -326,7 +326,7 @@ class TestResidualOfRbp:
         measure = parse_measure("RBPResidual")
         judgments, rankings = {"q": {"a": 1}, "gone": {"a": 1}}, {"q": ["x"]}
         for profile, residual in ((Profile.TREC, 0), (Profile.STANDARD, 1)):
-            scores = evaluate(judgments, rankings, [measure], profile=profile, complete=True).scores
+            scores = evaluate(rankings, judgments, [measure], profile=profile, complete=True).scores
             assert scores["RBPResidual"] == {"q": pytest.approx(1), "gone": residual}
 
     def test_either_can_be_asked_for(self):

@@ -112,7 +112,7 @@ def test_a_band_needs_a_score_for_each_document():
 def test_a_ranking_without_scores_keeps_its_order_under_trec():
     ranking, measure = {"q": ["a", "b"], "r": ["b", "a"]}, parse_measure("RR")
     result = evaluate(
-        {"q": {"b": 1}, "r": {"b": 1}}, ranking, [measure], profile=Profile.TREC, scores={"q": [1.0, 2.0]}
+        ranking, {"q": {"b": 1}, "r": {"b": 1}}, [measure], profile=Profile.TREC, scores={"q": [1.0, 2.0]}
     )
     assert result.scores["RR"] == {"q": 1, "r": 1}
 
@@ -187,7 +187,7 @@ class TestNumbersThatAreTooLarge:
         with pytest.raises(
             MeasureError, match=r"the score of .* is -?(inf|nan|[\d.]+e\+\d+), expected a number from -1e\+100"
         ):
-            evaluate({"q": grades}, {"q": documents}, [parse_measure(text)], gain=gain)
+            evaluate({"q": documents}, {"q": grades}, [parse_measure(text)], gain=gain)
 
     def test_scores_up_to_the_bound_can_be_compared(self):
         from harness.statistics.compare import compare

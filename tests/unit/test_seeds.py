@@ -199,5 +199,5 @@ class TestDrawbacks:
         from harness.metrics.evaluate import evaluate
 
         judgments = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
-        result = evaluate(judgments, {"q1": ["a", "b"], "q2": ["b", "a"]}, [parse_measure("nDCG@2")])
+        result = evaluate({"q1": ["a", "b"], "q2": ["b", "a"]}, judgments, [parse_measure("nDCG@2")])
         assert result.mean("nDCG@2") == pytest.approx((1 + 1 / log2(3)) / 2)
