@@ -1,9 +1,9 @@
 """
-The one door to an engine.
+Searches any server: Elasticsearch, OpenSearch, or an HTTP service.
 
-Whoever searches holds a `Search`: it takes requests and gives one response for each, in their order. What concerns one
-query only is that query's `Failure`; `SearchError` is raised where no query could be asked at all.
-`harness.search.testing` has one that needs no server.
+A `Search` takes requests and returns one response for each, in their order. A problem of one query is that query's
+`Failure`; `SearchError` is raised if no query could be sent at all. `harness.search.testing` has a `Search` without a
+server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Search(Protocol):
     """What answers search requests; a context manager that closes its connections."""
 
     engine: Engine
-    """What answers, as it said itself or as the suite states it."""
+    """The engine, as the server reported it or as the suite states it."""
 
     def search(
         self,
@@ -49,7 +49,7 @@ class Search(Protocol):
         ...
 
     def index_facts(self, index: str | None) -> IndexFacts:
-        """What *index* is; what the login may not read, or an HTTP service does not tell, is named as missing."""
+        """Facts on *index*; those that cannot be read are in `missing`."""
         ...
 
     def close(self) -> None:
@@ -76,8 +76,8 @@ def open_search(
     Args:
         cluster: Where the server is, and the names of the variables that hold the login.
         environ: The environment in which those variables are looked up.
-        engine: What the server is, where it may not be asked: "elasticsearch 9.4.3". Wins over `cluster.engine`.
-        client: The user's own client object, which is then used instead of a connection of ours.
+        engine: What the server is, if the login may not ask it: "elasticsearch 9.4.3". Overrides `cluster.engine`.
+        client: The user's own client object, used instead of a connection to *cluster*.
 
     Raises:
         UsageError: A variable that holds a login is not set, or *engine* or *client* is none that is known.

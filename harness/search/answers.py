@@ -15,53 +15,53 @@ from harness.search.msearch import Entry
 from harness.search.retries import retry_after
 
 BUSY = frozenset({429, 502, 503})
-"""Statuses of a whole answer after which the same request may be answered."""
+"""Statuses of a whole answer after which a retry may succeed."""
 
 WHOLE = frozenset({200, 201, 203})
-"""Statuses of an answer that is there in full: 202 comes later, 206 is a part."""
+"""Statuses of a complete answer: 202 is pending, 206 is partial."""
 
 TOO_SLOW = frozenset({408, 504})
-"""What stands between us and the engine gave up waiting for it."""
+"""A proxy in front of the engine timed out."""
 
 OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
-"""Statuses that no single search of a batch can be the reason of."""
+"""Statuses that a single search of a batch cannot cause."""
 
 REFUSED = frozenset({401, 403})
 NO_TEMPLATES = b"no handler found"
 
 NO_TEMPLATE = b"no requests added"
-"""What OpenSearch says where it could fill in none of the templates of a request."""
+"""OpenSearch's message if it could render none of the templates of a request."""
 
 NO_SOURCE = "_source is disabled"
-"""What engines say where an index does not keep what was indexed, and a part of that is asked for."""
+"""The engines' message if an index does not store `_source` and the request needs a field of it."""
 
 TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of one search: *again* where another try is worth it, *after* how many seconds if the engine said."""
+    """The result of one search: *again* if a retry may succeed, *after* the seconds of a Retry-After header."""
 
     response: Response
     again: bool = False
     after: float | None = None
 
     def noted(self, attempt: int) -> Response:
-        """The response, which says how often it was asked for where that is more than once, and in vain."""
+        """The response; the reason of a failure after several attempts gives their number."""
         if attempt == 1 or not self.again or not isinstance(self.response, Failure):
             return self.response
         return replace(self.response, reason=f"{self.response.reason} ({attempt} attempts)")
 
 
 def may_be_one_at_fault(answer: Answer) -> bool:
-    """Whether a part of the batch may be answered although the whole was not: one bad body refuses all of them."""
+    """Whether parts of the batch may succeed although the whole failed: one invalid body makes all of them fail."""
     if answer.status < 400 or answer.status in BUSY | OF_ALL:
         return False
     return not any(words in answer.body for words in (NO_TEMPLATES, NO_TEMPLATE))
 
 
 def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
-    """A reply for each of *entries*, in their order; what is wrong with the whole answer is wrong with each."""
+    """A reply for each of *entries*, in their order; an error of the whole answer is an error of each."""
     after = retry_after(answer.headers)
     if answer.status not in WHOLE:
         return [Reply(failure_of(answer), answer.status in BUSY, after)] * len(entries)
@@ -104,7 +104,7 @@ def json_of(answer: Answer) -> Json | Failure:
 
 
 def _loads(body: bytes) -> Json:
-    """The JSON in *body*; only where Python refuses to read a number, each number is read by itself."""
+    """The JSON in *body*; each number is parsed separately only if Python refuses to read one."""
     try:
         return json.loads(body)
     except ValueError:
@@ -112,7 +112,7 @@ def _loads(body: bytes) -> Json:
 
 
 def _whole_number(digits: str) -> float:
-    """Python reads no more than 4,300 digits; a number of more is wrong where it stands, and nowhere else."""
+    """Python reads at most 4,300 digits; a longer number is an error only of the value that it is."""
     try:
         return int(digits)
     except ValueError:
@@ -120,7 +120,7 @@ def _whole_number(digits: str) -> float:
 
 
 def failure_of(answer: Answer) -> Failure:
-    """Why *answer*, whose status is no success, is none, in the engine's words where it has any."""
+    """The failure of *answer*, whose status is no success, with the engine's reason if there is one."""
     if answer.status < 400:
         return _malformed("the server did not return a complete answer", answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
@@ -128,7 +128,7 @@ def failure_of(answer: Answer) -> Failure:
 
 
 def refusal_text(answer: Answer) -> str:
-    """The same as a text that begins with the status, where no failure carries it."""
+    """The reason of `failure_of` as a text that begins with the status."""
     return f"status {answer.status}: {failure_of(answer).reason}"
 
 
@@ -142,7 +142,7 @@ def _words(answer: Answer) -> str:
 
 
 def refusal_of_all(responses: Sequence[Response]) -> Failure | None:
-    """The first refusal of the login, where each of *responses* is one."""
+    """The first refusal of the login, if each of *responses* is one."""
     refusals = [one for one in responses if isinstance(one, Failure) and one.status in REFUSED]
     return refusals[0] if refusals and len(refusals) == len(responses) else None
 
@@ -160,7 +160,7 @@ def _malformed(sentence: str, answer: Answer) -> Failure:
 
 
 BUSY_ITEM = frozenset({429, 503})
-"""The statuses of an item that may be answered when it is asked again."""
+"""Statuses of an item after which a retry may succeed."""
 
 NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
 OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "receive_timeout_transport_exception"})
@@ -168,13 +168,13 @@ OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "recei
 
 def read_item(item: Json, entry: Entry) -> Response:
     """
-    The ranking that *item* holds, or why it holds none.
+    The ranking in *item*, or why there is none.
 
-    An item is an error, or timed out, or lacks shards, even where the whole answer came with status 200.
+    An item may be an error, timed out, or lack shards, even if the whole answer has status 200.
 
     Args:
         item: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
-        entry: What was asked.
+        entry: The search that was sent.
     """
     if not isinstance(item, Mapping):
         return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {kind_of(item)}")
@@ -185,7 +185,7 @@ def read_item(item: Json, entry: Entry) -> Response:
 
 
 def retriable(response: Response, item: Json) -> bool:
-    """Whether the same request may be answered a moment later: the engine was busy, not the query wrong or slow."""
+    """Whether a retry may succeed: the engine was busy, and the query was neither wrong nor slow."""
     if not isinstance(response, Failure) or response.kind in (FailureKind.TIMEOUT, FailureKind.MALFORMED):
         return False
     return _status(item) in BUSY_ITEM
@@ -205,7 +205,7 @@ def _failure(item: Mapping[str, Any]) -> Failure | None:
 
 
 def _stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
-    """Whether the engine looked at a part of the documents only, as a request may want."""
+    """Whether the engine stopped at `terminate_after` documents of a shard."""
     stopped = item.get("terminated_early")
     if stopped is not None and not isinstance(stopped, bool):
         raise MalformedAnswer(f"`terminated_early` should be true or false, found {shown(stopped)}")
@@ -227,12 +227,12 @@ def _error(error: Json, status: int | None) -> Failure:
 
 
 def _is_timeout(cause: Mapping[str, Any]) -> bool:
-    """Elasticsearch says it in a member, OpenSearch in words; both may give it the status of another error."""
+    """Elasticsearch has a member for it, OpenSearch a sentence; both may use the status of another error."""
     return cause.get("timed_out") is True or cause.get("reason") == "Time exceeded"
 
 
 def _no_shard_left(error: Json) -> bool:
-    """All copies of a shard are gone: the engine then gives neither a root cause nor a failed shard."""
+    """All copies of a shard are missing: the engine then returns neither a root cause nor a failed shard."""
     if not isinstance(error, Mapping) or error.get("type") != "search_phase_execution_exception":
         return False
     return not error.get("root_cause") and not error.get("failed_shards")
@@ -250,12 +250,12 @@ def _failed_places(error: Json) -> str:
 
 def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
     """
-    Shards that failed or were not asked. Those that were skipped hold no match and count as successful.
+    Shards that failed or were not searched. Skipped shards have no match and count as successful.
 
-    An engine answers a pattern that fits no index with no hits of no shards, which is not an answer of no hits.
+    An engine answers a pattern that matches no index with no hits from no shards, which is not a result of zero hits.
 
     Raises:
-        MalformedAnswer: *item* does not say how many shards there are and what became of them.
+        MalformedAnswer: *item* does not give the number of shards and their results.
     """
     shards = item.get("_shards")
     if not isinstance(shards, Mapping):
@@ -277,7 +277,7 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
 
 
 def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
-    """A search across clusters answers 200 without a remote one that it may leave out, or with a part of it."""
+    """A search across clusters has status 200 even if an optional remote cluster is missing or incomplete."""
     clusters = item.get("_clusters")
     if clusters is None:
         return None
@@ -318,7 +318,7 @@ HINTS: Mapping[str, str] = {
 
 def reason_of(error: Json) -> str:
     """
-    What went wrong: type and reason of the root cause, where in the body, and the cause below it where it tells more.
+    Type and reason of the root cause, its place in the body, and the cause below it if that has more information.
 
     *error* is the ``error`` member of an answer: an object, or a plain text.
 
@@ -342,7 +342,7 @@ def reason_of(error: Json) -> str:
 
 
 def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """*error* and every error inside it: root causes, failed shards' reasons, what they were caused by."""
+    """*error* and every error inside it: root causes, reasons of failed shards, and their causes."""
     if not isinstance(error, Mapping) or depth > DEEPEST:
         return
     yield error
@@ -369,7 +369,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
 
 
 def _deepest_reason(error: Mapping[str, Any]) -> str | None:
-    """The last link of the longest chain of causes: often what a person needs, such as a script's exception."""
+    """The last cause of the chain, often the most useful one, such as a script's exception."""
     link: Json = _first_shard_reason(error) or error
     depth = 0
     while isinstance(link, Mapping) and isinstance(link.get("caused_by"), Mapping) and depth < DEEPEST:

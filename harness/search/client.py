@@ -2,7 +2,7 @@
 The connection through a client object that the user made: `elasticsearch.Elasticsearch`, `opensearchpy.OpenSearch`, or
 anything with `msearch(body=…)`.
 
-The client's login, certificates and nodes are its own; so are its retries.
+The client handles its login, certificates, nodes and retries.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def adapt(client: Any) -> ClientConnection:
 
 
 def _is(client: Any, module: str, name: str) -> bool:
-    """Whether *client* is of that class, which is not imported for it: a client comes from an imported module."""
+    """Whether *client* is of that class. The module is not imported: it already is if there is such a client."""
     known = getattr(sys.modules.get(module), name, None)
     return known is not None and isinstance(client, known)
 
@@ -76,7 +76,7 @@ def _opensearch(client: Any) -> Send:
 
 
 def _msearch_only(client: Any) -> Send:
-    """Any other object: it searches by `msearch(body=…)`, and says what the server is by `info()` where it has that."""
+    """Any other object: it searches by `msearch(body=…)`, and may have `info()` for the engine and its version."""
     calls = {"/": "info", "/_msearch": "msearch", "/_msearch/template": "msearch_template"}
 
     def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG001
@@ -91,7 +91,7 @@ def _msearch_only(client: Any) -> Send:
 
 
 class ClientConnection:
-    """A `Connection` through the user's client: one node to ask, and no secret that we know of."""
+    """A `Connection` through the user's client, with one node and no known secret."""
 
     nodes = 1
 
@@ -113,16 +113,16 @@ class ClientConnection:
             return _answer_in(error)
 
     def mask(self, text: str) -> str:
-        """The client holds its login, and does not show it."""
+        """The client does not reveal its login."""
         return text
 
     def close(self) -> None:
-        """The client is the user's, who closes it."""
+        """Do nothing: the user closes the client."""
 
 
 def _answer_in(error: Exception) -> Answer:
     """
-    The answer that the client raised instead of giving it.
+    The answer that the client raised instead of returning it.
 
     Raises:
         NoAnswerInTime: There was none in time.
@@ -142,13 +142,13 @@ def _answer_in(error: Exception) -> Answer:
 
 
 def _status_of(content: Any) -> int:
-    """The status of an answer that carries one, as those of elasticsearch do; a client raises what is no success."""
+    """The status of an answer that has one, as those of elasticsearch; other clients raise errors."""
     status = getattr(getattr(content, "meta", None), "status", 200)
     return status if isinstance(status, int) else 200
 
 
 def _dump(content: Any) -> bytes:
-    """JSON again, so that what a client gives is read as any other answer is; its own types count as what they hold."""
+    """*content* as JSON, so that it is read like any other answer; the client's own types become their values."""
     return content.encode() if isinstance(content, str) else json.dumps(content, default=_json_value).encode()
 
 

@@ -1,4 +1,4 @@
-"""The connection to a server: a request out, an answer back; logins, trust in certificates, and why it fails."""
+"""The connection to a server: requests and answers, logins, certificates, and messages for connection errors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NDJSON = "application/x-ndjson"
 
 
 class NoAnswerInTime(EngineUnreachable):
-    """The connection stands, the answer did not come in time; a smaller request may still be answered."""
+    """The answer did not arrive in time; a smaller request may succeed."""
 
 
 class ConnectionClosed(EngineUnreachable):
-    """Somebody was there and went away without an answer, or with a part of one; the next request may be answered."""
+    """The server closed the connection before the end of its answer; the next request may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class MaskingConnection(Protocol):
 
 
 class Connection(MaskingConnection, Protocol):
-    """Sends one request at a time. It never retries, and takes no status for an error."""
+    """Sends one request at a time. It never retries, and treats no status as an error."""
 
     @property
     def nodes(self) -> int:
-        """How many servers there are to ask in turn before nobody can be reached."""
+        """The number of nodes to try before the cluster is unreachable."""
         ...
 
     def perform(
@@ -71,12 +71,12 @@ class Connection(MaskingConnection, Protocol):
         Args:
             method: GET, POST, PUT, DELETE or HEAD.
             path: From the slash on, encoded, with its parameters.
-            body: As it goes out.
-            mime: What *body* is.
-            timeout: Seconds; the cluster's own where None.
+            body: The encoded body.
+            mime: The media type of *body*.
+            timeout: Seconds; by default the cluster's.
 
         Raises:
-            NoAnswerInTime: The whole answer was not there within *timeout*.
+            NoAnswerInTime: The answer was not complete within *timeout*.
             ConnectionClosed: The connection ended before the answer did.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
         """
@@ -85,13 +85,13 @@ class Connection(MaskingConnection, Protocol):
 
 def within(seconds: float | None, call: Callable[[], T]) -> T:
     """
-    What *call* gives, or raises, if it does so in time.
+    The result of *call*, if it takes at most *seconds*.
 
-    The timeouts of HTTP libraries are for one read of a socket: a server that sends a byte now and then is never late.
-    So the call is made in a thread of its own, which is left to itself where it takes longer.
+    The timeouts of HTTP libraries limit one read of a socket: a server that sends a byte now and then never times out.
+    So the call is made in a separate thread, which is abandoned if it takes longer.
 
     Args:
-        seconds: How long to wait; as long as it takes where None.
+        seconds: How long to wait; no limit if None.
         call: Made once, with the caller's context variables.
 
     Raises:
@@ -113,11 +113,11 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
 
 
 class Closing(ABC):
-    """A context manager that is its own value, and closes itself whether or not its block ends with an error."""
+    """A context manager that returns itself and calls `close` at the end of its block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is held; a second call does nothing more."""
+        """Release what is open; a second call has no effect."""
 
     def __enter__(self) -> Self:
         return self
@@ -131,10 +131,9 @@ class Closing(ABC):
 @dataclass(frozen=True, slots=True)
 class Login:
     """
-    Headers to be sent with each request.
+    Headers for each request.
 
-    *secrets* are the values that must not be seen, by the name of the variable that holds each, and *encoded* the
-    same as the headers carry them.
+    *secrets* are the values to mask, by the name of their variable, and *encoded* the same as encoded in the headers.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -156,7 +155,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     An API key is given as the engine encoded it, or as `id:key`.
 
     Raises:
-        UsageError: Variables are named that are not set, all of them in one sentence; or two logins are.
+        UsageError: Variables are not set (the message lists all of them), or there are two logins.
     """
     _one_login(cluster)
     named = [cluster.api_key_env, cluster.username_env, cluster.password_env, *cluster.headers_env.values()]
@@ -183,7 +182,7 @@ def _one_login(cluster: Cluster) -> None:
 
 
 def _encoded(key: str) -> str:
-    """Base64 holds no colon, so a key that has one is the plain form."""
+    """Base64 has no colon, so a key with a colon is not encoded."""
     return base64.b64encode(key.encode()).decode() if ":" in key else key
 
 
@@ -196,7 +195,7 @@ def checked_url(url: str) -> str:
     *url*, if it is one and holds no login.
 
     Raises:
-        ValueError: It is not; the text says what to do, and does not show a login.
+        ValueError: It is not; the message gives the remedy, and does not show a login.
     """
     sentence = url_problem(url)
     if sentence:
@@ -245,10 +244,10 @@ UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or 
 
 def why_unreachable(error: BaseException) -> str:
     """
-    What is behind *error*, as a client library raised it, in a sentence with its remedy.
+    The cause of *error*, which a client library raised, as a sentence with a remedy.
 
-    The libraries wrap the system's errors in their own and give no code for what went wrong in TLS, so the chain
-    of causes and its texts are what there is to read.
+    The libraries wrap the system's errors in their own and have no codes for TLS errors, so this inspects the chain of
+    causes and their messages.
     """
     chain = list(_chain(error))
     text = " ".join(str(link) for link in chain)
@@ -267,7 +266,7 @@ def why_unreachable(error: BaseException) -> str:
 
 
 def was_closed(error: BaseException) -> bool:
-    """Whether behind *error* is a server that took the connection and then closed it, as one does that goes down."""
+    """Whether *error* is due to a server that accepted the connection and then closed it."""
     return any(isinstance(link, CLOSED) for link in _chain(error))
 
 
@@ -287,7 +286,7 @@ def _tls(text: str) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """*error*, what it was raised from, and what the libraries carry as `reason` or as their arguments."""
+    """*error*, its causes, and the errors that the libraries keep as `reason` or as arguments."""
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
     while waiting:

@@ -15,7 +15,7 @@ LONGEST_ID = 512
 """Bytes that an engine takes for an `_id`."""
 
 MOST_PROBLEMS = 20
-"""A file of another kind is wrong on each of its lines; so many say that."""
+"""Problems that are listed; a file of another kind has one on each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
 
     Args:
         path: Where the file is.
-        shown: What errors call it.
+        shown: Its name in errors.
         id_field: The member of each document that is its id, a text or a whole number.
 
     Raises:
@@ -43,12 +43,12 @@ def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
 
 
 def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
-    """The ids of the same documents, which are all that is kept of them; with the errors of `read_documents`."""
+    """The ids of the same documents, without keeping the documents; raises like `read_documents`."""
     return frozenset(document.id for document in _documents(path, shown, id_field))
 
 
 def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
-    """Each document as it is read; what is wrong is raised after the last of them."""
+    """Each document as it is read; problems are raised after the last one."""
     problems: list[Problem] = []
     wrong = 0
     lines: dict[str, int] = {}
@@ -113,4 +113,4 @@ def _refuse(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
-"""One for all lines, which makes half of the time."""
+"""One decoder for all lines, which halves the time."""

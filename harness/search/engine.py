@@ -1,4 +1,4 @@
-"""Elasticsearch and OpenSearch: what the server is, what its index is, and searches by `_msearch`."""
+"""Elasticsearch and OpenSearch: their version, facts on an index, and searches by `_msearch`."""
 
 from __future__ import annotations
 
@@ -161,12 +161,12 @@ def stated_engine(text: str) -> Engine:
 
 def ask_who(connection: Connection, retries: Retries) -> Engine:
     """
-    The engine at the other end, from `GET /`; each node is asked before nobody is there, and a busy one again.
+    The engine of the server, from `GET /`; each node is tried, and a busy one again.
 
     Raises:
-        LoginRefused: The login is wrong, or may not ask.
+        LoginRefused: The login is wrong, or lacks the privilege.
         EngineUnreachable: No node answers.
-        SearchError: What answers is no engine that is known.
+        SearchError: The server is neither Elasticsearch nor OpenSearch.
     """
     answer = ask_one(connection, retries, "GET", "/")
     if answer.status in (401, 403):
@@ -200,7 +200,7 @@ def _no_engine(answer: Answer) -> str:
 
 
 def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
-    """The error for a 401 or 403, with what can be done about it."""
+    """The error for a 401 or 403, with a remedy."""
     reason = refusal_text(answer)
     if answer.status == 401:
         remedy = "are the variables of the cluster's login set and correct?"
@@ -212,14 +212,14 @@ def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))
 
 OF_ONE_INDEX = frozenset({"creation_date", "history", "provided_name", "resize", "routing", "uuid", "version"})
-"""Settings that tell an index from another one which was built the same."""
+"""Settings that differ between indexes that were built the same."""
 
 
 def read_facts(connection: Connection, index: str | None, retries: Retries) -> IndexFacts:
     """
-    The facts on *index*, an alias or a pattern too. What is refused, or not answered, is named as missing.
+    The facts on *index*, which may be an alias or a pattern. What is refused, or not answered, is in `missing`.
 
-    Names of indexes are left out of the fingerprints, so that an index that was built anew is the same.
+    The fingerprints do not contain index names, so a rebuilt index has the same ones.
     """
     if index is None:
         return NOTHING_KNOWN
@@ -242,7 +242,7 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
 
 
 def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
-    """What *read* finds in the answer; None where there is none. Facts explain a change and decide nothing."""
+    """The result of *read* for the answer; None if there is none. Facts explain a change and decide nothing."""
     try:
         answer = ask_one(connection, retries, "GET", path)
     except SearchError:
@@ -253,7 +253,7 @@ def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Ma
 
 
 def _can_be_kept(found: Json) -> bool:
-    """Whether *found* can be written to a file: it holds no number without an end, and no half of a character."""
+    """Whether *found* can be written to a file: it has no infinite number and no lone surrogate."""
     try:
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
@@ -262,7 +262,7 @@ def _can_be_kept(found: Json) -> bool:
 
 
 def _mappings(content: Mapping[str, Json]) -> Json:
-    """Without `_meta`, which is a note to people and programs and changes no search."""
+    """The mappings without `_meta`, which does not affect searches."""
     return _of_each(
         [_member(held, "mappings") for held in content.values()],
         lambda mapping: {key: value for key, value in mapping.items() if key != "_meta"},
@@ -277,14 +277,14 @@ def _settings(content: Mapping[str, Json]) -> Json:
 
 
 def _of_each(found: list[Json], keep: Callable[[Mapping[str, Json]], Json]) -> Json:
-    """What is kept of each index, in an order that does not depend on their names; None where one is missing."""
+    """What *keep* keeps of each index, in an order that does not depend on their names; None if one is missing."""
     if not found or not all(isinstance(one, Mapping) for one in found):
         return None
     return sorted((keep(one) for one in found), key=fingerprint)
 
 
 def count_in(content: Mapping[str, Json]) -> int | None:
-    """The number in the answer to `_count`; None where there is none, or where a shard did not count."""
+    """The number in the answer to `_count`; None if there is none, or if a shard did not answer."""
     try:
         return None if lacking_shards(content, None) else count_of(content, "count")
     except MalformedAnswer:

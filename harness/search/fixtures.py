@@ -1,4 +1,4 @@
-"""A suite's own index: built from its files, reused while nothing changes, and never somebody else's."""
+"""The index of a suite's fixture: built from its files, and reused until they change."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from harness.search.indexes import Indexes, Marker
 from harness.search.retries import Clock
 
 BUILD = 1
-"""Raised when an index comes out otherwise from the same files, so that none is reused that was built the old way."""
+"""The version of the build; increase it if the same files give another index, so that old indexes are not reused."""
 
 DEFAULTS: Mapping[str, Json] = {"index.number_of_shards": 1, "index.number_of_replicas": 0}
-"""One shard has one set of term statistics, so scores do not depend on which shard a document came to."""
+"""One shard has one set of term statistics, so scores do not depend on the shard of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """
-    All that an index is built from.
+    Everything that an index is built from.
 
-    *name* is the suite's, *shown* what errors call the file of documents, *fingerprint* the SHA-256 of everything,
-    *mark* where the suite says it.
+    *name* is the suite's, *shown* the name of the document file in errors, *fingerprint* the SHA-256 of everything,
+    *mark* the place of the fixture in the suite.
     """
 
     name: str
@@ -105,10 +105,10 @@ def _flat_names(settings: Mapping[str, Json], prefix: str = "") -> Iterator[str]
 @dataclass(frozen=True, slots=True)
 class Times:
     """
-    How long is waited, in seconds, and by which clocks.
+    Waiting times in seconds, and clocks.
 
-    *abandoned* is how long a marker stands still before its builder is taken to be gone. A build that nobody *kept*
-    in use for that long makes room when another of the same suite is there.
+    *abandoned* is the time without progress after which another run takes over a build. An older build of the same
+    suite is removed if it was not used for *kept*.
     """
 
     abandoned: float = 60.0
@@ -129,20 +129,20 @@ def ensure_index(
     The index that *fixture* describes, built if it is not there.
 
     Args:
-        search: An open door to an engine.
+        search: Of an engine.
         fixture: Of the suite.
         base: The folder that its paths start from.
         name: Of the suite; the index's name begins with it.
-        allow_write: Whether the user said that the harness may write to the cluster.
+        allow_write: Whether the harness may write to the cluster.
         times: How long to wait for another builder.
 
     Returns:
-        The name of an index that holds exactly the documents of the fixture, visible to searches.
+        The name of an index with exactly the documents of the fixture, visible to searches.
 
     Raises:
         SuiteError: The file of documents cannot be used, or the engine refuses its documents or the mappings as such.
-        FixtureError: The index has to be built and may not, cannot be built, or is not ours.
-        LoginRefused: The login may not do it.
+        FixtureError: The index may not be built, cannot be built, or is not the harness's.
+        LoginRefused: The login lacks the privileges.
     """
     if not isinstance(search, EngineSearch):
         raise FixtureError(f'suite "{name}" builds its own index, which needs an engine, not {search.engine}')
@@ -152,7 +152,7 @@ def ensure_index(
 
 
 class _Keeper:
-    """Brings about the index of one recipe."""
+    """Builds or reuses the index of one recipe."""
 
     def __init__(self, recipe: Recipe, indexes: Indexes, times: Times, allow_write: bool) -> None:
         self._recipe = recipe
@@ -162,7 +162,7 @@ class _Keeper:
         self._allow_write = allow_write
 
     def ensure(self) -> str:
-        """Build the index or find it, whichever comes first, however many try."""
+        """Build the index or reuse it; several runs may try at the same time."""
         while True:
             standing = self._indexes.markers(self._index)
             if not standing:
@@ -216,24 +216,24 @@ class _Keeper:
         self._mark(replace(marker, indexed=indexed, complete=True, used=self._now()))
 
     def _mark(self, marker: Marker) -> None:
-        """Show that we are still at it, unless another took us for gone."""
+        """Record the progress, unless another run took over."""
         if not self._is_standing(marker):
             raise _TakenOver
         self._indexes.mark(self._index, marker, self._recipe.mappings.get("_meta"))
 
     def _clear_away(self, marker: Marker) -> None:
-        """Leave no half of an index; that it cannot be removed is not what the user has to know first."""
+        """Remove the incomplete index; an error of that must not hide the first one."""
         with suppress(SearchError):
             if self._is_standing(marker):
                 self._indexes.delete(self._index)
 
     def _is_standing(self, marker: Marker) -> bool:
-        """Whether the index is of this very build: of two requests to create it, the first may have gone unanswered."""
+        """Whether the index belongs to this build: the answer to the request that created it may have been lost."""
         standing = self._indexes.markers(self._index).get(self._index)
         return standing is not None and standing.build == marker.build
 
     def _await(self, marker: Marker) -> None:
-        """Wait until *marker* moves; remove what its builder left where it does not."""
+        """Wait until *marker* changes; if it does not, remove the abandoned index."""
         clock = self._times.clock
         end = clock.now() + self._times.abandoned
         while clock.now() < end:
@@ -260,7 +260,7 @@ class _Keeper:
             )
 
     def _housekeep(self, marker: Marker) -> None:
-        """What is good for the cluster and not needed for this run, so that no run fails for it."""
+        """Maintenance of the cluster that this run does not need, so its errors are ignored."""
         if not self._allow_write:
             return
         with suppress(SearchError):
@@ -268,13 +268,13 @@ class _Keeper:
             self._make_room()
 
     def _keep(self, marker: Marker) -> None:
-        """Note that the index is in use, a few times an hour at most: a note is a change of the cluster's state."""
+        """Record that the index is in use, a few times an hour at most, because that changes the cluster state."""
         used = marker.used_at()
         if used is None or self._times.today() - used > self._times.kept / 4:
             self._indexes.mark(self._index, replace(marker, used=self._now()), self._recipe.mappings.get("_meta"))
 
     def _make_room(self) -> None:
-        """Remove builds of this suite that nobody used of late; a run of another branch may be using a newer one."""
+        """Remove old builds of this suite; a run of another branch may be using a recent one."""
         stem = slug(self._recipe.name)
         for index, marker in self._indexes.markers(f"{stem}-*").items():
             named_by_us = re.fullmatch(rf"{re.escape(stem)}-[0-9a-f]{{12}}", index)

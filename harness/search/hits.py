@@ -1,4 +1,4 @@
-"""The hits of an answer, as JSON -> a ranking, each with a short cut of its text."""
+"""The hits of an answer, as JSON -> a ranking, with titles and snippets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_COUNTED = 2**63 - 1
 
 
 class MalformedAnswer(Exception):
-    """An answer is not built as an engine builds it; the text says where. It becomes the `Failure` of its query."""
+    """An answer is invalid; the message says where. It becomes the `Failure` of its query."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a document is: an index holds an `_id` once for each routing."""
+    """The index and routing of a document: an index may have the same `_id` with different routings."""
 
     index: str
     routing: Json
@@ -33,15 +33,15 @@ class _Place:
 
 def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool = False) -> Ranking | Failure:
     """
-    The ranking in *answer*, which is no error; a failure where an id is that of two documents.
+    The ranking in *answer*, which is no error; a failure if one id belongs to two documents.
 
     Args:
         answer: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
-        entry: What was asked: which titles and snippets, and whether an id names one document.
-        stopped_early: The engine did not look at all documents, so that more may match than it counted.
+        entry: The search: its title field and snippets, and whether an id is unique.
+        stopped_early: The engine did not collect all documents, so more may match than it counted.
 
     Raises:
-        MalformedAnswer: Something in it is not as an engine gives it.
+        MalformedAnswer: It is invalid.
     """
     outer = answer.get("hits")
     if not isinstance(outer, dict):
@@ -83,10 +83,10 @@ def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
 
 def read_score(score: Json, name: str) -> float | None:
     """
-    *score* as a number; None where there is none, as where hits are sorted by something else.
+    *score* as a number; None if there is none, because hits are sorted by something else.
 
     Raises:
-        MalformedAnswer: It is no number, or an infinite one, or none that Python can hold.
+        MalformedAnswer: It is not a number, or infinite, or too large for a float.
     """
     if score is None:
         return None
@@ -119,9 +119,9 @@ def _title(hit: dict[str, Any], field: str | None) -> str | None:
 
 def _total(total: Json, returned: int) -> tuple[int | None, bool, str]:
     """
-    How many documents match, whether it is only known that there are that many at least, and why it is not known.
+    The number of matching documents, whether it is a lower bound, and why it is unknown.
 
-    A number where `rest_total_hits_as_int` is set, nothing or -1 where hits are not tracked, else an object.
+    It is a number if `rest_total_hits_as_int` is set, absent or -1 if hits are not tracked, else an object.
     """
     if total is None or (type(total) is int and total == -1):
         return None, False, ""
@@ -138,12 +138,12 @@ def _total(total: Json, returned: int) -> tuple[int | None, bool, str]:
 
 def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
     """
-    A number of matching documents, or why it cannot be one.
+    The number of matching documents, or why the value is impossible.
 
     Args:
-        value: What the answer says.
-        name: What a reason calls it.
-        returned: The hits that came, which match; 0 where it need not be as many.
+        value: As in the answer.
+        name: Its name in a reason.
+        returned: The hits returned, which is the least possible value; 0 for no check.
     """
     if type(value) is not int or not 0 <= value <= MOST_COUNTED:
         return None, f"{name} is {shown(value)}"
@@ -151,7 +151,7 @@ def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
 
 
 def _took(took: Json) -> tuple[float | None, str]:
-    """The engine's own milliseconds, or why they are not known."""
+    """The engine's own milliseconds, or why they are unknown."""
     if took is None:
         return None, ""
     value = _finite(took)
@@ -159,7 +159,7 @@ def _took(took: Json) -> tuple[float | None, str]:
 
 
 def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
-    """Which id is that of documents in two places, with what to do about it; nothing where none is."""
+    """A sentence about an id of two documents, with a remedy; empty if there is none."""
     first: dict[str, tuple[int, _Place]] = {}
     for rank, (hit, place) in enumerate(found, start=1):
         known_rank, known = first.setdefault(hit.id, (rank, place))
@@ -172,7 +172,7 @@ def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
 
 
 def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    """*hits* with each document at its first place only, and the documents that came again, each time that they did."""
+    """*hits* with each document at its first rank only, and the id of each repeated hit."""
     first: dict[str, Hit] = {}
     again = [hit.id for hit in hits if first.setdefault(hit.id, hit) is not hit]
     return tuple(first.values()), tuple(again)
@@ -180,10 +180,10 @@ def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
 
 def count_of(numbers: Mapping[str, Any], name: str, default: int | None = None) -> int:
     """
-    The whole number *name*, *default* where it is not there.
+    The whole number *name*, or *default* if it is missing.
 
     Raises:
-        MalformedAnswer: It is not there and has no default, or is something else, or below 0.
+        MalformedAnswer: It is missing and has no default, or is not a whole number, or below 0.
     """
     value = numbers.get(name, default)
     if type(value) is not int or not 0 <= value <= MOST_COUNTED:
@@ -201,10 +201,10 @@ _JOINERS = "\u200c\u200d"
 
 def snippet_of(source: Json, field: str, title_field: str | None = None) -> str | None:
     """
-    The begin of the text in *field*, or of the longest text that is not the title where *field* is `ANY_TEXT`.
+    The beginning of the text in *field*; for `ANY_TEXT`, of the longest text that is not the title.
 
-    A text of several words goes before one without a blank, which is an address or an image in letters. The snippet is
-    one line of readable characters, cut at a word; None where there is nothing to read.
+    A text of several words is preferred to one without a space, which may be a URL or encoded binary data. The snippet
+    is one line of printable characters, cut at a word; None if there is no text.
     """
     if field == ANY_TEXT:
         texts = [text for path, text in _texts(source) if path != title_field and isinstance(text, str)]
@@ -215,7 +215,7 @@ def snippet_of(source: Json, field: str, title_field: str | None = None) -> str 
 
 
 def lookup(document: Json, path: str) -> Json:
-    """The value at *path*, whose dots may be objects or part of a name, as engines take both for the same field."""
+    """The value at *path*; its dots may be nested objects or part of a name, as for engines."""
     if not isinstance(document, dict):
         return None
     if path in document:
@@ -229,7 +229,7 @@ def lookup(document: Json, path: str) -> Json:
 
 
 def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
-    """Each text and number below *value* with its path, in the order of the document."""
+    """Each text and number below *value* with its path, in document order."""
     pending: list[tuple[str, Json]] = [("", value)]
     while pending:
         path, one = pending.pop()
@@ -242,7 +242,7 @@ def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
 
 
 def _readable(text: str) -> str:
-    """The begin of *text* on one line, more of it than is shown; characters that nobody sees are taken for blanks."""
+    """The beginning of *text* on one line, longer than a snippet; invisible characters become spaces."""
     begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * LENGTH])
     return " ".join(begin.split())
 
@@ -252,7 +252,7 @@ def _is_seen(character: str) -> bool:
 
 
 def _cut(text: str) -> str:
-    """*text* cut behind a word, or in a word that is longer than a snippet; the ellipsis counts."""
+    """*text* cut after a word, or within a word longer than a snippet; the ellipsis counts."""
     if len(text) <= LENGTH:
         return text
     begin, blank, _ = text[:LENGTH].rpartition(" ")
@@ -271,7 +271,7 @@ def kind_of(value: Json) -> str:
 
 
 def shown(value: Json) -> str:
-    """*value* itself where that is short to say, else what it is."""
+    """*value* itself if it is short, else its type."""
     if value is None or isinstance(value, (dict, list)):
         return kind_of(value)
     written = json.dumps(value, ensure_ascii=False)
@@ -279,18 +279,18 @@ def shown(value: Json) -> str:
 
 
 def excerpt(text: str, longest: int = LONGEST) -> str:
-    """*text* on one line, cut where it is longer than *longest*."""
+    """*text* on one line, cut to *longest* characters."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def is_text(value: Json) -> TypeGuard[str]:
-    """Whether *value* is a text that is not empty and can be written: JSON may hold the half of a character."""
+    """Whether *value* is a text that is not empty and can be encoded: JSON may contain lone surrogates."""
     return isinstance(value, str) and bool(value) and printable(value) is value
 
 
 def printable(text: str) -> str:
-    """*text* itself where UTF-8 can hold it, else with a question mark for each half of a character."""
+    """*text* with a question mark for each lone surrogate, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     try:

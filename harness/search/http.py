@@ -59,7 +59,7 @@ NOT_SENDABLE = (
 
 
 class WebConnection:
-    """Sends requests from several threads; redirects are not followed, since headers that hold a login would be too."""
+    """Sends requests from several threads. It follows no redirects, because they would receive the login too."""
 
     def __init__(self, cluster: Cluster, login: Login) -> None:
         """
@@ -72,7 +72,7 @@ class WebConnection:
             ca_certs = ca_file_of(cluster, self._url)
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
-        # given with each request, as a variable such as REQUESTS_CA_BUNDLE takes the place of a session's
+        # given with each request, because a variable such as REQUESTS_CA_BUNDLE overrides a session's
         self._trusted: bool | str = not self._fingerprint and (ca_certs or True)
         self.mask = login.masker()
         self._headers = dict(login.headers)
@@ -96,7 +96,7 @@ class WebConnection:
             NoAnswerInTime: The whole answer was not there within *timeout*.
             ConnectionClosed: The connection ended before the answer did.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
-            UsageError: What there is to send cannot be sent.
+            UsageError: The request cannot be sent.
         """
         url = f"{self._url}/{path.lstrip('/')}"
         session = self._session()
@@ -125,7 +125,7 @@ class WebConnection:
         return Answer(response.status_code, response.content, {k.lower(): v for k, v in response.headers.items()})
 
     def _session(self) -> requests.Session:
-        """The session of the calling thread: requests does not say that one may be shared."""
+        """The session of the calling thread, because sessions of requests are not documented as thread-safe."""
         session: requests.Session | None = getattr(self._own, "session", None)
         if session is None:
             session = requests.Session()
@@ -143,7 +143,7 @@ class WebConnection:
 
 
 class _PinnedAdapter(HTTPAdapter):
-    """Believes the one certificate whose SHA-256 is known, whoever signed it."""
+    """Trusts only the certificate with the given SHA-256, whoever signed it."""
 
     def __init__(self, fingerprint: str) -> None:
         self._fingerprint = fingerprint
@@ -154,19 +154,19 @@ class _PinnedAdapter(HTTPAdapter):
 
 
 def _no_other_login(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Without this, a login in ~/.netrc would take the place of the one that the cluster names."""
+    """Without this, a login in ~/.netrc would override that of the cluster."""
     return request
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as a service expects it: JSON's true, not Python's True."""
+    """A parameter as a service expects it: true instead of Python's True."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
 Place: TypeAlias = tuple[int, ...]
-"""The list indexes on the way to a value: what an item's id, score and title have in common."""
+"""The list indexes in the path of a value, which an item's id, score and title have in common."""
 
 
 def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
@@ -174,7 +174,7 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
     The ranking in *content*, found by the paths of *http*.
 
     Raises:
-        MalformedAnswer: A path finds nothing where there has to be something, or not what it should.
+        MalformedAnswer: A path finds nothing, or a value of the wrong type.
         UsageError: A path is not a JSONPath.
     """
     if not isinstance(content, (Mapping, list)):
@@ -194,10 +194,10 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
 @lru_cache(maxsize=64)
 def compiled(text: str) -> JSONPath:
     """
-    The path that *text* is.
+    The compiled path *text*.
 
     Raises:
-        UsageError: It is none, or more than one.
+        UsageError: It is not a path, or more than one.
     """
     path = _compile(text)
     if isinstance(path, str):
@@ -206,13 +206,13 @@ def compiled(text: str) -> JSONPath:
 
 
 def path_problem(text: str) -> str | None:
-    """What keeps *text* from being a JSONPath."""
+    """Why *text* is not a JSONPath; None if it is."""
     path = _compile(text)
     return path if isinstance(path, str) else None
 
 
 def _compile(text: str) -> JSONPath | str:
-    """The path, or a sentence about what is wrong."""
+    """The path, or a sentence about the error."""
     if not text.startswith("$"):
         return "it should begin with $"
     try:
@@ -223,7 +223,7 @@ def _compile(text: str) -> JSONPath | str:
 
 
 def _wrong_at(text: str, error: JSONPathError) -> str:
-    """The library's sentence with its place, but where that speaks of the library's own tokens."""
+    """The library's message with its place, unless it contains names of the library's tokens."""
     token = getattr(error, "token", None)
     index = getattr(token, "index", -1)
     found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found the end"
@@ -233,7 +233,7 @@ def _wrong_at(text: str, error: JSONPathError) -> str:
 
 
 def _find(content: Json, text: str) -> dict[Place, Json]:
-    """The values at the path, by the place of their item: the elements of the list that it names, or its matches."""
+    """The values at the path, by the place of their item: the elements of a list, or the matches."""
     path = compiled(text)
     if path.singular_query():
         return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
@@ -246,7 +246,7 @@ def _find(content: Json, text: str) -> dict[Place, Json]:
 
 def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Json]:
     places = [tuple(part for part in parts if isinstance(part, int)) for parts, _ in found]
-    if len(set(places)) < len(places):  # items that are the members of an object have their order only
+    if len(set(places)) < len(places):  # members of an object have an order only
         places = [(place,) for place in range(len(found))]
     return {place: value for place, (_, value) in zip(places, found, strict=True)}
 
@@ -260,7 +260,7 @@ def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
 
 
 def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
-    """What the path's last choice, such as `[*]`, finds; wherever there is a choice, there has to be what to choose."""
+    """The matches of the path's last wildcard, such as `[*]`; each wildcard must have a container to match in."""
     choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
     found: list[Any] = [content]
     for choice in choices:
@@ -293,7 +293,7 @@ def _members(content: Json) -> str:
 
 
 def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
-    """Scores or titles; an item may lack one, but what is found has to belong to an item."""
+    """Scores or titles; an item may lack one, but each must belong to an item."""
     if text is None:
         return {}
     path = compiled(text)
@@ -317,7 +317,7 @@ def _title(value: Json) -> str | None:
 
 
 def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
-    """How many documents match, or why that is not known."""
+    """The number of matching documents, or why it is unknown."""
     if text is None:
         return None, ""
     found = compiled(text).findall(content)
@@ -327,14 +327,14 @@ def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, 
 
 
 AT_ONCE = 4
-"""Requests under way at the same time: a service that people use is not to be flooded by its own test."""
+"""Concurrent requests, few enough not to overload a service in production."""
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
 
 def open_service(cluster: Cluster, login: Login) -> HttpSearch:
     """
-    A search of the service at the URL of *cluster*; nothing is sent yet, since there is no request that all answer.
+    A search of the service at the URL of *cluster*; nothing is sent yet.
 
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one.
@@ -369,7 +369,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
     def _send_all(
         self, health: ServerHealth, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
     ) -> list[Response]:
-        """Send from a few threads; an interrupt leaves what has not begun, and waits for nothing."""
+        """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relevance-search")
         try:
             futures: list[Future[Response]] = [pool.submit(self._send, health, request.http) for request in requests]
@@ -384,9 +384,9 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
     def _send(self, health: ServerHealth, http: HttpRequest | None) -> Response:
         """
-        The response to *http*, sent again while the service is busy and there is time.
+        The response to *http*, retried while the service is busy and there is time.
 
-        One search can be what ends a connection, so the service is given up only where it never answered any.
+        One search may make the service close its connection, so the service is given up only if it never answered.
         """
         if http is None:
             return NO_REQUEST
@@ -417,7 +417,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         return _read(answer, http)
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
-        """See `Search.index_facts`: a service tells nothing of what it searches."""
+        """See `Search.index_facts`: nothing is known of the index of a service."""
         return NOTHING_KNOWN
 
 

@@ -1,6 +1,6 @@
 """
-What is done to an index, each a call with its errors in words, and the mark that tells an index of ours from any
-other. Nothing here decides whether it may be done.
+Requests that create, fill and delete an index, and the marker that identifies indexes of the harness. Nothing here
+decides whether the harness may write.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ KEY = "relevance_harness"
 @dataclass(frozen=True, slots=True)
 class Marker:
     """
-    What we wrote into an index.
+    The marker in an index of the harness.
 
-    *name* is the suite's, *fingerprint* that of what the index is built from. *build* tells one builder from another,
-    *indexed* is how far it is, *complete* that it is done. *used* is when a run last took the index, in ISO 8601.
+    *name* is the suite's, *fingerprint* that of its sources. *build* identifies the builder, *indexed* is the number of
+    documents so far, *complete* that the build is finished. *used* is when a run last used the index, in ISO 8601.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Marker:
     made_by: str = "relevance-harness"
 
     def as_meta(self, own: Json) -> dict[str, Any]:
-        """The `_meta` that holds this, beside what the suite's *own* mappings have there."""
+        """The `_meta` with this marker and with the *own* one of the suite's mappings."""
         return {**(own if isinstance(own, Mapping) else {}), KEY: asdict(self)}
 
     def used_at(self) -> datetime | None:
-        """When it was last used, None where that cannot be read or has no time zone, as none that we wrote."""
+        """When it was last used; None if that is not a time with a time zone."""
         try:
             moment = datetime.fromisoformat(self.used)
         except ValueError:
@@ -56,7 +56,7 @@ class Marker:
 
 
 def read_marker(meta: Json) -> Marker | None:
-    """The marker in a mapping's `_meta`; None where there is none of ours, or not in our form."""
+    """The marker in a mapping's `_meta`; None if there is no valid one."""
     held = meta.get(KEY) if isinstance(meta, Mapping) else None
     if not isinstance(held, Mapping) or held.get("made_by") != "relevance-harness":
         return None
@@ -83,9 +83,9 @@ class Indexes:
 
     def markers(self, pattern: str) -> dict[str, Marker | None]:
         """
-        The markers of the indexes that *pattern* matches, by name; None for an index that is not ours.
+        The markers of the indexes that *pattern* matches, by name; None for an index without one.
 
-        An alias of that very name stands for an index that is not ours.
+        An alias of that name counts as an index without a marker.
         """
         answer = self._call("GET", f"/{quote(pattern, safe='*')}/_mapping?filter_path=*.mappings._meta", allowed=(404,))
         if answer.status == 404:
@@ -96,11 +96,11 @@ class Indexes:
 
     def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json], mark: Mark) -> bool:
         """
-        Create *index*; False where it is there already.
+        Create *index*; False if it exists.
 
         Raises:
-            SuiteError: The engine cannot read *mappings*, which stand at *mark*: no other try will help.
-            FixtureError: It refuses for another reason, which may be its own, such as too many shards.
+            SuiteError: The mappings are invalid; *mark* is their place.
+            FixtureError: The engine refuses for another reason, such as too many shards.
         """
         body = {"settings": settings, "mappings": mappings}
         answer = self._call("PUT", _path(index), body, allowed=(400,))
@@ -117,7 +117,7 @@ class Indexes:
         return True
 
     def _exists_already(self, content: Mapping[str, Json]) -> bool:
-        """An alias of that name is refused as an invalid name; the caller then finds what stands there."""
+        """An alias of that name is refused as an invalid name; the caller then looks it up."""
         reason = reason_of(content.get("error"))
         if "already exists" in reason:
             return False
@@ -128,11 +128,11 @@ class Indexes:
         self._call("PUT", f"{_path(index)}/_mapping", {"_meta": marker.as_meta(own_meta)})
 
     def delete(self, index: str) -> None:
-        """Delete *index*; it may be gone already."""
+        """Delete *index*, if it exists."""
         self._call("DELETE", _path(index), allowed=(404,))
 
     def refresh(self, index: str) -> None:
-        """Make all that was indexed visible to searches."""
+        """Make all indexed documents visible to searches."""
         self._call("POST", f"{_path(index)}/_refresh")
 
     def count(self, index: str) -> int:
@@ -143,7 +143,7 @@ class Indexes:
         return count
 
     def chunks(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
-        """*documents* in parts, each of which is one bulk request."""
+        """*documents* in chunks, one for each bulk request."""
         chunk: list[Document] = []
         size = 0
         for document in documents:
@@ -157,11 +157,11 @@ class Indexes:
 
     def write(self, index: str, documents: Sequence[Document], shown: str) -> None:
         """
-        Index *documents*; what the engine is too busy for is sent again.
+        Index *documents*; those that a busy engine rejects are sent again.
 
         Raises:
-            SuiteError: It refuses some of them as they are: each is named by its line of the file *shown*.
-            FixtureError: It refuses some for another reason, or is too busy.
+            SuiteError: The engine refuses some of them as invalid: the first are listed by line of the file *shown*.
+            FixtureError: The engine refuses some for another reason, or is too busy.
         """
         started = self._retries.clock.now()
         pending, attempt = list(documents), 0
@@ -176,7 +176,7 @@ class Indexes:
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
 
     def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
-        """The status 400 is that of a document which does not fit the mappings; any other is about more than it."""
+        """Status 400 means that a document does not fit the mappings; any other has another cause."""
         problems = [
             Problem(shown, one.line, 1, self._connection.mask(f"the engine refuses the document: {reason_of(error)}"))
             for one, _, error in refused[:SHOWN_ERRORS]
@@ -209,7 +209,7 @@ class Indexes:
         allowed: tuple[int, ...] = (),
         mime: str = "application/json",
     ) -> Answer:
-        """The answer to a request, asked again while the engine is busy; a status of *allowed* is no refusal."""
+        """The answer to a request, retried while the engine is busy; statuses in *allowed* are no errors."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         answer = ask_one(self._connection, self._retries, method, path, body=data, mime=mime)
         if answer.status in (401, 403):
@@ -238,7 +238,7 @@ def _meta(held: Json) -> Json:
 
 
 def _outcome(item: Json) -> tuple[str, int, Json] | None:
-    """The id and status of one document of a bulk request, and its error if any; None where it is not told."""
+    """The id and status of one document of a bulk request, and its error if any; None if the item is invalid."""
     outcome = item.get("index") if isinstance(item, Mapping) else None
     if not isinstance(outcome, Mapping):
         return None

@@ -1,7 +1,7 @@
 """
-Documents looked up by their ids, through the door that searches: it takes no more than the right to read the index.
+Looks up documents by their ids with searches, which need only read access to the index.
 
-A search for ids finds a document wherever an alias or a pattern leads, which a request for one document does not.
+A search for ids works for an alias or a pattern of several indexes; a request for one document does not.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 IDS_AT_ONCE = 100
 HITS_AT_ONCE = 1000
-"""Hits of one look-up: a document may be in several indexes. More of them than that are asked for in smaller parts."""
+"""Hits of one look-up: a document may be in several indexes. If there are more, the ids are divided."""
 
 TEXTS_AT_ONCE = 20
-"""Documents that are brought back whole, and may be large."""
+"""Ids of one look-up with titles and snippets, whose documents may be large."""
 
 COPIES = HITS_AT_ONCE // IDS_AT_ONCE
-"""Indexes that may hold the same id before a look-up is cut."""
+"""Indexes that may have the same id before a look-up is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ def ids_request(
     A search for the documents *ids* themselves.
 
     Args:
-        query: What its response is for.
-        index: Where; an alias or a pattern too.
+        query: The query id of the request.
+        index: The index, alias or pattern.
         ids: At least one.
-        size: Hits asked for; as many as *ids* where None.
-        pinned: The point in time that the search is bound to, if any.
-        title_field: The field that is brought back as the title.
-        snippet: The field that is brought back as a snippet, or `ANY_TEXT`.
+        size: Hits requested; by default as many as *ids*.
+        pinned: The point in time of the search, if any.
+        title_field: The field with the title.
+        snippet: The field for the snippet, or `ANY_TEXT`.
     """
     body = {"query": {"ids": {"values": list(ids)}}, "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
@@ -68,7 +68,7 @@ def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> Kno
     Which of *ids* are in *index*.
 
     Raises:
-        SearchError: A look-up has no answer, and what is there is not known.
+        SearchError: A look-up has no answer.
     """
     found: set[str] = set()
     repeated: set[str] = set()
@@ -90,12 +90,12 @@ def find_texts(
     search: Search, index: str | None, ids: Sequence[str], *, pinned: Json, title_field: str | None, snippet: str
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title and snippet, by id, and why some were not read; what is gone is left out.
+    The documents *ids* of *index* with title and snippet, by id, and the reasons of failed look-ups.
 
-    They help a person and decide nothing, so that a look-up without an answer is no error.
+    Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
 
     Raises:
-        SearchError: Nothing could be asked at all.
+        SearchError: Nothing could be sent at all.
     """
     parts = _parts(ids, TEXTS_AT_ONCE)
     sent = [
@@ -109,7 +109,7 @@ def find_texts(
 
 
 def pinned_of(body: Json) -> Json:
-    """The point in time that *body* is bound to, None where it is to none."""
+    """The point in time of *body*, None if it has none."""
     return body.get("pit") if isinstance(body, Mapping) else None
 
 
@@ -118,7 +118,7 @@ def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
 
 
 def _is_cut(ranking: Ranking) -> bool:
-    """Whether there may be more hits than were asked for; each id counts as often as indexes hold it."""
+    """Whether there may be more hits than requested; each id counts once per index."""
     return ranking.returned >= HITS_AT_ONCE and ranking.total != ranking.returned
 
 

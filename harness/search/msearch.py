@@ -1,8 +1,8 @@
 """
-The body of an `_msearch`: for each request a line that says where, and a line that says what; cut into batches.
+The body of an `_msearch`: a header line and a body line for each request; cut into batches.
 
-The application's own body goes out as it stands. Only what of a document comes back is said where the body does not
-say it, since it weighs and ranks nothing.
+The application's own body is sent unchanged. Only `_source` is added if the body does not select fields, because it
+does not affect the ranking.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dataclasses import dataclass
 from harness.model import Failure, FailureKind, Json, SearchRequest
 
 PREFERENCE = "relevance-harness"
-"""One name for all runs keeps them on one copy of each shard, and with it their statistics and their order of ties."""
+"""All runs use the same shard copies, and so the same statistics and the same order of ties."""
 
 COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 STOPS_EARLY = "terminate_after"
-"""The key by which a body says that so many documents of a shard are enough."""
+"""The key that limits the number of documents collected per shard."""
 
 CONTENT_KEYS = frozenset({"_source", "stored_fields"})
-"""The keys by which a body says itself what of a document comes back."""
+"""The keys with which a body selects the fields of hits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    Two lines of a body, ready to be sent, and what its answer needs to be read.
+    The two encoded lines of a search, and what is needed to read its answer.
 
-    *unique_ids* says that an `_id` names one document in all indexes, *may_stop_early* that the engine was or may have
-    been told to look at a part of the documents only.
+    *unique_ids* says that an `_id` identifies one document in all indexes, *may_stop_early* that the request has or may
+    have `terminate_after`.
     """
 
     place: int
@@ -45,7 +45,7 @@ class Entry:
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
     """
-    *request*, which stands at *place*, as lines; a Failure where it cannot be one of an `_msearch`.
+    *request*, the one at *place*, as lines; a Failure if it cannot be part of an `_msearch`.
 
     A body with the one key `template` is a search template: ``{template: {id: products, params: {q: "{{text}}"}}}``.
     """
@@ -96,7 +96,7 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
 
 
 def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
-    """What a template says that the engine keeps is not known here, and a source that is a text is not read."""
+    """The content of a stored template is unknown, and a source that is a text is only searched for the key."""
     source = template.get("source")
     return "id" in template or (isinstance(source, str) and STOPS_EARLY in source) or _has_key(template, STOPS_EARLY)
 
@@ -109,7 +109,7 @@ def _has_key(body: Json, key: str) -> bool:
 
 
 def _header(request: SearchRequest, *, pinned: bool) -> dict[str, Json]:
-    """Where to search; a point in time is *pinned* to its index and its shard copies, and bears neither to be named."""
+    """The header line; with a point in time (*pinned*) the engine accepts neither an index nor a preference."""
     header: dict[str, Json] = {"allow_partial_search_results": False}
     if pinned:
         return header
@@ -133,9 +133,9 @@ def body_of(entries: Iterable[Entry]) -> bytes:
 
 def path_of(entries: Sequence[Entry]) -> str:
     """
-    The path of the `_msearch` that asks *entries*, which are all templates or none.
+    The path of the `_msearch` with *entries*, which are all templates or none.
 
-    It has no `filter_path`: OpenSearch leaves out empty lists under one, and with them the answer that nothing matches.
+    It has no `filter_path`: with it OpenSearch omits empty lists, and so results without hits.
     """
     return "/_msearch/template" if entries[0].is_template else "/_msearch"
 
@@ -145,7 +145,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 class Batches:
-    """Entries cut into batches: templates apart, none over the limits of searches and bytes unless it is one search."""
+    """Entries cut into batches, templates separately, within the limits of searches and bytes."""
 
     def __init__(self, entries: Sequence[Entry], *, most: int = MOST_SEARCHES, most_bytes: int = MOST_BYTES) -> None:
         self._entries = sorted(entries, key=lambda entry: (entry.is_template, entry.place))
@@ -169,5 +169,5 @@ class Batches:
         return alike and len(batch) < self._most and size + len(entry.lines) <= self._most_bytes
 
     def no_larger_than(self, most: int) -> None:
-        """Cut what is still to come into batches of at most *most*."""
+        """Limit the remaining batches to *most* searches."""
         self._most = max(1, min(self._most, most))

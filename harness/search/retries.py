@@ -1,8 +1,8 @@
 """
-When something is asked again, and how long is waited before.
+Whether a request is retried, and the pause before.
 
-Full jitter: a wait is drawn evenly from nothing up to a limit that doubles with each attempt, so that many clients
-that were turned away together do not come back together. A server that says when to come back is believed.
+Full jitter: a pause is drawn uniformly from 0 to a limit that doubles with each attempt, so that many clients do not
+retry at the same time. A Retry-After header is respected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time and chance, so that a test can hold them."""
+    """Time and randomness, so that tests can replace them."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -27,10 +27,10 @@ class Clock:
 @dataclass(frozen=True, slots=True)
 class Retries:
     """
-    How patient we are.
+    The limits of retries.
 
-    *attempts* counts the first one too. The wait before attempt n + 1 is drawn from 0 to *base* * 2^(n - 1) seconds,
-    at most *cap*. Nothing is asked again once *patience* seconds have gone by since it was first asked.
+    *attempts* includes the first. The pause before attempt n + 1 is drawn from 0 to *base* * 2^(n - 1) seconds, at most
+    *cap*. There is no retry later than *patience* seconds after the first attempt.
     """
 
     attempts: int = 6
@@ -41,9 +41,9 @@ class Retries:
 
     def pause(self, attempt: int, server_pause: float | None) -> float:
         """
-        Seconds to wait after *attempt* (from 1) failed; *server_pause* is what the server asked for.
+        Seconds to wait after *attempt* (from 1) failed; *server_pause* is that of a Retry-After header.
 
-        Jitter is added to what the server asked for as well, as it says the same to all whom it turns away.
+        Jitter is added to it too, because the server sends the same value to all clients.
         """
         drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** (attempt - 1))
         return drawn if server_pause is None else server_pause + min(drawn, self.base)
@@ -52,13 +52,13 @@ class Retries:
         self, attempt: int, *, started: float, server_pause: float | None, end: float | None
     ) -> float | None:
         """
-        Seconds to wait before asking again, None where there is to be no more asking.
+        Seconds to wait before the next attempt, None if there is none.
 
         Args:
-            attempt: How many there were.
-            started: When the first one was, by the clock.
-            server_pause: Seconds that the server asked for.
-            end: When the whole run ends, by the clock.
+            attempt: The number of attempts so far.
+            started: The time of the first one, by the clock.
+            server_pause: Seconds of a Retry-After header.
+            end: The end of the whole run, by the clock.
         """
         if attempt >= self.attempts:
             return None
@@ -68,7 +68,7 @@ class Retries:
         return None if too_late else pause
 
     def wait(self, attempt: int, *, started: float, server_pause: float | None, end: float | None) -> bool:
-        """Wait for the `next_pause`; False, at once, where there is none."""
+        """Wait for the `next_pause`; False, at once, if there is none."""
         pause = self.next_pause(attempt, started=started, server_pause=server_pause, end=end)
         if pause is not None:
             self.clock.sleep(pause)
@@ -77,9 +77,9 @@ class Retries:
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """
-    Seconds that a Retry-After header asks for, None where there is none that can be read.
+    Seconds of a Retry-After header, None if there is no valid one.
 
-    The header holds seconds or a date (RFC 9110, section 10.2.3); a date that is over asks for no wait.
+    The header has seconds or a date (RFC 9110, section 10.2.3); for a past date there is no wait.
     """
     text = headers.get("retry-after", "").strip()
     if not text:

@@ -1,4 +1,4 @@
-"""What searches have in common: a connection, whether the server answers, and when to ask again."""
+"""The common part of searches: a connection, the health of the server, and retries."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from harness.search.retries import Retries, retry_after
 
 MOST_SILENCES = 12
 """
-Requests without an answer in time, one after another, after which searching is given up. More than the divisions
-that find one slow search in a batch, so that it alone does not end a run.
+Consecutive timeouts after which searching is given up. More than the divisions that isolate one slow search of a
+batch, so that it alone does not end a run.
 """
 
 MOST_HANGUPS = 3
 """
-Connections that end without an answer, where there never was one, after which no more are opened: a server that goes
-down ends one, a server that expects TLS ends them all.
+Closed connections without any answer after which no more are opened: a server that shuts down closes one, a server
+that expects TLS closes all.
 """
 
 
 class ServerHealth:
     """
-    What is known of a server while the searches of one run are asked; several threads may report to it.
+    The state of a server during the searches of one run; several threads may report to it.
 
-    *given_up* is set once nobody answers any more, and from then on nothing is sent. *answered* tells whether
-    anything was ever answered, *reached* whether anybody ever took a connection. *loss* is the connection's last error,
-    None once it was answered again.
+    *given_up* is set when the server no longer answers; then nothing more is sent. *answered* says whether there was
+    an answer, *reached* whether a connection was accepted. *loss* is the last connection error, None after the next
+    answer.
     """
 
     def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
         """
         Args:
-            retries: How often, and how long.
-            timeout: Seconds that one request may take.
-            budget: Seconds that all of them may take together.
+            retries: The limits of retries.
+            timeout: Seconds for one request.
+            budget: Seconds for all requests together.
         """
         self.given_up: Failure | None = None
         self.answered = False
@@ -67,26 +67,26 @@ class ServerHealth:
         return self._retries.clock.now()
 
     def seconds(self) -> float | Failure:
-        """Seconds that the next request may take, or why nothing more is to be sent."""
+        """Seconds for the next request, or why nothing more is sent."""
         if self.given_up is not None:
             return self.given_up
         left = self.timeout if self._end is None else min(self.timeout, self._end - self.now())
         return left if left > 0 else TIME_SPENT
 
     def heard(self) -> None:
-        """There was an answer."""
+        """Record an answer."""
         with self._lock:
             self.answered, self.reached, self.loss, self._silences = True, True, None, 0
 
     def lost(self, error: EngineUnreachable) -> Failure:
-        """There was no connection, or none that lasted."""
+        """Record a connection that failed or was closed."""
         with self._lock:
             self.loss = error
             self.reached = self.reached or isinstance(error, ConnectionClosed)
         return Failure(FailureKind.ERROR, str(error))
 
     def silent(self, error: EngineUnreachable) -> Failure:
-        """There was no answer in time; after many of these in a row nothing more is sent."""
+        """Record a timeout; after many of these in a row nothing more is sent."""
         failure = Failure(FailureKind.TIMEOUT, str(error))
         with self._lock:
             self._silences += 1
@@ -96,16 +96,16 @@ class ServerHealth:
 
     def wait(self, attempt: int, *, started: float, server_pause: float, nodes: int = 1) -> bool:
         """
-        Wait before the next attempt; False, at once, where there is to be none.
+        Wait before the next attempt; False, at once, if there is none.
 
         Args:
-            attempt: How many there were.
-            started: When the first one was, by `now`.
-            server_pause: Seconds that the server asked for, 0 where it did not.
-            nodes: How many servers there are to try before nobody is there.
+            attempt: The number of attempts so far.
+            started: The time of the first one, by `now`.
+            server_pause: Seconds of a Retry-After header, 0 if there is none.
+            nodes: The number of nodes to try before the cluster is unreachable.
         """
         if not self.reached:
-            return attempt < nodes  # the next node, which need not be spared
+            return attempt < nodes  # the next node, without a pause
         if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
             return False
         return self._retries.wait(attempt, started=started, server_pause=server_pause or None, end=self._end)
@@ -121,18 +121,18 @@ def ask_one(
     mime: str = PLAIN_JSON,
 ) -> Answer:
     """
-    The answer to a request that is no search, asked again like a search while the server is busy or hangs up.
+    The answer to a request that is not a search, with the same retries.
 
     Args:
-        connection: Where to; each of its nodes is tried before nobody is there.
-        retries: How often, and how long.
-        method: One that may be sent twice.
+        connection: Each of its nodes is tried.
+        retries: The limits of retries.
+        method: An idempotent one.
         path: See `Connection.perform`.
         body: The same.
         mime: The same.
 
     Raises:
-        EngineUnreachable: There is no answer, the last time either.
+        EngineUnreachable: The last attempt had no answer.
     """
     health = ServerHealth(retries, timeout=math.inf)
     started, attempt = health.now(), 0
@@ -159,17 +159,17 @@ ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
 
 
 class ConnectedSearch(Closing, Generic[ConnectionT]):
-    """A search over a connection, which it closes; what it says of failures is masked."""
+    """A search over a connection, which it closes; secrets in failures are masked."""
 
     def __init__(
         self, connection: ConnectionT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
     ) -> None:
         """
         Args:
-            connection: To what answers.
-            engine: What that is.
-            timeout: Seconds that one request may take.
-            retries: How patient to be where it is busy.
+            connection: To the server.
+            engine: What the server is.
+            timeout: Seconds for one request.
+            retries: The limits of retries.
         """
         self.connection = connection
         self.engine = engine
@@ -188,7 +188,7 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
 
     def _raise_if_refused(self, responses: Sequence[Response], what: str, remedies: Mapping[int, str]) -> None:
-        """*what* refuses the login in all *responses*; *remedies* by status follow the reason that it gives."""
+        """Raise if *what* refused the login in all *responses*; *remedies* by status follow its reason."""
         refusal = refusal_of_all(responses)
         if refusal is None:
             return

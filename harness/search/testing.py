@@ -1,5 +1,5 @@
 """
-A search that needs no server, for tests of whatever stands on one.
+A search without a server, for tests.
 
 >>> from harness.model import SearchRequest
 >>> search = FakeSearch({"shoes": ["a", "b", "c"]})
@@ -17,18 +17,18 @@ from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking
 from harness.search.connection import Closing
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
-"""What a query is answered with: its whole ranking, best first, which `size` cuts; or a response as it is."""
+"""The answer to a query: its whole ranking, best first, which `size` cuts; or a complete response."""
 
 DEFAULT_SIZE = 10
-"""Hits that an engine returns where the request does not say how many."""
+"""Hits that an engine returns if the request has no size."""
 
 
 class FakeSearch(Closing):
     """
-    Answers each query with the ranking that it was given.
+    Answers each query with a given ranking.
 
-    *requests* keeps what was asked, *facts* is what it says of any index, *closed* whether `close` was called. A query
-    that was given no ranking fails.
+    *requests* are those that were sent, *facts* those of any index, *closed* says whether `close` was called. A query
+    without a ranking fails.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class FakeSearch(Closing):
         """
         Args:
             rankings: Query id to answer.
-            engine: What it says it is.
-            error: Raised by `search` instead of any answer, such as `EngineUnreachable`.
+            engine: Its engine.
+            error: Raised by `search`, such as `EngineUnreachable`.
         """
         self.engine = engine or Engine("elasticsearch", "9.4.3")
         self.requests: list[SearchRequest] = []
@@ -79,9 +79,9 @@ class FakeSearch(Closing):
         return Ranking(hits[:size], total=len(hits), took=1.0)
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
-        """What it was told to say."""
+        """The facts that were set."""
         return self.facts
 
     def close(self) -> None:
-        """Remember that it was closed."""
+        """Record that it was closed."""
         self.closed = True

@@ -1,8 +1,8 @@
 """
-The connection to an engine: elastic_transport's pool, TLS and threads, with none of its retries.
+The connection to an engine: elastic_transport's pool, TLS and threads, without its retries.
 
-It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all take. When to ask again is
-decided in `session`, as elastic_transport neither hears Retry-After nor tells a busy engine from a dead one.
+It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all accept. `session` decides on
+retries, because elastic_transport ignores Retry-After and does not distinguish a busy engine from a dead one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TransportConnection:
 
 
 class _Raw(Serializer):
-    """Leaves bodies as they are: an answer that is no JSON keeps its status, and is read where its query is known."""
+    """Leaves bodies unchanged: an answer that is not JSON keeps its status, and is parsed later."""
 
     mimetype = PLAIN_JSON
 
@@ -93,7 +93,7 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
     A connection to *cluster*, which opens with the first request.
 
     Raises:
-        UsageError: A URL, the cloud id, the CA file or the fingerprint is not one.
+        UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid.
     """
     try:
         return TransportConnection([_node(url, cluster) for url in _urls(cluster)], login, cluster.timeout)
