@@ -1,9 +1,8 @@
 """
 The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``.
 
-A state file a version in the cache folder says where a background node is. A process counts as the node only if its
-command line names the node's own folder, so a process id that the system has given to something else is never mistaken
-for it.
+A state file per version in the cache folder describes a background node. A process counts as the node only if its
+command line contains the node's own folder, so a reused process id is never mistaken for it.
 """
 
 from __future__ import annotations
@@ -51,12 +50,12 @@ def up(
 
     Args:
         version: A version that has a lock file.
-        port: Where it is to listen on 127.0.0.1; a free port where none is given.
+        port: On 127.0.0.1; by default a free one.
         progress: As for `harness.embedded.start`.
         heap: The Java heap, as in ``-Xmx``; a node that runs keeps its own.
 
     Raises:
-        UsageError: there is no such version, or the version runs on another port than the one asked for.
+        UsageError: there is no such version, or it runs on another port.
         EngineStartError: it cannot be started.
     """
     from filelock import FileLock
@@ -79,10 +78,10 @@ def up(
 
 def find_running(version: str = DEFAULT_VERSION) -> EmbeddedNode | None:
     """
-    The node of *version* that `up` started and that is still there; None where there is none.
+    The running node of *version* that `up` started; None if there is none.
 
     Raises:
-        EngineStartError: there may be one, and the extra that can tell is not installed.
+        EngineStartError: there may be one, but the extra that checks it is not installed.
     """
     state = _read(version)
     return state if state is not None and _process(state) is not None else None
@@ -91,7 +90,7 @@ def find_running(version: str = DEFAULT_VERSION) -> EmbeddedNode | None:
 @contextmanager
 def open_node(version: str = DEFAULT_VERSION, *, progress: DownloadProgress | None = None) -> Iterator[str]:
     """
-    The URL of a node of *version*: the one that `up` started, or one for the time of the ``with`` block.
+    The URL of a node of *version*: the one that `up` started, or a new one for the ``with`` block.
 
     Raises:
         UsageError: there is no such version.
@@ -116,7 +115,7 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
     Stop the nodes that `up` started, or only that of *version*, and remove their data.
 
     Returns:
-        Those that were running. What a node that died left behind is removed as well.
+        Those that were running. The files of a node that died are removed too.
     """
     chosen = versions() if version is None else (version,)
     return tuple(state for name in chosen if (state := _stop(name)) is not None)
@@ -126,7 +125,7 @@ def _launch(version: str, port: int, progress: DownloadProgress | None, heap: st
     _forget(version)
     node, process = launch(version, port=port, heap=heap, progress=progress, background=True)
     with warnings.catch_warnings():
-        # A process that is let go while it runs is warned of; this one is meant to go on.
+        # Python warns of a process that is still running when its object is deleted; this one keeps running.
         warnings.simplefilter("ignore", ResourceWarning)
         del process
     write_whole(_file(version), json.dumps(asdict(node), default=str))
@@ -156,7 +155,7 @@ def _end(process: psutil.Process) -> None:
 
 
 def _process(state: EmbeddedNode) -> psutil.Process | None:
-    """The process of *state*, if it is the one that was started and has not ended."""
+    """The process of *state*, if it is still running."""
     require_extra()
     import psutil
 
@@ -177,7 +176,7 @@ def _forget(version: str) -> None:
 
 
 def _read(version: str) -> EmbeddedNode | None:
-    """What the state file says; a file that is not one of ours counts as none."""
+    """The state file; None if there is none, or an invalid one."""
     try:
         state = json.loads(_file(version).read_text(encoding="utf-8"))
         return EmbeddedNode(state["url"], state["version"], state["pid"], Path(state["home"]))

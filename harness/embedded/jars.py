@@ -1,8 +1,8 @@
 """
 The jars of an embedded node: downloaded, checked against the lock file, kept in the cache folder.
 
-A jar takes its final name only when its checksum was right, so whatever lies under a final name is whole, and a
-download that was cut short goes on where it stopped.
+A jar gets its final name only after its checksum was verified. So files with final names are complete, and an
+interrupted download continues where it stopped.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ LINE_EVERY = 25  # per cent
 
 
 class DownloadProgress(Protocol):
-    """Told of one download; `advance` is called from several threads."""
+    """Shows one download; `advance` is called from several threads."""
 
     def download(self, title: str, files: int, size: int) -> AbstractContextManager[None]:
-        """The time of one download of *files* files, *size* bytes together."""
+        """Shows one download of *files* files, *size* bytes in total, during the ``with`` block."""
 
     def advance(self, size: int) -> None:
-        """Another *size* bytes have come."""
+        """Add *size* bytes."""
 
 
 def download_progress(stream: TextIO | None = None) -> DownloadProgress:
-    """What suits *stream*, standard error where none is given."""
+    """The progress for *stream*, by default standard error."""
     out = stream or sys.stderr
     return BarProgress(out) if out.isatty() else LineProgress(out)
 
@@ -60,7 +60,7 @@ class SilentProgress:
 
 
 class LineProgress:
-    """A line when it begins, one every quarter, one at the end."""
+    """Prints a line at the beginning, one every quarter, one at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -90,7 +90,7 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar with the bytes, the speed and the time that is left."""
+    """A bar with bytes, speed and remaining time."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -129,7 +129,7 @@ CACHE_VARIABLE = "RELEVANCE_CACHE_DIR"
 
 
 def cache_folder() -> Path:
-    """The folder that ``RELEVANCE_CACHE_DIR`` names, or the platform's own place for caches; it may not exist yet."""
+    """The folder of ``RELEVANCE_CACHE_DIR``, or the platform's cache folder; it may not exist yet."""
     from platformdirs import user_cache_path
 
     chosen = os.environ.get(CACHE_VARIABLE)
@@ -143,7 +143,7 @@ PASSING = (429, 500, 502, 503, 504)
 
 
 def repositories() -> list[str]:
-    """The URLs of Maven repositories: those of jgo's configuration, then Maven Central unless they replace it."""
+    """The URLs of Maven repositories: those of jgo's configuration, then Maven Central unless it is configured."""
     from jgo.config import GlobalSettings
     from jgo.constants import MAVEN_CENTRAL_URL
 
@@ -153,7 +153,7 @@ def repositories() -> list[str]:
 
 
 def open_session(connections: int) -> Session:
-    """A session that several threads share; it asks again where a server says that it is busy."""
+    """A session for several threads; it retries if a server is busy."""
     from requests import Session
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
@@ -176,7 +176,7 @@ def open_session(connections: int) -> Session:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Repositories, asked over *session* for what *lock* names; files lie in *staging* until they were checked."""
+    """Downloads the jars of *lock* from repositories; files stay in *staging* until they are verified."""
 
     lock: Lock
     urls: Sequence[str]
@@ -187,10 +187,10 @@ class Source:
 
     def fetch(self, jar: Jar, folder: Path) -> None:
         """
-        Put *jar* under its final name in *folder*, once its checksum was right.
+        Download *jar*, verify its checksum, and move it to its final name in *folder*.
 
         Raises:
-            EngineStartError: no repository gave it, or it is not what the lock file says.
+            EngineStartError: no repository has it, or its checksum differs from the lock file.
         """
         staged = self.staging / jar.coordinate.replace(":", "_")
         found = self._download(jar, staged)
@@ -205,7 +205,7 @@ class Source:
         staged.replace(final)
 
     def _download(self, jar: Jar, staged: Path) -> str:
-        """The SHA-256 of what the first repository that has *jar* gave, with another try where a connection broke."""
+        """The SHA-256 of *jar* from the first repository that has it, with retries if a connection breaks."""
         from requests import ConnectTimeout, HTTPError
 
         failures: list[OSError] = []
@@ -261,7 +261,7 @@ def _without_login(url: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """What went wrong in words; the library's own sentences can repeat a URL with its password."""
+    """The error as a sentence; the library's own messages may contain a URL with a password."""
     from requests import ConnectionError as NoConnection
     from requests import HTTPError, RequestException, Timeout
     from requests.exceptions import ProxyError, SSLError
@@ -284,10 +284,10 @@ PARALLEL = 8
 
 def require_extra() -> None:
     """
-    Check that the packages of the extra ``embedded`` are there.
+    Check that the packages of the extra ``embedded`` are installed.
 
     Raises:
-        EngineStartError: one is missing; the text says how to install it.
+        EngineStartError: one is missing; the message says how to install it.
     """
     missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
     if missing:
@@ -299,16 +299,16 @@ def require_extra() -> None:
 
 def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list[Path]:
     """
-    The class path of *lock*, every file checked; what is missing is downloaded first.
+    The class path of *lock*, with every file verified; missing files are downloaded first.
 
-    Processes that ask at the same time wait for the one that downloads.
+    Concurrent processes wait for the one that downloads.
 
     Args:
-        lock: What is needed.
-        progress: Told how the download goes; a bar on a terminal and plain lines elsewhere where none is given.
+        lock: The jars.
+        progress: Shows the download; by default a bar on a terminal and plain lines elsewhere.
 
     Raises:
-        EngineStartError: a jar could not be fetched, or is not what the lock file says.
+        EngineStartError: a jar cannot be downloaded, or its checksum differs from the lock file.
     """
     from filelock import FileLock
 
@@ -364,7 +364,7 @@ def _download(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadPr
 
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """A folder for what is being downloaded; the lock is held, so one that is there is what a killed process left."""
+    """A folder for downloads; the lock is held, so an existing one was left by a killed process."""
     staging = folder / ".staging"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()

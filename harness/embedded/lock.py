@@ -1,8 +1,8 @@
 """
-The lock files: which jars make an embedded node, and what each of them must hash to.
+The lock files: the jars of an embedded node and their checksums.
 
-A lock file names coordinates and checksums only; where jars are fetched from is the machine's business. The files are
-written by ``scripts/lock-engine`` and read here.
+A lock file has coordinates and checksums only; the repositories are part of the machine's configuration.
+``scripts/lock-engine`` writes the files.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Jar:
 
     @property
     def path(self) -> Path:
-        """Where a Maven repository keeps it, relative to the repository."""
+        """Its path in a Maven repository."""
         group, artifact, version = self.coordinate.split(":")
         return Path(*group.split("."), artifact, version, f"{artifact}-{version}.jar")
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What one version of the embedded node is made of; *roots* were asked for, *jars* are what they came to."""
+    """The jars of one version of the embedded node; *roots* are the requested ones, *jars* all resolved ones."""
 
     opensearch: str
     roots: tuple[str, ...]
@@ -75,7 +75,7 @@ def parse_lock(text: str, *, name: str) -> Lock:
     The lock that *text* holds; *name* is the file's, for the error.
 
     Raises:
-        EngineStartError: not TOML, or something is missing from it.
+        EngineStartError: not TOML, or a key is missing.
     """
     try:
         table = tomllib.loads(text)

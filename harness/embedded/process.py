@@ -1,8 +1,8 @@
 """
 The process of the embedded node, a real OpenSearch: started and ended, with no container engine and no Java installed.
 
-The node listens on 127.0.0.1 only, on a port that the system chooses, keeps its data in a temporary folder, and ends
-with the process that started it, however that ends.
+The node listens on 127.0.0.1 only, on a free port, has its data in a temporary folder, and stops with the process
+that started it, even if that is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ END_LIMIT = 15.0
 POLL = 0.05
 LOG_TAIL = 15  # lines of the node's log in an error
 
-# They would change the Java machine of the node behind its back.
+# They would change the configuration of the Java machine.
 UNWANTED_VARIABLES = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
 
 
@@ -53,17 +53,17 @@ def start(
     version: str = DEFAULT_VERSION, *, port: int = 0, heap: str = "1g", progress: DownloadProgress | None = None
 ) -> Iterator[EmbeddedNode]:
     """
-    An OpenSearch node for the time of a ``with`` block; its data is gone afterwards.
+    An OpenSearch node for a ``with`` block; its data is removed afterwards.
 
     Args:
         version: A version that has a lock file, such as ``3.8`` or ``2.19``.
-        port: Where it listens on 127.0.0.1; 0 takes a free one.
+        port: On 127.0.0.1; 0 for a free one.
         heap: The Java heap, as in ``-Xmx``.
-        progress: Told how the download of its jars goes, which the first use needs.
+        progress: Shows the download of the jars on first use.
 
     Raises:
         UsageError: there is no such version.
-        EngineStartError: the extra is not installed, a jar could not be fetched, or the node did not start.
+        EngineStartError: the extra is not installed, a jar cannot be downloaded, or the node does not start.
     """
     node, process = launch(version, port=port, heap=heap, progress=progress, background=False)
     try:
@@ -77,17 +77,17 @@ def launch(
     version: str, *, port: int, heap: str, progress: DownloadProgress | None, background: bool
 ) -> tuple[EmbeddedNode, subprocess.Popen[bytes]]:
     """
-    Fetch what is missing, start the node and wait until it answers.
+    Download missing jars, start the node and wait until it answers.
 
     Args:
         version: As for `start`.
         port: As for `start`.
         heap: As for `start`.
         progress: As for `start`.
-        background: Whether the node stays when this process ends; else it ends too.
+        background: Whether the node outlives this process.
 
     Returns:
-        The node, and the process that it runs in, for the one who has to end it.
+        The node and its process, which the caller has to end.
 
     Raises:
         UsageError: there is no such version.
@@ -113,7 +113,7 @@ def launch(
 
 
 def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
-    """A session of its own keeps Ctrl-C in the terminal from reaching the node before its parent has dealt with it."""
+    """A new session keeps Ctrl-C in the terminal from reaching the node before its parent handles it."""
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
     with (home / "node.log").open("wb") as log:
         return subprocess.Popen(
@@ -149,7 +149,7 @@ def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict
 def _refuse_taken_port(home: Path) -> None:
     """
     Raises:
-        EngineStartError: the node ended because its port is another's.
+        EngineStartError: the node exited because its port is in use.
     """
     port = json.loads((home / "node.json").read_text(encoding="utf-8"))["port"]
     if "Address already in use" in (home / "node.log").read_text(encoding="utf-8", errors="replace"):
@@ -163,7 +163,7 @@ def _what_happened(sentence: str, home: Path) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask, wait, and where that did not help make it end."""
+    """Terminate the process; kill it if it does not end in time."""
     if process.stdin is not None:
         process.stdin.close()
     process.terminate()
