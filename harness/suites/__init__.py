@@ -1,4 +1,4 @@
-"""Suite files: YAML -> `harness.model.Suite`, with every problem of a file told at once and in its place."""
+"""Suite files: YAML -> `harness.model.Suite`, or all problems of a file with their places."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_suite(
     Load and check one suite, with the judgments, queries and fixture that it names.
 
     Args:
-        path: The suite file; errors call it as it is given here.
+        path: The suite file, as errors name it.
         environ: Where `${VARIABLES}` are taken from. None is for collecting and checking: what has no default stays as
             it is written, and conditions with variables become `Unresolved`.
         root: The folder that no file of the suite may leave; else that of the harness.toml above the suite,

@@ -1,4 +1,4 @@
-"""How many hits a suite asks for, which hits a body asks for, and how deep the same search may be asked to go."""
+"""The number of hits that a suite requests, the hits that a body requests, and how deep a search may go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.suites.reading import Reading
 from harness.suites.yaml import MappingNode, Node, Problems, Written, resolve
 
 LEAST_DEPTH = 10
-"""Hits asked for where nothing looks deeper: what a page of results shows."""
+"""The least number of hits requested: a page of results."""
 
 
 def choose_depth(
@@ -22,10 +22,10 @@ def choose_depth(
     thresholds: Iterable[Threshold],
 ) -> int:
     """
-    The hits asked for: the suite's own depth, else the deepest of its cutoffs, expectations and requests' sizes.
+    The depth of the suite: its `depth`, else the deepest of its cutoffs, expectations and requests' sizes.
 
-    An own size of a request may be deeper than needed where the suite gives no depth, and is never shallower. Where
-    each request has one, no more is asked for than they say.
+    A request's own size must not be smaller than needed, and must equal the suite's `depth` if there is one. The
+    minimum of 10 applies only if a request has no size.
     """
     needed, by_what = max(_needs(measures, thresholds), default=(0, ""))
     given: int | None = reading.shape.depth
@@ -44,7 +44,7 @@ def choose_depth(
 
 
 def _needs(measures: Iterable[Measure], thresholds: Iterable[Threshold]) -> Iterator[tuple[int, str]]:
-    """Each rank that something looks down to, and what that is."""
+    """Each rank that a measure, threshold or expectation needs, with its text."""
     for measure in measures:
         yield measure.cutoff or 0, measure.text
     for threshold in thresholds:
@@ -69,14 +69,14 @@ def _check_size(reading: Reading, template: RequestTemplate, size: int, needed: 
 
 
 ENGINES_SIZE = 10
-"""Hits that an engine returns where a body does not say how many."""
+"""Hits that an engine returns if a body has no size."""
 
 
 def size_of(template: RequestTemplate) -> int | None:
     """
-    The number of hits that the body itself asks for, or the source of its search template where that is a mapping.
+    The size in the body, or in the source of its search template if that is a mapping.
 
-    None where the body does not say it, or the engine will fill it in.
+    None if there is none, or if the engine will fill it in.
     """
     body = template.body if isinstance(template.body, Mapping) else {}
     search_template = body.get("template")
@@ -92,19 +92,19 @@ def _positive(value: Json) -> int | None:
 
 
 BEGINS_LATER = "a ranking begins at its first hit; remove `{key}`, which skips hits"
-"""Said of a body that skips hits: they would be scored as if the best had never been there."""
+"""The error for a body that skips hits, whose ranking would lack the best documents."""
 
 SKIPPING = ("from", "search_after")
 """Keys of a body that skip hits."""
 
 
 def skips_hits(key: str, value: Json) -> bool:
-    """Whether *value* under *key*, one of `SKIPPING`, leaves out the first hits; what turns to no page does not."""
+    """Whether *value* under *key*, one of `SKIPPING`, skips hits; `from: 0` does not."""
     return value is not None and (key == "search_after" or isinstance(value, bool) or value != 0)
 
 
 def check_window(body: Node | None, problems: Problems) -> None:
-    """What is written out is checked here; what is a placeholder is known only when it is filled."""
+    """Check literal values; those with placeholders are checked when they are filled."""
     if not isinstance(body, MappingNode):
         return
     size = _written_out(body, "size")
@@ -119,7 +119,7 @@ def check_window(body: Node | None, problems: Problems) -> None:
 
 
 def _written_out(body: MappingNode, key: str) -> Node | None:
-    """The value under *key*, None where there is none or it is not known yet."""
+    """The value under *key*, None if there is none or it is not known yet."""
     value: Node | None = body.child(key)
     unknown = isinstance(value, Written) and (value.unset or list(placeholders_in(value)))
     return None if unknown else value
@@ -127,12 +127,12 @@ def _written_out(body: MappingNode, key: str) -> Node | None:
 
 def window_problem(template: Json, body: Json, depth: int) -> str | None:
     """
-    What keeps the answer to *body* from being the best *depth* hits.
+    Why the answer to *body* may not be the best *depth* hits; None if it is.
 
     Args:
-        template: The body before it was filled: a size that stands there as a number was held to the suite already.
+        template: The body before it was filled; a literal size in it is already checked.
         body: As it is sent.
-        depth: How many hits the suite asks for.
+        depth: The suite's.
     """
     if not isinstance(template, Mapping) or not isinstance(body, Mapping):
         return None
@@ -155,27 +155,27 @@ COSTLY = frozenset(
         "script_fields", "suggest", "track_total_hits",
     }
 )  # fmt: skip
-"""Keys of a body that rank nothing; a deeper search, which is for ids alone, and counts as usual, leaves them out."""
+"""Keys of a body that do not affect the ranking; a deeper search, which needs only ids, leaves them out."""
 
 RESULT_WINDOW = 10_000
-"""The deepest hit that engines give unless an index says otherwise (`index.max_result_window`)."""
+"""The default of `index.max_result_window`, the deepest hit that engines return."""
 
 RESCORED = 10
-"""Hits of a shard that a rescorer looks at where it does not say (`window_size`)."""
+"""The default of a rescorer's `window_size`."""
 
 BY_SIZE = frozenset({"retriever", "rank", "sub_searches", "search_pipeline", "ext", "hybrid", "semantic"})
-"""What ranks by the number of hits that are asked for: it fuses, normalises or reranks as many."""
+"""Keys whose ranking depends on the size: they fuse, normalize or rerank that many hits."""
 
 OF_NEAREST = frozenset({"knn", "neural", *BY_SIZE})
-"""What ends a list before all that matches is in it."""
+"""Keys whose list of hits may end before all matches are in it."""
 
 
 def deepest_size(body: Json) -> int:
     """
-    The most hits that *body* may be asked for, so that the first of them are those of a smaller size.
+    The greatest size of *body* that does not change the hits of a smaller size.
 
-    Hits below a rescorer's window keep their first score, and are sorted in with it; `knn` without a `k` takes the
-    size for it. 0 where any other size may rank otherwise.
+    Hits below a rescorer's window keep their first score, and are merged with the others; the default `k` of `knn` is
+    the size. 0 if any other size may change the ranking.
     """
     sizes = [RESULT_WINDOW]
     for key, value in _members(body):
@@ -189,12 +189,12 @@ def deepest_size(body: Json) -> int:
 
 
 def shows_all(body: Json) -> bool:
-    """Whether an answer to *body* that is as long as its total holds all that match."""
+    """Whether an answer to *body* that is as long as its total has all matches."""
     return not any(key in OF_NEAREST for key, _ in _members(body))
 
 
 def deeper(request: SearchRequest, size: int) -> SearchRequest:
-    """The same search for *size* hits, and for nothing but ids."""
+    """The same search for *size* hits, with ids only."""
     body = request.body
     if not isinstance(body, Mapping):
         return request
@@ -210,7 +210,7 @@ def _deeper_template(template: Json, size: int) -> Json:
 
 
 def _members(value: Json) -> Iterator[tuple[str, Json]]:
-    """Each key anywhere in *value*, with what stands under it."""
+    """Each key anywhere in *value*, with its value."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield key, member
@@ -221,7 +221,7 @@ def _members(value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _nearest(clause: Json) -> int:
-    """The `k` of a `knn`, which in OpenSearch stands under the name of the field; 0 where there is none."""
+    """The `k` of a `knn`, which in OpenSearch is below the name of the field; 0 if there is none."""
     if not isinstance(clause, Mapping):
         return 0
     inner = [member for member in clause.values() if isinstance(member, Mapping)]

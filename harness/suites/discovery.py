@@ -1,7 +1,7 @@
 """
-Which files are suites, and which folders are not looked into for them: the same for the command and in pytest.
+Finds suites in folders, for the command and for pytest.
 
-A path that is named outright is read, whatever it is called.
+A file that is named as an argument is always read, whatever its name.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from harness.errors import Problem, SuiteError, UsageError
 
 SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
-"""Ends of names, in small letters, that somebody took for that of a suite."""
+"""Suffixes, in lower case, that are mistaken for that of a suite."""
 
 EDITED = ".#"
 
 LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}", "__pycache__")
-"""Names of folders that are not looked into: pytest's for `norecursedirs`, and the one that it never enters."""
+"""Names of folders that are skipped: pytest's default of `norecursedirs`, and `__pycache__`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSuites:
     """
-    The *suites* to read, each once. *misnamed* are files beside them that are called almost as suites are; *left_out*
-    maps each folder that was not looked into, and holds suites, to how many it holds.
+    The *suites* to read, each once. *misnamed* are files with a mistaken suffix; *left_out* maps each skipped folder
+    with suites to their number.
     """
 
     suites: tuple[Path, ...]
@@ -40,7 +40,7 @@ def is_suite_name(name: str) -> bool:
     """
     Whether a file of that name is a suite.
 
-    One that begins with ``.#`` is the mark that Emacs leaves beside a file that is being edited, a link to nowhere.
+    A name that begins with ``.#`` is a lock of Emacs, a broken link beside a file that is being edited.
 
     >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", ".#shop.relevance.yaml")]
     [True, False, False]
@@ -50,7 +50,7 @@ def is_suite_name(name: str) -> bool:
 
 def is_misnamed(name: str) -> bool:
     """
-    Whether a name is not that of a suite, and was probably meant to be.
+    Whether a name is not that of a suite, but probably a mistake for one.
 
     >>> [is_misnamed(name) for name in ("shop.relevance.yml", "Shop.Relevance.YAML", "shop.relevance.yaml")]
     [True, True, False]
@@ -60,10 +60,10 @@ def is_misnamed(name: str) -> bool:
 
 def find_suites(paths: Sequence[Path]) -> FoundSuites:
     """
-    The suites that *paths* stand for: a file is one, and a folder is all those under it, in the order of their paths.
+    The suites of *paths*: a file itself, and all suites below a folder, in the order of their paths.
 
-    A link to a suite is a suite of its own, whose files are those beside the link. A link that leads nowhere is found
-    too, and is an error where it is read. Linked folders are looked into, each folder once.
+    A link to a suite is a separate suite, whose files are beside the link. A broken link is found too, and is an error
+    when it is read. Linked folders are searched, each folder once.
 
     Raises:
         UsageError: a folder holds no suite, or no path was given.
@@ -90,9 +90,9 @@ def find_suites(paths: Sequence[Path]) -> FoundSuites:
 
 class _Walk:
     """
-    What a path stands for: itself, or what is in the folder that it is.
+    The suites of a path: the path itself, or those below the folder.
 
-    *left_out* maps each folder that was not looked into to its suites; *problems* are the folders that cannot be read.
+    *left_out* maps each skipped folder to its suites; *problems* are the folders that cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,13 +106,13 @@ class _Walk:
             return
         seen: set[Path] = set()
         links = [path]
-        for linked in links:  # the others come behind what goes by its own name
+        for linked in links:  # links come after the folders themselves
             links += self._enter(linked, seen)
         for found in (self.suites, self.misnamed):
             found.sort()
 
     def _enter(self, folder: Path, seen: set[Path]) -> list[Path]:
-        """Look into *folder* and those under it, unless they are among *seen*; gives the linked ones in it."""
+        """Search *folder* and those below it, unless they are in *seen*; returns the linked folders."""
         links: list[Path] = []
         real = folder.resolve()
         if real in seen:
@@ -144,7 +144,7 @@ class _Walk:
             self.misnamed.append(path)
 
     def nothing_found(self) -> str:
-        """That the folder holds no suite, and what in it might be taken for one."""
+        """The error that the folder has no suite, with misnamed files and skipped folders."""
         sentences = [f"{self.path}: found no suite in this folder, expected files named *{SUITE_SUFFIX}"]
         sentences += map(misnamed_text, self.misnamed)
         left_out = _unread(self.left_out, ())
@@ -154,15 +154,15 @@ class _Walk:
 
 
 def is_left_out(folder: Path) -> bool:
-    """Whether a folder is not looked into: by its name, or as the root of a virtual environment."""
+    """Whether a folder is skipped: by its name, or as the root of a virtual environment."""
     return any(fnmatch(folder.name, pattern) for pattern in LEFT_OUT) or _is_virtual_environment(folder)
 
 
 def suites_left_in(folder: Path) -> list[Path]:
     """
-    The suites in a folder that is not looked into, whatever the folders in it are called.
+    The suites in a skipped folder and all folders below it.
 
-    Virtual environments hold packages, and those hold suites for others, such as the one that `harness init` writes.
+    Virtual environments are excluded, because installed packages contain suites, such as that of `harness init`.
     """
     suites: list[Path] = []
     for inside, folders, files in os.walk(folder):
@@ -175,9 +175,9 @@ def suites_left_in(folder: Path) -> list[Path]:
 
 def suites_that_are_no_files(folder: Path) -> list[Path]:
     """
-    What is called as suites are in *folder* itself, and is neither file nor folder: a link that leads nowhere.
+    Broken links in *folder* itself with the name of a suite.
 
-    None where it cannot be read, which whoever collects it says.
+    Empty if the folder cannot be read; pytest reports that.
     """
     try:
         entries = [entry for entry in _entries(folder) if is_suite_name(entry.name) and not _is_folder(entry)]
@@ -188,7 +188,7 @@ def suites_that_are_no_files(folder: Path) -> list[Path]:
 
 def left_out_text(left_out: Mapping[Path, int]) -> str:
     """
-    The folders that were not looked into, with how many suites each holds.
+    The skipped folders, each with the number of its suites.
 
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
@@ -199,19 +199,19 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
 
 
 def misnamed_text(path: Path) -> str:
-    """Why *path* is not read, and what to do."""
+    """Why *path* is not read, with the remedy."""
     return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or pass its path"
 
 
 def _unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:
-    """How many suites of each folder are not *read*, as far as there are any."""
+    """The number of suites in each folder that are not *read*, without folders that have none."""
     unread = {folder: sum(_identity(suite) not in read for suite in suites) for folder, suites in left_out.items()}
     return {folder: number for folder, number in sorted(unread.items()) if number}
 
 
 def _identity(suite: Path) -> Path:
-    """A link to a suite is another suite: its files are those beside the link."""
-    return Path(os.path.realpath(suite.parent)) / suite.name  # unlike Path.resolve, no error where links go in a circle
+    """The identity of a suite: a link is a separate suite, whose files are beside the link."""
+    return Path(os.path.realpath(suite.parent)) / suite.name  # unlike Path.resolve, no error for circular links
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -220,7 +220,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """A link in a circle is none."""
+    """Whether *entry* is a folder; a circular link is not."""
     try:
         return entry.is_dir()
     except OSError:
@@ -228,7 +228,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_virtual_environment(folder: Path) -> bool:
-    """As pytest knows one: by PEP 405's file, or by that of conda."""
+    """The same check as pytest's: the file of PEP 405, or that of conda."""
     try:
         return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file()
     except OSError:

@@ -1,8 +1,7 @@
 """
-A suite's own index: what it is built from, and whether the documents that the suite names are among those it brings.
+The fixture of a suite, and the check that its document file contains all documents that the suite names.
 
-An id with a slip of the pen is judged and never found, which lowers scores in silence, and is expected not to be found
-with success.
+A misspelt id in a judgment would lower scores silently, and in "not in top" it would always hold.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
 
 MOST_SHOWN = 20
-"""Ids that are told; where the wrong file is named, all of them are missing."""
+"""Missing ids that are listed; with a wrong file all of them are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixtureFile:
     """
-    What a suite brings along: its *fixture*, what errors call the *file* of documents, and their *ids*.
+    The *fixture* of a suite, the name of its document *file* in errors, and the *ids* of its documents.
 
-    *ids* is None where they cannot be known: the file is wrong, or a variable that says where they are is not set.
+    *ids* is None if they are unknown: the file is invalid, or a variable in its path is not set.
     """
 
     fixture: Fixture
@@ -35,7 +34,7 @@ class FixtureFile:
 
 
 def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
-    """The suite's fixture, None where it has none; what is wrong in its documents is told."""
+    """The suite's fixture, None if it has none; problems of its documents are noted."""
     shape = reading.shape.fixture
     if shape is None:
         return None
@@ -56,12 +55,12 @@ def check_documents(
     fixture_file: FixtureFile, queries: Sequence[Query], judgments: Judgments, problems: Problems
 ) -> None:
     """
-    Each document that is judged, or that an expectation names, is one of those that the suite brings along.
+    Check that every judged or expected document is in the fixture.
 
     Args:
-        fixture_file: Where their ids are not known, nothing is told.
+        fixture_file: If its ids are unknown, nothing is checked.
         queries: With their judgments and expectations.
-        judgments: Tells where each judgment stands.
+        judgments: Has the place of each judgment.
         problems: Takes what is wrong.
     """
     file, ids = fixture_file.file, fixture_file.ids
@@ -102,10 +101,10 @@ def _documents_of(threshold: Threshold) -> tuple[str, ...]:
 
 def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
     """
-    For each of *missing* those of *ids* that it is one slip away from, letter case aside.
+    For each of *missing* the similar ones of *ids*: one edit away, ignoring case.
 
-    Two texts are one slip apart (a character more, less, other, or two swapped) only where they are the same once
-    one character at most is left out of each. That takes one pass over the ids, and no comparison of all with all.
+    Two texts are one edit apart (insertion, deletion, substitution or transposition) only if they are equal after
+    deleting at most one character of each. So one pass over the ids is enough, without comparing all pairs.
     """
     by_shortened: dict[str, list[str]] = {}
     for document in missing:
@@ -120,6 +119,6 @@ def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str,
 
 
 def _shortened(text: str) -> set[str]:
-    """*text*, and what is left of it without each of its characters."""
+    """*text* in lower case, and each text with one character deleted."""
     folded = text.casefold()
     return {folded, *(folded[:place] + folded[place + 1 :] for place in range(len(folded)))}

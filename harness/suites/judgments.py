@@ -1,7 +1,4 @@
-"""
-Judgments from the suite and from its files, joined to their queries, and the grades by name; none may say a thing
-twice.
-"""
+"""Judgments from the suite and from its files, joined to their queries; names of grades, and gains."""
 
 from __future__ import annotations
 
@@ -28,11 +25,11 @@ _MOST_SHOWN = 20
 @dataclass(slots=True)
 class Judgments:
     """
-    What is judged so far, query to document to grade.
+    The judgments so far, query to document to grade.
 
-    *inline* holds the places of what stands in the suite itself. What came from files is looked up again where a
-    place is needed, so that nothing is kept for each of their lines. *named* are all files, also those that could not
-    be read. *ungraded* counts the documents of files that have no grade yet and are left out.
+    *inline* has the places of judgments in the suite itself. The places of judgments in files are looked up if needed,
+    so that nothing is kept for each of their lines. *named* are all files, including those that cannot be read.
+    *ungraded* counts the documents in files that have no grade yet and are left out.
     """
 
     problems: Problems
@@ -43,7 +40,7 @@ class Judgments:
     ungraded: int = 0
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
-        """Take in one judgment of the suite itself; the reader of the mapping has told documents that stand twice."""
+        """Add a judgment of the suite itself; duplicate documents are already reported as duplicate keys."""
         self.grades.setdefault(query, {})[document] = grade
         self.inline[query, document] = mark
 
@@ -57,7 +54,7 @@ class Judgments:
         skip_ungraded: bool = False,
     ) -> None:
         """
-        Take in a judgment file.
+        Add a judgment file.
 
         Args:
             file: What to read.
@@ -87,7 +84,7 @@ class Judgments:
         return tuple(replace(query, judgments=self.grades.get(query.id, {})) for query in queries)
 
     def _join(self, query: str, judged: dict[str, float]) -> list[tuple[str, str]]:
-        """Add a file's judgments of one query; what was judged before is given back and stays as it was."""
+        """Add a file's judgments of one query; returns those that were judged before, which are not changed."""
         known = self.grades.get(query)
         if not known:
             self.grades[query] = judged
@@ -104,7 +101,7 @@ class Judgments:
         self._note_in(file, [Problem(file.name, line, 1 if line else 0, message)])
 
     def note(self, sentences: Mapping[tuple[str, str], str]) -> None:
-        """Note a sentence about each judgment, by query and document, at the place where it stands."""
+        """Note a sentence about each judgment, by query and document, at its place."""
         for pair, sentence in sentences.items():
             if pair in self.inline:
                 self.problems.at(self.inline[pair], sentence)
@@ -144,7 +141,7 @@ class WrittenFiles:
 
 
 def judgment_files(shape: Any) -> WrittenFiles:
-    """What stands under `judgments`: nothing, a path, several, or a mapping that says more."""
+    """The value of `judgments`: nothing, a path, several, or a mapping."""
     if shape is None:
         return WrittenFiles()
     if isinstance(shape, JudgmentFilesShape):
@@ -154,11 +151,11 @@ def judgment_files(shape: Any) -> WrittenFiles:
 
 
 GREATEST_EXPONENTIAL = 1000.0
-"""The greatest grade that 2^grade - 1 is computed for; a 64-bit float ends at 1023."""
+"""The greatest grade for 2^grade - 1; a 64-bit float overflows above 1023."""
 
 
 def read_grade_names(grades: Mapping[Written, float], problems: Problems) -> dict[str, float]:
-    """The grades by name; a name that looks like a number could never be told from one."""
+    """The grades by name; a name must not look like a number."""
     names: dict[str, float] = {}
     for name, grade in grades.items():
         if resolve_number(name) is not None or not name.strip():
@@ -169,10 +166,10 @@ def read_grade_names(grades: Mapping[Written, float], problems: Problems) -> dic
 
 def read_written_grade(written: Written, names: Mapping[str, float] | None, problems: Problems) -> float | None:
     """
-    The grade that is written, by number or by name; None where it is neither, which is told.
+    The grade that is written, by number or by name; None with a problem if it is neither.
 
-    *names* is None where the suite's own could not be read, then no name is refused. NaN stands for a variable that is
-    not set yet.
+    *names* is None if the suite's own are invalid; then every name is accepted. NaN represents a variable that is not
+    set yet.
     """
     if written.unset:
         return math.nan
@@ -194,7 +191,7 @@ def read_written_grade(written: Written, names: Mapping[str, float] | None, prob
 
 
 def read_gain(written: Any, names: Mapping[str, float], profile: Profile, problems: Problems) -> Gain:
-    """The suite's gain: the one it names, its map, or its profile's."""
+    """The suite's gain: by name, a map, or its profile's."""
     if written is None:
         return profile_gain(profile)
     if isinstance(written, str):
@@ -214,14 +211,14 @@ def read_gain(written: Any, names: Mapping[str, float], profile: Profile, proble
 
 
 def check_gain(gain: Gain, mark: Mark, queries: Sequence[Query], problems: Problems) -> None:
-    """The suite's gain is defined for every grade in use; *mark* is where it stands."""
+    """Check that the suite's gain is defined for every grade in use; *mark* is its place."""
     sentence = _gap(gain, queries)
     if sentence:
         problems.at(mark, sentence)
 
 
 def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], problems: Problems) -> None:
-    """The gain that a measure's own text names is defined for every grade of the queries that it scores."""
+    """Check that the gain in a measure's own text is defined for every grade of its queries."""
     for measure, mark, queries in measures:
         gain = dict(measure.parameters).get("gain")
         sentence = _gap(gain, queries) if isinstance(gain, Gain) else None
@@ -233,9 +230,9 @@ def check_measures(
     measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], gain: Gain, profile: Profile, problems: Problems
 ) -> None:
     """
-    Each measure can score the queries that it is for: no grade is above its scale, nothing is missing that it needs.
+    Check that each measure can score its queries: for example, no grade is above its scale.
 
-    The measure itself is asked, with the best and the worst document of a query as its ranking.
+    The measure scores a ranking of the best and the worst document of each query.
     """
     for measure, mark, queries in measures:
         for query in queries:
@@ -246,7 +243,7 @@ def check_measures(
 
 
 def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
-    """Each measure that *thresholds* name, where, and the queries that it scores there."""
+    """Each measure of *thresholds*, its place, and the queries that it scores there."""
     return [
         (measure, threshold.mark, [q for q in queries if threshold.tag in (None, *q.tags)])
         for threshold in thresholds
@@ -269,7 +266,7 @@ def _refusal(measure: Measure, query: Query, gain: Gain, profile: Profile) -> st
 
 
 def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
-    """A sentence about the grades in use that *gain* does not cover, with one document for each."""
+    """A sentence about the grades in use without a gain, with one document for each."""
     covered = {grade for grade, _ in gain.table}
     uncovered: dict[float, str] = {}
     for query in queries:

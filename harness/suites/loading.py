@@ -1,4 +1,4 @@
-"""A suite file and the files that it names -> a checked `Suite`, or everything that is wrong with it."""
+"""A suite file and the files that it names -> a checked `Suite`, or all problems."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ from harness.suites.yaml import Problems
 @dataclass
 class LoadedSuite:
     """
-    A suite with its parts, each made once, when it is first asked for.
+    A suite with its parts, each made once, on first use.
 
-    What is wrong with its judgments, and follows from them, is in the problems of *judgments*, all else in those of
-    its *reading*.
+    Problems of its judgments, and their consequences, are in the problems of *judgments*, all others in those of its
+    *reading*.
     """
 
     reading: Reading
@@ -59,7 +59,7 @@ class LoadedSuite:
 
     @cached_property
     def suite(self) -> Suite:
-        """The whole of it; not to be used before it was checked, and the problems were looked at."""
+        """The suite; use it only after checking that there are no problems."""
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
         return Suite(
@@ -86,10 +86,10 @@ class LoadedSuite:
 
     def require_sound(self, *, but: Collection[Problem] = ()) -> None:
         """
-        Fail where anything is wrong but what is in the problems of *judgments*, and what is among *but*.
+        Raise if there are problems, except those of *judgments* and those in *but*.
 
         Raises:
-            SuiteError: With the first of all problems, variables masked.
+            SuiteError: With the first of all problems, with variables masked.
         """
         problems = self.reading.problems
         if any(one not in but for one in problems.found):
@@ -97,7 +97,7 @@ class LoadedSuite:
             raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_PROBLEMS)])
 
     def is_whole(self, *keys: str) -> bool:
-        """Whether nothing is wrong below any of the top *keys*, so that what is there is all that was meant."""
+        """Whether there are no problems below any of the top *keys*, so that their values are complete."""
         return not self.reading.broken.intersection(keys)
 
     def _require(self, key: str, sentence: str) -> None:
@@ -131,7 +131,7 @@ class LoadedSuite:
 
     @cached_property
     def known_gain(self) -> Gain | None:
-        """The suite's gain, None where it cannot be told."""
+        """The suite's gain, None if it is unknown."""
         return self._gain if self.is_whole("gain", "grades", "profile") else None
 
     @cached_property
@@ -148,7 +148,7 @@ class LoadedSuite:
 
     @property
     def all_thresholds(self) -> list[Threshold]:
-        """The thresholds of the suite and of its queries, and what they expect of single documents."""
+        """The thresholds of the suite, and the thresholds and expectations of its queries."""
         return [*self._thresholds, *(threshold for query in self._queries or () for threshold in query.thresholds)]
 
     @property
@@ -158,12 +158,12 @@ class LoadedSuite:
 
     @property
     def has_problems(self) -> bool:
-        """Whether anything was found wrong so far."""
+        """Whether there are any problems so far."""
         return bool(self.reading.problems.found or self.judgments.problems.found)
 
     @cached_property
     def judgments(self) -> Judgments:
-        """What is judged so far; its problems are kept apart from those of the suite."""
+        """The judgments so far; their problems are separate from those of the suite."""
         return Judgments(Problems(self.reading.problems.source))
 
     @cached_property
@@ -193,7 +193,7 @@ class LoadedSuite:
 
     @property
     def knows_queries(self) -> bool:
-        """Whether every query of the suite is known, so that what is missing is really missing."""
+        """Whether all queries of the suite could be read."""
         return self._queries is not None and self.is_whole("queries")
 
     @cached_property
@@ -217,19 +217,19 @@ class LoadedSuite:
 
     @cached_property
     def fixture_file(self) -> FixtureFile | None:
-        """The fixture with the ids of its documents, None where the suite has none."""
+        """The fixture with the ids of its documents, None if the suite has none."""
         return read_fixture(self.reading, self._files)
 
 
 NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'"
-"""What is wrong with a suite that scores, unless it is read to find what is to be judged first."""
+"""The problem of a suite that scores, unless it is loaded to pool its first judgments."""
 
 
 def _check(parts: LoadedSuite) -> None:
     """
-    Note the problems of parts that are right, each by itself, and do not go together.
+    Note contradictions between parts that are valid separately.
 
-    Where a part could not be read whole, what needs all of it is not checked: the wrong line would be blamed.
+    A check that needs all of a part is skipped if that part has problems: the message would name the wrong line.
     """
     if parts.knows_queries:
         _check_documents(parts)
@@ -240,14 +240,14 @@ def _check(parts: LoadedSuite) -> None:
 
 
 def _check_documents(parts: LoadedSuite) -> None:
-    """What the suite says of documents is about those it brings along, where no request goes elsewhere."""
+    """Documents that the suite names are in its fixture, unless a request has another index."""
     elsewhere = not parts.is_whole("request", "requests") or any(one.index for one in parts.suite.requests.values())
     if parts.fixture_file is not None and not elsewhere:
         check_documents(parts.fixture_file, parts.suite.queries, parts.judgments, parts.reading.problems)
 
 
 def _check_judgments(parts: LoadedSuite) -> None:
-    """A suite that scores has judgments; one that only expects documents or counts hits needs none."""
+    """A suite that scores needs judgments; one with expectations or hit counts only does not."""
     suite = parts.suite
     if not suite.queries or not parts.is_whole("judgments") or parts.has_problems:
         return
@@ -258,7 +258,7 @@ def _check_judgments(parts: LoadedSuite) -> None:
 
 
 def _check_queries(parts: LoadedSuite) -> None:
-    """Tags, gains, measures and placeholders against the queries that they are for."""
+    """Check tags, gains, measures and placeholders against the queries."""
     suite, reading, wrong = parts.suite, parts.reading, parts.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
     if parts.known_gain is not None:
@@ -280,7 +280,7 @@ def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark,
 
 
 MOST_PROBLEMS = 50
-"""Problems of one suite that an error lists; how many more there are is said."""
+"""Problems of one suite that an error lists; it gives the number of the others."""
 
 
 def load(

@@ -1,13 +1,12 @@
 """
 ``{{text}}`` and the other placeholders of a request: filled structurally, and checked against the queries.
 
-A string that is one placeholder becomes the value itself, with its type: a list stays a list. Inside a longer string,
-and in a key, the value is put in as text. What was put in is never looked at again, so a query's text may hold quotes,
-braces, `{{` or `$`.
+A string that consists of one placeholder becomes the value itself, with its type: a list stays a list. Inside a longer
+string, and in a key, the value is inserted as text. Inserted values are not searched for placeholders, so a query's
+text may contain quotes, braces, `{{` or `$`.
 
-The braces in the `source` of a search template are the engine's, so they are left alone; the suite's own placeholders
-are filled in `params`, as values, and the engine writes them into the source as JSON. So no text of a query can break
-the source.
+The braces in the `source` of a search template belong to the engine. The suite's own placeholders are filled in
+`params`, as values, and the engine inserts them into the source as JSON. So no text of a query can break the source.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, Written
 
 RESERVED = ("text", "depth")
-"""Placeholders that every query fills: its text, and the number of hits asked for."""
+"""Placeholders that every query fills: its text, and the number of hits requested."""
 
 _PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -35,7 +34,7 @@ def is_name(text: str) -> bool:
 
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Each placeholder in *text*: what stands between its braces, where, and whether it is put in as text."""
+    """Each placeholder in *text*: its name, its offset, and whether it is inserted as text."""
     matches = list(_PLACEHOLDER.finditer(text))
     for match in matches:
         yield match[1].strip(), match.start(), len(matches) > 1 or match.group() != text
@@ -47,11 +46,11 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
 
     Args:
         template: A JSON value.
-        values: By the placeholder's name; must hold each that occurs.
-        encode: What is done to a value that is put into a longer string.
+        values: By the placeholder's name; must contain each that occurs.
+        encode: Applied to a value that is inserted into a longer string.
 
     Raises:
-        UsageError: A list or an object would have to be put into a string, or two keys become the same.
+        UsageError: A list or an object would be inserted into a string, or two keys become the same.
 
     >>> fill({"terms": {"brand": "{{brands}}"}, "name": "for {{text}}"}, {"brands": ["a", "b"], "text": '"x" {{y}}'})
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
@@ -69,12 +68,12 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
 
 
 def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> str:
-    """*template* with each placeholder put in as text, even where it is all there is."""
+    """*template* with each placeholder inserted as text, even if it is the whole string."""
     return _PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
 
 
 def as_text(value: Json, name: str) -> str:
-    """A value as it stands inside a longer string."""
+    """A value as text for a longer string."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, (list, Mapping)):
@@ -97,7 +96,7 @@ def _fill_mapping(
 
 def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
     """
-    The body of a request with its placeholders filled; the source of a search template stays as it is.
+    The body of a request with its placeholders filled; the source of a search template is not changed.
 
     Raises:
         UsageError: As `fill` does.
@@ -112,9 +111,9 @@ def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
 
 def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], problems: Problems) -> None:
     """
-    Every placeholder has a value in every query, every param of a query has a placeholder, every request changes.
+    Check that every placeholder has a value in every query, every param a placeholder, every request a placeholder.
 
-    *requests* are the suite's, by name, as they stand in the file.
+    *requests* are the suite's, by name, as nodes of the file.
     """
     params = {name for query in queries for name in query.params}
     used: set[str] = set()
@@ -128,7 +127,7 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
 
 
 def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
-    """The names of all placeholders of a request, those told that a query cannot fill."""
+    """The names of all placeholders of a request; notes those that a query cannot fill."""
     named = set()
     for scalar, is_key in _scalars(node, but=source_node(body_node(node))):
         for name, offset, inside in placeholders_in(scalar):
@@ -142,7 +141,7 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
 
 
 def _unchanging(node: Node) -> str:
-    """One ranking for every query would be held against the judgments of each."""
+    """The problem of a request that is the same for every query."""
     of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
     return f"this request is the same for every query: expected {{{{text}}}} somewhere in it{of_template}"
 
@@ -155,7 +154,7 @@ def _has_problem(node: Node, problems: Problems) -> bool:
 
 
 def check_source(body: Node | None, names: set[str], problems: Problems) -> None:
-    """No source asks for one of *names*, the suite's own placeholders, that the template's params do not pass on."""
+    """Check that a source uses none of *names*, the suite's placeholders, that is not in the template's params."""
     source = source_node(body)
     if not isinstance(body, MappingNode) or source is None:
         return
@@ -173,14 +172,14 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
 
 
 def source_node(body: Node | None) -> Node | None:
-    """The source of the search template that *body* is, None where it is none, or names one that the engine keeps."""
+    """The source of the search template in *body*, None if there is none, or the template is stored in the engine."""
     template = body.child("template") if isinstance(body, MappingNode) else None
     source: Node | None = template.child("source") if isinstance(template, MappingNode) else None
     return source
 
 
 def body_node(request: Node) -> Node | None:
-    """The body of _search in a request, which may be all that the request is."""
+    """The body of _search in a request, which may be the request itself."""
     if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
         body: Node | None = request.child("body")
         return body
@@ -215,7 +214,7 @@ def _unknown(name: str, params: set[str]) -> str | None:
 
 
 def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
-    """Each query has a value for the placeholder, and one that can stand where it is."""
+    """Check that each query has a value for the placeholder that can be inserted there."""
     for query in queries:
         sentence = _gap(name, query, inside=inside)
         if sentence:
@@ -239,7 +238,7 @@ def _gap(name: str, query: Query, *, inside: bool) -> str | None:
 
 
 def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
-    """No param has a name that is taken, or one that no request asks for; the latter is told once."""
+    """Check that no param has a reserved name, or one that no request uses, which is noted once."""
     reported: set[str] = set()
     for query in queries:
         for name in query.params:

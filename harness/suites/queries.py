@@ -1,9 +1,9 @@
 """
-The queries that a suite lists, or names a file of, as the model has them.
+The queries of a suite, inline or from a file.
 
-A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
-params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables are not looked for in it: a query's text is what
-it is.
+A query file is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
+params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables in it are not
+replaced.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Reader:
         params: dict[str, Any] | None = None,
         weight: Any = None,
     ) -> None:
-        """Take a query in; *weight* is as it was written, None where it was not."""
+        """Add a query; *weight* is as written, None if there is none."""
         read = None if weight is None else weight_in_file(weight)
         if not identifier.strip() or not identifier.isprintable():
             self.note(line, f"found {identifier!r} as id, expected a name of printable characters")
@@ -68,7 +68,7 @@ class _Reader:
             self.unweighed += [query] if read is None else []
 
     def check_weights(self) -> None:
-        """A weight that was forgotten would count as 1 beside those that were not."""
+        """Check that no weight is missing: it would count as 1 beside the others."""
         sentence = lacking_weights([query.id for query in self.unweighed], len(self.queries))
         if sentence and not self.problems:
             self.note(self.unweighed[0].mark.line, sentence)
@@ -79,7 +79,7 @@ def read_queries(file: NamedFile) -> list[Query]:
     The queries of a file, without judgments; marks point into it.
 
     Raises:
-        SuiteError: With every line that is no query.
+        SuiteError: With every invalid line.
     """
     readers: dict[str, Callable[[_Reader], None]] = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
     suffix = file.path.suffix.lower()
@@ -179,7 +179,7 @@ def _add_entry(entry: Any, line: int, reader: _Reader) -> None:
 
 
 def _entry_problem(entry: Any) -> str | None:
-    """What keeps a JSON value from being a query."""
+    """Why a JSON value is not a query; None if it is."""
     if not isinstance(entry, dict):
         return f"found {json.dumps(entry)[:60]}, expected an object with id and text"
     unknown = [key for key in entry if key not in _KEYS]
@@ -197,7 +197,7 @@ def _entry_problem(entry: Any) -> str | None:
 
 
 def weight_in_file(written: Any) -> float | None:
-    """The weight that a cell of CSV, or a value of JSON, says; None where it says none."""
+    """The weight in a cell of CSV, or a value of JSON; None if it is invalid."""
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     number = read_number(written)
@@ -205,7 +205,7 @@ def weight_in_file(written: Any) -> float | None:
 
 
 def lacking_weights(lacking: Sequence[str], queries: int) -> str:
-    """What is wrong where the queries *lacking*, of so many, have no weight; empty where all have one, or none has."""
+    """The problem that the queries *lacking*, of so many, have no weight; empty if all have one, or none has."""
     if len(lacking) in (0, queries):
         return ""
     verb = "has" if len(lacking) == 1 else "have"
@@ -219,10 +219,10 @@ def list_queries(
     reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
 ) -> tuple[Query, ...] | None:
     """
-    The suite's queries, each id once, without judgments; those that stand in the suite go to *judgments*.
+    The suite's queries, each id once; their inline judgments are added to *judgments*.
 
     Returns:
-        None where they cannot be told, since their file is wrong or its name holds a variable.
+        None if they are unknown, because their file is invalid or its name has a variable.
     """
     written = reading.shape.queries
     if isinstance(written, Written):
@@ -304,7 +304,7 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
 
 
 def _check_weights(queries: Sequence[Query], written: Sequence[QueryShape], reading: Reading) -> None:
-    """A weight that was forgotten would count as 1 beside the others; one that was misspelt is told already."""
+    """Check that no weight is missing: it would count as 1 beside the others; a misspelt key is already noted."""
     lacking = [query for query, entry in zip(queries, written, strict=True) if entry.weight is None]
     sentence = lacking_weights([query.id for query in lacking], len(queries))
     if sentence and "weight" not in reading.broken:

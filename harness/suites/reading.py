@@ -1,4 +1,4 @@
-"""The bytes of a suite file -> its shape: text, tree of nodes, variables, pydantic, and every problem on the way."""
+"""The bytes of a suite file -> its shape, by way of text, nodes, variables and pydantic, with all problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.suites.variables import Variables
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe
 
 MOST_BYTES = 16 * 2**20
-"""The largest suite that is read; judgments by the million belong in files of their own."""
+"""The largest suite file; millions of judgments belong in separate files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Reading:
     """
     A suite file as far as it could be read.
 
-    *broken* names the top keys below which something is wrong, and those that were misspelt: what is there is not
-    complete, and checks that need all of it would blame the wrong line.
+    *broken* are the top keys with problems, and those that are misspelt: their values are incomplete, and checks that
+    need all of them would name the wrong line.
     """
 
     shape: SuiteShape
@@ -37,7 +37,7 @@ class Reading:
     checking: bool
 
     def key_mark(self, key: str) -> Mark:
-        """The place of a top key, or the begin of the suite where it is not there."""
+        """The place of a top key, or the beginning of the suite if it is missing."""
         return self.root.key(key).mark if key in self.root else self.root.mark
 
 
@@ -46,7 +46,7 @@ def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
     Read a suite file.
 
     Raises:
-        SuiteError: The file cannot be read, or is not one YAML mapping. Everything milder is in the reading's problems.
+        SuiteError: The file cannot be read, or is not one YAML mapping. Other problems are in the reading.
     """
     try:
         source = read_source(path, str(path), limit=MOST_BYTES)
@@ -73,7 +73,7 @@ def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
 
 
 def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
-    """The shape of what is right; what is wrong is left out of it and told."""
+    """The shape of the valid parts; problems of the others are noted."""
     unknown: list[UnknownKey] = []
     failures: list[Any] = []
     try:
@@ -93,7 +93,7 @@ def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozen
 
 
 def _note(failure: Any, problems: Problems) -> None:
-    """A failure of pydantic's in our own words, at the node that it is about."""
+    """Note a failure of pydantic's with our own message, at its node."""
     node, kind = failure["input"], failure["type"]
     mark = failure.get("ctx", {}).get("mark") or node.mark
     if kind == "harness":
@@ -106,7 +106,7 @@ def _note(failure: Any, problems: Problems) -> None:
 
 
 def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
-    """*root* without the top keys at *places*, and without single queries where only those are wrong."""
+    """*root* without the top keys at *places*, and without single queries if only these are invalid."""
     queries = {place[2] for place in places if _in_query(place)}
     dropped = {place[0] for place in places if not _in_query(place)}
     kept = MappingNode(root.mark)
@@ -133,7 +133,7 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """Finds files beside the suite in *folder*; *root* is the folder that none of them may leave."""
+    """Finds files relative to *folder*; none of them may be outside *root*."""
 
     folder: Path
     root: Path
@@ -141,9 +141,9 @@ class SuiteFiles:
 
     def find(self, written: Written) -> NamedFile | None:
         """
-        The file that *written* names, None where it is refused, or not known before its variable is set.
+        The file that *written* names, None if it is refused, or unknown because its variable is not set.
 
-        Links are followed before the root is compared, so neither `..` nor a link leads out of it.
+        Links are resolved first, so neither `..` nor a link leads out of the root.
         """
         if written.unset:
             return None

@@ -17,10 +17,10 @@ from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
 
 DEFAULT_NAME = "request"
-"""What the only request of a suite is called."""
+"""The name of the only request of a suite."""
 
 ASKING = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
-"""Keys by which a body says what it asks for."""
+"""Keys of a body that select documents."""
 
 PARTS_OF_A_BODY = ASKING | {
     "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "explain", "ext", "fields", "from", "highlight",
@@ -28,7 +28,7 @@ PARTS_OF_A_BODY = ASKING | {
     "script_fields", "search_after", "search_pipeline", "size", "slice", "sort", "stats", "stored_fields", "suggest",
     "terminate_after", "timeout", "track_scores", "track_total_hits", "version",
 }  # fmt: skip
-"""Keys that a body of _search has."""
+"""Keys of a body of _search."""
 
 
 def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
@@ -58,7 +58,7 @@ def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
 
 
 def request_nodes(reading: Reading) -> dict[str, Node]:
-    """The requests by name, as they stand in the file."""
+    """The requests by name, as nodes of the file."""
     nodes = {DEFAULT_NAME: reading.root.child("request")} if reading.shape.request is not None else {}
     several = reading.root.child("requests") if reading.shape.requests is not None else {}
     return nodes | {str(name): node for name, node in several.items()}
@@ -83,7 +83,7 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
 
 
 def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
-    """*template*, which stands at *node*, with what is kept of it where it has values from the environment."""
+    """*template* of *node*, with its masked form if it has values from the environment."""
     if not any(masked_variables(node)):
         return template
     parts = {"body": body_node(node)}
@@ -94,7 +94,7 @@ def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
 
 
 def _check_body(body: Node | None, problems: Problems) -> None:
-    """What is written out in a body, or in the source of a search template, can be sent."""
+    """Check the literal parts of a body, or of the source of a search template."""
     check_search_template(body, problems)
     check_window(body, problems)
     check_window(source_node(body), problems)
@@ -105,7 +105,7 @@ _EXPECTED = "expected a search template: {id: NAME, params: …} or {source: …
 
 
 def check_search_template(body: Node | None, problems: Problems) -> None:
-    """Where *body* is a search template, it is one that can be sent."""
+    """Check *body* if it is a search template."""
     if not isinstance(body, MappingNode) or "template" not in body:
         return
     for key in body:
@@ -127,7 +127,7 @@ def check_search_template(body: Node | None, problems: Problems) -> None:
 
 
 def _refuse_several(node: Node, problems: Problems) -> None:
-    """Bodies by name under the key for one: each of them has what a body has, and none is called like a part of one."""
+    """Refuse bodies by name under `request`: each has keys of a body, and no name is one."""
     if not isinstance(node, MappingNode) or not node or node.keys() & PARTS_OF_A_BODY:
         return
     if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
@@ -173,7 +173,7 @@ def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ..
         request: The request's name; None is the first.
 
     Returns:
-        One request a query, in the suite's order. A body without a `size` of its own gets the suite's depth.
+        One request per query, in the suite's order. A body without a `size` of its own gets the suite's depth.
 
     Raises:
         UsageError: The suite has no request of that name.
@@ -199,7 +199,7 @@ def choose_template(suite: Suite, request: str | None) -> RequestTemplate:
 
 
 def on_index(suite: Suite, index: str | None) -> Suite:
-    """*suite* with every request going to *index*, those that name an index of their own too."""
+    """*suite* with every request sent to *index*, including those with their own index."""
     requests = {name: replace(template, index=None) for name, template in suite.requests.items()}
     return replace(suite, target=replace(suite.target, index=index), requests=requests)
 
@@ -228,7 +228,7 @@ def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
 
 
 def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
-    """In the path a value is one segment's text, whatever it holds; in a header it is one line."""
+    """Fill path, params, headers and body; a value in the path is one encoded segment, in a header one line."""
     headers = {name: fill_text(value, values) for name, value in http.headers.items()}
     for name, value in headers.items():
         if not value.isprintable():

@@ -1,9 +1,9 @@
 """
-What stands at the leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
+The leaves of a suite: text, names, numbers, dates and JSON values, as pydantic types.
 
-A leaf is typed by its place and not by its look: where an id is expected, `007` is the id "007", and where a number
-is expected, "abc" is an error. A number whose variable is not set yet is NaN, a whole number None: that is while a
-suite is checked without an environment, and nothing is computed from it then.
+The type of a leaf depends on its key: if an id is expected, `007` is the id "007"; if a number is expected, "abc" is
+an error. A number whose variable is not set yet is NaN, a whole number None. That happens only when a suite is checked
+without an environment, and nothing is computed then.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ EXPECTED_WEIGHT = "expected a finite number above 0"
 
 
 def is_weight(number: float) -> bool:
-    """Whether *number* can weigh a query: one that weighs nothing would be in a mean without counting there."""
+    """Whether *number* is a valid weight: finite and above 0."""
     return math.isfinite(number) and number > 0
 
 
 def refuse(message: str, mark: Mark | None = None) -> NoReturn:
-    """Fail the validation with a sentence, at *mark* instead of at the value as a whole."""
+    """Fail the validation with a message, at *mark* instead of the place of the whole value."""
     raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})
 
 
 def expect_scalar(node: Node, expected: str) -> Written:
-    """*node* where it is a scalar that says something."""
+    """*node* if it is a scalar that is not empty."""
     if not isinstance(node, Written) or node.empty:
         refuse(f"found {describe(node)}, expected {expected}{_braces_hint(node)}", node.mark)
     return node
 
 
 def read_text(node: Node) -> Written:
-    """Text as written; blank is not text."""
+    """Text as written; not blank."""
     text = expect_scalar(node, "text")
     if not text.strip():
         refuse("found blank text, expected a text", text.mark)
@@ -51,7 +51,7 @@ def read_text(node: Node) -> Written:
 
 
 def read_name(node: Node) -> Written:
-    """A name: text without variables, as it must be the same when tests are collected and when they run."""
+    """A name: text without variables, because it must be the same during collection and run."""
     name = read_text(node)
     if name.variables:
         refuse(f"found {name.raw!r}, expected a name without variables", name.mark)
@@ -61,11 +61,11 @@ def read_name(node: Node) -> Written:
 
 
 PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
-"""Markers that do something in pytest, where those of a suite only select."""
+"""Markers with a meaning in pytest; those of a suite only select."""
 
 
 def read_marker(node: Node) -> Written:
-    """The name of a pytest marker; none that would waive a threshold in pytest alone, without a reason and a day."""
+    """The name of a pytest marker; not one that skips or xfails in pytest only."""
     name = read_name(node)
     if not name.isidentifier():
         refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
@@ -93,7 +93,7 @@ def number_node(node: Node) -> float:
 
 
 def read_weight(node: Node) -> float:
-    """What a query weighs; NaN while its variable is not set."""
+    """The weight of a query; NaN while its variable is not set."""
     weight = number_node(node)
     if not math.isnan(weight) and not is_weight(weight):
         refuse(f"found {describe(node)}, {EXPECTED_WEIGHT}", node.mark)
@@ -149,7 +149,7 @@ def masked_variables(node: Node | None) -> Iterator[str]:
 
 
 def read_masked(node: Node) -> Json:
-    """As `read_json`, with ``${NAME}`` in the place of values from the environment that may be secret."""
+    """As `read_json`, with ``${NAME}`` instead of values from the environment that may be secret."""
     if isinstance(node, MappingNode):
         return {str(key): read_masked(value) for key, value in node.items()}
     if isinstance(node, ListNode):
@@ -171,12 +171,12 @@ def read_json_object(node: Node) -> dict[str, Json]:
 
 
 def read_grade(node: Node) -> Written:
-    """A grade, by number or by name; which of both, and whether it is known, is told when the names are."""
+    """A grade, by number or by name; it is resolved when the names are known."""
     return expect_scalar(node, "a grade")
 
 
 def _braces_hint(node: Node) -> str:
-    """A mapping whose only key was refused is what an unquoted placeholder leaves behind."""
+    """A hint for an empty mapping, which an unquoted placeholder leaves behind."""
     return '; put {{text}} in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
 
 
@@ -189,7 +189,7 @@ def _number_hint(scalar: Written) -> str:
 
 
 BESIDE_A_BODY = ("index", "body", "http")
-"""The keys of a request that is more than a body of _search."""
+"""The keys of a request that is not just a body of _search."""
 
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}

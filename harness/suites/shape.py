@@ -1,4 +1,4 @@
-"""The shape of a suite file: which keys there are and what stands below them; its JSON Schema."""
+"""The shape of a suite file: its keys and their values; its JSON Schema."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from harness.words import one_of
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """A key that its mapping does not have."""
+    """A key that is not allowed in its mapping."""
 
     mark: Mark
     key: str
@@ -57,7 +57,7 @@ class UnknownKey:
 
 
 class Shape(BaseModel):
-    """A mapping with known keys only; unknown ones go to the list that is the context of the validation."""
+    """A mapping with known keys only; unknown ones are added to the list in the validation context."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,7 +68,7 @@ class Shape(BaseModel):
 
     @classmethod
     def mistaken(cls, node: Node) -> str | None:  # noqa: ARG003
-        """A sentence where *node* is something else that was only written like this; for shapes that know of one."""
+        """A message if *node* is a common mistake; overridden by shapes that know one."""
         return None
 
     @model_validator(mode="before")
@@ -112,7 +112,7 @@ def word_of(known: list[str]) -> BeforeValidator:
 
 
 def either(expected: str) -> Discriminator:
-    """Tells the branches of a union apart by what stands in the file; *expected* is said where it is none of them."""
+    """Selects the branch of a union by the kind of node; *expected* is the message if none fits."""
     return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)
 
 
@@ -121,7 +121,7 @@ Severity = Annotated[Literal["fail", "warn"], word_of(["fail", "warn"])]
 
 
 class WaiverShape(Shape):
-    """Why something is expected to fail or left out, and until when."""
+    """The reason and the last day of an xfail or skip."""
 
     reason: Text = Field(description="The reason, shown with the test.")
     until: Day = Field(None, description="The last day on which it is in force, such as 2027-01-31.")
@@ -143,11 +143,11 @@ class TargetShape(Shape):
 
 
 class LineShape(Shape):
-    """A line of text with what pytest is to do with it."""
+    """A threshold or an expectation with more keys."""
 
     @classmethod
     def mistaken(cls, node: Node) -> str | None:
-        """A line with a colon in it is a mapping to YAML."""
+        """YAML reads a line with a colon as a mapping."""
         if not isinstance(node, MappingNode) or len(node) != 1:
             return None
         [(key, value)] = node.items()
@@ -160,7 +160,7 @@ class LineShape(Shape):
 
 
 class ThresholdShape(LineShape):
-    """A threshold with what pytest is to do with it."""
+    """A threshold with more keys."""
 
     threshold: Text = Field(description="The threshold, such as mean nDCG@10 >= 0.8.")
     xfail: WaiverShape | None = Field(None, description="An expected failure.")
@@ -170,7 +170,7 @@ class ThresholdShape(LineShape):
 
 
 class ExpectationShape(LineShape):
-    """A rank expectation with what pytest is to do with it."""
+    """A rank expectation with more keys."""
 
     expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
     xfail: WaiverShape | None = Field(None, description="An expected failure.")
@@ -208,7 +208,7 @@ class QueryShape(Shape):
 
 
 class HttpShape(Shape):
-    """A request to a search service that is no engine, and where its answer holds the hits."""
+    """A request to an HTTP search service, and the paths of the hits in its answer."""
 
     method: Annotated[Literal["GET", "POST", "PUT"], word_of(["GET", "POST", "PUT"])] = Field(
         "GET", description="The HTTP method."
@@ -224,7 +224,7 @@ class HttpShape(Shape):
 
 
 class RequestShape(Shape):
-    """A request with an index of its own, or one over HTTP."""
+    """A request with its own index, or one over HTTP."""
 
     index: Text = Field(None, description="The index, in place of the target's.")
     body: JsonObject | None = Field(None, description="The body of _search.")
@@ -232,7 +232,7 @@ class RequestShape(Shape):
 
 
 def _request_kind(node: Node) -> str:
-    """A mapping with one of the keys that no body of _search has is more than a body."""
+    """A mapping with one of these keys is not just a body."""
     if isinstance(node, MappingNode) and node.keys() & set(BESIDE_A_BODY):
         return "<request>"
     return "<body>"
@@ -244,7 +244,7 @@ Request = Annotated[
 
 
 class FixtureShape(Shape):
-    """An index that the suite builds for itself where --allow-write is given."""
+    """An index that the suite builds with --allow-write."""
 
     documents: Text = Field(description="A document file, one JSON object per line, relative to the suite.")
     mappings: JsonObject = Field({}, description="The index's mappings.")
@@ -253,7 +253,7 @@ class FixtureShape(Shape):
 
 
 class JudgmentFilesShape(Shape):
-    """Judgment files, and what to do with queries that the suite does not have, and with documents without a grade."""
+    """Judgment files, and how to treat queries that the suite does not have, and documents without a grade."""
 
     files: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
@@ -279,7 +279,7 @@ GainValue = Annotated[
 
 
 class SuiteShape(Shape):
-    """A suite file. All keys are optional here, so that what is missing is told in our own words."""
+    """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
     suite: Text = Field(None, description="The suite's name.")
     target: TargetShape | None = Field(None, description="The cluster and the index.")
@@ -328,8 +328,8 @@ def suite_schema() -> dict[str, Any]:
     """
     JSON Schema 2020-12 of `*.relevance.yaml`.
 
-    It says what the loader says of the shape of a suite. What takes more than one place to tell, such as names of
-    grades, is the loader's alone.
+    It describes the shape of a suite. Checks that involve several places, such as names of grades, are in the loader
+    only.
     """
     schema: dict[str, Any] = _tidied(SuiteShape.model_json_schema(by_alias=True))
     schema.update(
@@ -346,9 +346,9 @@ def suite_schema() -> dict[str, Any]:
 
 def _tidied(node: Any) -> Any:
     """
-    The schema without what pydantic adds for Python's sake.
+    The schema without the parts that are specific to Python.
 
-    A key that is left out is None in the models, and no key of a suite may be null; names of classes are no titles.
+    A missing key is None in the models, but no key of a suite may be null; class names are not titles.
     """
     if isinstance(node, list):
         return [_tidied(item) for item in node]

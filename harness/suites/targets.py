@@ -1,4 +1,4 @@
-"""Where a suite runs, and whether every request of it has an index."""
+"""The target of a suite, and the index of every request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.suites.yaml import Problems, Written
 
 
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
-    """The target, its cluster and engine checked as far as that goes without asking anybody."""
+    """The target, with cluster and engine checked as far as possible without a server."""
     shape = reading.shape.target
     service = _service(reading, templates)
     if shape is None:
@@ -37,7 +37,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
 
 
 def check_config(folder: Path, problems: Problems, configs: Configs) -> None:
-    """A harness.toml that cannot be used ends every run of the suites below it, so it is told before one."""
+    """Note problems of harness.toml, which would end every run of the suites below it."""
     try:
         configs.above(folder)
     except ConfigError as error:
@@ -45,7 +45,7 @@ def check_config(folder: Path, problems: Problems, configs: Configs) -> None:
 
 
 def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
-    """Every request goes to an index: its own, the target's, or the one that the suite builds."""
+    """Check that every request has an index: its own, the target's, or that of the fixture."""
     if target.index is not None or reading.shape.fixture is not None:
         return
     for template in templates:
@@ -56,7 +56,7 @@ def check_indexes(target: Target, templates: Collection[RequestTemplate], readin
 
 
 def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
-    """Nothing is asked of a suite whose requests go over HTTP that only an engine can tell or do."""
+    """Check that a suite over HTTP uses nothing that needs an engine."""
     for threshold in thresholds:
         if isinstance(threshold.condition, LatencyCondition):
             message = "latency is the engine's own time, which an HTTP service does not return; remove the threshold"
@@ -70,7 +70,7 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
-    """What the requests are for: a suite has one cluster, so they are all for the same kind of service."""
+    """The kind of service, which must be the same for all requests because a suite has one cluster."""
     over_http = [template for template in templates if template.http is not None]
     if over_http and len(over_http) < len(templates):
         message = (
@@ -81,5 +81,5 @@ def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
 
 
 def _is_address(cluster: str) -> bool:
-    """Whether it is no name: a name has no scheme and no port, and what has an @ may hold a login."""
+    """Whether *cluster* is a URL and not a name: it has a scheme or a port, or an @, which may belong to a login."""
     return "://" in cluster or "@" in cluster or lacks_scheme(cluster)

@@ -1,4 +1,4 @@
-"""The thresholds and expectations of a suite -> conditions, each told at the character where it goes wrong."""
+"""The thresholds and expectations of a suite -> conditions; errors have the place of the character."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness.suites.yaml import Problems, Written
 _FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
-"""As the shape has it: the text alone, or with what pytest is to do with it."""
+"""A text, or a mapping with a text and more keys."""
 
 
 def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure, ...]:
-    """The measures, each once; a text whose variable is not set yet gives none."""
+    """The measures, each once; texts whose variable is not set yet are skipped."""
     measures: dict[str, Measure] = {}
     for text in texts:
         if text.unset:
@@ -48,11 +48,11 @@ def read_thresholds(
     profile: Profile = Profile.STANDARD,
 ) -> tuple[Threshold, ...]:
     """
-    The thresholds of a suite or of one query; what is wrong is left out and told.
+    The thresholds of a suite or of one query; invalid ones are left out and noted.
 
     Args:
-        lines: Texts, or mappings of a text and what pytest is to do with it.
-        gain: The suite's; None where it could not be read, then no reach is checked.
+        lines: Texts, or mappings with a text and more keys.
+        gain: The suite's; None if it is unknown, then the reach is not checked.
         problems: Takes what is wrong.
         of_query: Whether they are a query's own.
         checking: Whether variables may be unset, so that a text with variables is not the last word.
@@ -69,7 +69,7 @@ def read_thresholds(
 
 
 def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
-    """What a query expects of single documents; as `read_thresholds` reads its own."""
+    """The expectations of a query; like `read_thresholds`."""
 
     def parse(text: str) -> tuple[Condition, str | None]:
         return parse_expectation(text), None
@@ -86,7 +86,7 @@ def read_waiver(shape: WaiverShape | None) -> Waiver | None:
 
 
 def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], problems: Problems) -> None:
-    """Each tag that a threshold is for is a tag of some query."""
+    """Check that the tag of each threshold is a tag of some query."""
     tags = {tag for query in queries for tag in query.tags}
     for threshold in thresholds:
         if threshold.tag is not None and threshold.tag not in tags:
@@ -141,13 +141,13 @@ def _parse(
 
 
 def _tag_as_written(text: Written) -> str | None:
-    """The tag of a threshold that cannot be parsed yet, for it decides what a selection of tags holds."""
+    """The tag of a threshold that cannot be parsed yet, which is needed for a selection by tags."""
     match = _FOR_A_TAG.search(text.raw)
     return match[1].rstrip() if match and "$" not in match[1] else None
 
 
 def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) -> bool:
-    """Whether *measure* needs subtopics, which a suite has not; then it is told."""
+    """Whether *measure* needs subtopics, which a suite does not have; notes the problem."""
     if not is_of_novelty(measure):
         return False
     problems.at(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
@@ -182,6 +182,6 @@ def _note(error: GrammarError, text: Written, problems: Problems) -> None:
 
 
 def _comma_hint(text: Written) -> str:
-    """A list in brackets parts `nDCG(gain=linear, log=e)@10` at its comma, unless it has quotes."""
+    """A hint for a list in brackets, which splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted."""
     halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
     return "; inside [ ] put a measure with a comma in quotes" if halved else ""

@@ -1,8 +1,8 @@
 """
 ``${NAME}``, ``${NAME:-default}`` and ``$$`` in the scalars of a suite.
 
-A value is put into a scalar that YAML has read already, so no value can add keys, lists or placeholders to the suite's
-structure. Keys of mappings are names, and stay as they are written.
+Values are inserted after YAML is parsed, so no value can add keys, lists or placeholders to the suite. Keys of mappings
+are not changed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Variables:
     """
     Fills the scalars of one suite.
 
-    *environ* is None while a suite is only checked: then a default is put in, and what has none stays as written.
-    *taken* collects what came from the environment.
+    *environ* is None while a suite is only checked: then defaults are used, and variables without one stay as written.
+    *taken* collects the values from the environment.
     """
 
     problems: Problems
@@ -37,7 +37,7 @@ class Variables:
     _filled: dict[int, Node] = field(default_factory=dict)
 
     def fill(self, node: Node) -> Node:
-        """A copy of *node* with all variables below it replaced; what an alias repeats is filled once."""
+        """A copy of *node* with all variables below it replaced; the value of an alias is filled once."""
         known = self._filled.get(id(node))
         if known is not None:
             return known
@@ -55,7 +55,7 @@ class Variables:
         return self._fill_scalar(node) if "$" in node else node
 
     def fill_mapping(self, node: MappingNode) -> MappingNode:
-        """The same for a mapping, whose keys stay as they are."""
+        """The same for a mapping; its keys are not changed."""
         mapping = MappingNode(node.mark)
         mapping.update((key, self.fill(value)) for key, value in node.items())
         mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
@@ -91,7 +91,7 @@ class Variables:
         return scalar.filled(text, in_place, tuple(names), tuple(unset), whole=whole)
 
     def _value(self, name: str, default: str | None) -> str | None:
-        """As in a shell, a default stands in for a variable that is unset or empty."""
+        """As in a shell, the default is used if the variable is unset or empty."""
         value = None if self.environ is None else self.environ.get(name)
         if not value and default is not None:
             return default
@@ -101,10 +101,10 @@ class Variables:
 
     def worth_masking(self) -> dict[str, str]:
         """
-        What was taken and could be a secret.
+        The values from the environment that may be secret.
 
-        A short number, a truth value or a short word, such as a language, is none: it stands in every other sentence of
-        a report, which would be unreadable and no safer with ``${NAME}`` in its place.
+        Short numbers, booleans and short words, such as a language code, are not: masking them would make reports
+        unreadable.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
 
@@ -119,7 +119,7 @@ def names_login(variable: str) -> bool:
 
 
 def _masked(name: str, default: str | None, value: str) -> str:
-    """What is kept of *value*: the name of its variable where it may be a secret, which the suite's default is not."""
+    """The masked form of *value*: the name of its variable if it may be a secret; the suite's default is not."""
     return "${" + name + "}" if value != default and _may_be_secret(value) else value
 
 

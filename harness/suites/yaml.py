@@ -1,8 +1,8 @@
 """
-YAML text -> a tree of nodes with marks, and what the parser could not read in a sentence of our own.
+YAML text -> a tree of nodes with marks, or syntax errors with our own messages.
 
-The parser's events are read one by one, and what makes a file dangerous or ambiguous ends the reading before anything
-is built from it: depth, aliases that multiply, tags, a second document. Nothing is given a type here.
+The parser's events are processed one by one, and dangerous or ambiguous files are refused before anything is built:
+deep nesting, alias expansion, tags, a second document. Scalars have no type here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.model import Mark
 
 class Written(str):
     """
-    A scalar as it stands in the file, so that an id `007` or `1.10` stays what it is.
+    A scalar as written in the file, so that an id `007` or `1.10` is not changed.
 
     *plain* says that it has no quotes, only then it may mean a number. *raw* is the text before variables were put
     in, *variables* are their names, *unset* those that have no value yet. *whole* says that it is one variable and
@@ -40,7 +40,7 @@ class Written(str):
     whole: bool
 
     def __new__(cls, text: str, mark: Mark, *, plain: bool) -> Written:
-        """*text* as it stands at *mark*, no variable looked for in it yet."""
+        """*text* at *mark*, before variables are replaced."""
         written = super().__new__(cls, text)
         written.mark = mark
         written.plain = plain
@@ -52,7 +52,7 @@ class Written(str):
     def filled(
         self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
     ) -> Written:
-        """The same scalar with its variables replaced: now it reads *text*, and *masked* where it is kept."""
+        """The same scalar with its variables replaced: its value is *text*, and *masked* in what is stored."""
         written = Written(text, self.mark, plain=self.plain)
         written.masked = masked
         written.raw, written.variables, written.unset, written.whole = self.raw, variables, unset, whole
@@ -60,12 +60,12 @@ class Written(str):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written at all, as after `key:`."""
+        """Whether there is no value, as after `key:`."""
         return self.plain and not self.raw
 
 
 class MappingNode(dict[Written, Any]):
-    """A mapping; its keys are scalars with marks. What stands behind a key once more is in *repeats*."""
+    """A mapping; its keys are scalars with marks. *repeats* are the pairs of duplicate keys."""
 
     __slots__ = ("mark", "repeats")
 
@@ -75,11 +75,11 @@ class MappingNode(dict[Written, Any]):
         self.repeats: list[Repeat] = []
 
     def key(self, text: str) -> Written:
-        """The key *text* as it stands in the file."""
+        """The key *text* with its mark."""
         return next(key for key in self if key == text)
 
     def child(self, key: str) -> Any:
-        """The node below *key*, None where there is no such key."""
+        """The node below *key*, None if there is no such key."""
         return next((value for name, value in self.items() if name == key), None)
 
 
@@ -98,7 +98,7 @@ Node: TypeAlias = Written | MappingNode | ListNode
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A pair whose *key* its mapping has already, and the *problem* that this is."""
+    """A pair with a duplicate *key*, and its *problem*."""
 
     key: Written
     value: Node
@@ -106,7 +106,7 @@ class Repeat:
 
 
 def describe(node: Node) -> str:
-    """What was found, for an error: ``a list``, ``'abc'``, ``nothing``."""
+    """The node in an error: ``a list``, ``'abc'``, ``nothing``."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, ListNode):
@@ -115,7 +115,7 @@ def describe(node: Node) -> str:
 
 
 def shortened(text: str, length: int = 60) -> str:
-    """*text*, cut where it is too long for a sentence."""
+    """*text*, cut to *length* characters."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -127,7 +127,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)")
 _NOT_A_NUMBER = {".nan", ".NaN", ".NAN"}
 _LONGEST_INTEGER = 300
-"""Digits; Python refuses to convert some thousands of them, and no engine takes as many."""
+"""Digits; Python refuses to convert thousands of them, and no engine accepts as many."""
 
 
 def resolve(text: str) -> str | int | float | bool | None:
@@ -146,7 +146,7 @@ def resolve(text: str) -> str | int | float | bool | None:
 
 
 def resolve_number(text: str) -> int | float | None:
-    """The number that a plain scalar is, None where it is none; `.inf` and `.nan` are numbers."""
+    """The number of a plain scalar, None if it is not one; `.inf` and `.nan` are numbers."""
     if _INTEGER.fullmatch(text):
         return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
     if _RADIX.fullmatch(text):
@@ -163,7 +163,7 @@ _BARE_INDICATOR = re.compile(r"(?:^|[-:,\[{]\s+|[\[{,])(@|%|>=?|`|\|)[^\s#]")
 
 
 def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
-    """The place of *error* and a sentence about it."""
+    """The place of *error* and a message."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:
         return source.problem(0, 0, f"this is not YAML: {error}")
@@ -178,7 +178,7 @@ def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
 
 
 def unquoted_braces_hint(source: Source, mark: Mark) -> str:
-    """A hint where a placeholder without quotes was read as a mapping in a mapping."""
+    """A hint for a placeholder without quotes, which YAML reads as a mapping in a mapping."""
     line, at = source.line(mark.line), mark.column - 1
     if "{{" in line[max(0, at - 1) : at + 2]:
         return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
@@ -186,7 +186,7 @@ def unquoted_braces_hint(source: Source, mark: Mark) -> str:
 
 
 def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, column: int) -> tuple[int, int, str]:
-    """Where it is best shown, and what it is: what was opened and not closed is shown where it was opened."""
+    """The best place for the message, and the message: for an unclosed quote it is the opening one."""
     if "flow mapping" in context or "flow sequence" in context:
         bracket = "{" if "mapping" in context else "["
         closing = "}" if bracket == "{" else "]"
@@ -218,9 +218,9 @@ def _hint(source: Source, line: int, column: int) -> str:
 
 
 MAX_DEPTH = 64
-"""Levels of nesting; a request of an engine has some twenty."""
+"""Levels of nesting; requests have up to about twenty."""
 MAX_NODES = 1_000_000
-"""Scalars, mappings and lists in a file, counted after aliases are put in."""
+"""Scalars, mappings and lists in a file, counted after aliases are expanded."""
 
 
 def compose(source: Source) -> tuple[Node | None, list[Problem]]:
@@ -228,11 +228,11 @@ def compose(source: Source) -> tuple[Node | None, list[Problem]]:
     Build the tree of a file.
 
     Returns:
-        The root, or None for a file that holds nothing, and the problems that leave the tree whole: duplicate keys,
+        The root, or None for an empty file, and the problems that do not prevent building the tree: duplicate keys,
         tags, keys that are not scalars.
 
     Raises:
-        SuiteError: The text is not YAML, holds several documents, or goes beyond a limit.
+        SuiteError: The text is not YAML, has several documents, or exceeds a limit.
     """
     composer = _Composer(source)
     try:
@@ -244,13 +244,13 @@ def compose(source: Source) -> tuple[Node | None, list[Problem]]:
 
 
 def _loader() -> Any:
-    """The parser of libyaml, ten times as fast, where PyYAML was built with it."""
+    """The parser of libyaml, which is ten times as fast, if PyYAML was built with it."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or list whose end was not met yet; *size* and *height* count what it holds."""
+    """A mapping or list that has not ended yet; *size* counts its values, *height* its levels."""
 
     node: MappingNode | ListNode
     anchor: str | None
@@ -349,7 +349,7 @@ class _Composer:
             parent.key, parent.has_key = self._as_key(node), True
 
     def _set(self, mapping: MappingNode, key: Written | None, value: Node) -> None:
-        """Take the pair in; a key that was refused is None, and a key that stands there already is a problem."""
+        """Add the pair; the key is None if it was refused, and a duplicate key is a problem."""
         if key is None:
             return
         if key in mapping:
@@ -392,14 +392,14 @@ class _Composer:
 
 @dataclass(slots=True)
 class Problems:
-    """What was found in the suite *source* is the text of, and in the files that it names."""
+    """The problems of the suite with the text *source*, and of the files that it names."""
 
     source: Source
     found: list[Problem] = field(default_factory=list)
     _known: set[Problem] = field(default_factory=set)
 
     def at(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
-        """Note a problem at a place of the suite, or of a file that it names; the same problem is noted once."""
+        """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
         if mark.path == self.source.path:
             problem = self.source.problem(mark.line, mark.column, message)
         else:
@@ -410,29 +410,29 @@ class Problems:
             self.found.append(problem)
 
     def without_excerpt(self, mark: Mark, message: str) -> None:
-        """Note a problem whose line holds what must not be printed."""
+        """Note a problem whose line must not be printed, because it may have a secret."""
         self.found.append(Problem(mark.path, mark.line, mark.column, message))
 
     def others(self, message: str, count: int) -> None:
-        """Say of the suite as a whole that *count* more problems of a kind are not told."""
+        """Note that *count* more problems are not shown."""
         self.found.append(Problem(self.source.path, 0, 0, message, count=count))
 
     def inside(self, scalar: Written, offset: int, message: str, kind: ProblemKind = "") -> None:
-        """Note a problem at the character *offset* of a scalar, or at its begin where its text is not the file's."""
+        """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
         begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
         as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
         column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
         self.found.append(replace(self.source.problem(scalar.mark.line, column, message), kind=kind))
 
     def first(self, most: int) -> list[Problem]:
-        """The first *most* problems by their place, and how many more there are."""
-        told = sorted(self.found)[:most]
-        count = sum(problem.count for problem in self.found) - sum(problem.count for problem in told)
+        """The first *most* problems by place, and the number of the others."""
+        shown = sorted(self.found)[:most]
+        count = sum(problem.count for problem in self.found) - sum(problem.count for problem in shown)
         if not count:
-            return told
+            return shown
         more = "1 more problem is" if count == 1 else f"{count:,} more problems are"
-        return [*told, Problem(self.source.path, 0, 0, f"{more} not shown", count=count)]
+        return [*shown, Problem(self.source.path, 0, 0, f"{more} not shown", count=count)]
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Take over what was found elsewhere."""
+        """Add problems that were found elsewhere."""
         self.found.extend(problems)
