@@ -1,7 +1,4 @@
-"""
-Values from the environment, replaced by the name of their variable in whatever is printed, stored or raised; whole
-reports too; and fingerprints of what is masked.
-"""
+"""Masks values from the environment by the name of their variable in all output, and computes fingerprints."""
 
 from __future__ import annotations
 
@@ -47,12 +44,12 @@ class Masker:
     """
     Replaces each value by ``${NAME}``.
 
-    Also in the forms that a value takes in JSON, in a URL and in Python's own notation of text. Longer values go first,
-    so that one that holds another is masked whole. What was masked before stays as it is.
+    Also in the forms of a value in JSON, in a URL and in Python's repr. Longer values are replaced first, so that a
+    value that contains another is masked as a whole. Text that is already masked is not changed.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        """*values* by the name of the variable; empty ones hide nothing."""
+        """*values* by the name of the variable; empty ones are ignored."""
         self._names: dict[str, str] = {}
         for name, value in values.items():
             for form in _forms(value):
@@ -74,7 +71,7 @@ class Masker:
         return self._pattern.sub(lambda match: "${" + self._names[match.group()] + "}", text)
 
     def mask_json(self, value: Json) -> Json:
-        """A JSON value with every string in it masked, keys too; numbers stay what they are."""
+        """A JSON value with every string in it masked, including keys; numbers are not changed."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, Mapping):
@@ -85,7 +82,7 @@ class Masker:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """What a value may look like where it is printed."""
+    """The forms of a value in output."""
     if value:
         yield value
         yield json.dumps(value)[1:-1]
@@ -101,7 +98,7 @@ Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
 
 
 def redact_run(run: Run, mask: Mask) -> Run:
-    """*run* with *mask* put over what servers told: titles, and why there is no answer."""
+    """*run* with *mask* applied to the texts from servers: titles and reasons of failures."""
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
     return replace(run, responses={query: _response(one, mask) for query, one in run.responses.items()}, tails=tails)
 
@@ -113,7 +110,7 @@ def _response(response: Response, mask: Mask) -> Response:
 
 
 def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
-    """*report* with *mask* put over all text that is for people. Ids stay, for they tie the parts together."""
+    """*report* with *mask* applied to all texts except ids, which connect its parts."""
     return replace(
         report,
         cluster=mask(report.cluster),
@@ -126,7 +123,7 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
 
 
 def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
-    """The same of a comparison."""
+    """The same for a comparison."""
     return replace(
         report,
         reference=_side(report.reference, mask),
@@ -169,7 +166,7 @@ def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
 
 
 LARGEST_KEPT = 65_536
-"""Characters of canonical JSON beyond which only the fingerprint of a value is kept."""
+"""Characters of canonical JSON above which only the fingerprint of a value is stored."""
 
 
 def fingerprint(value: Json) -> str:
@@ -183,17 +180,17 @@ def fingerprint(value: Json) -> str:
 
 
 def if_small(value: Json) -> Json:
-    """*value*, to be kept beside its fingerprint; None where it is larger than `LARGEST_KEPT`."""
+    """*value*, to be stored with its fingerprint; None if it is larger than `LARGEST_KEPT`."""
     return value if len(_canonical(value)) <= LARGEST_KEPT else None
 
 
 def question_fingerprint(query: Query) -> str:
-    """Changes when the text of *query*, or one of its own params, does, and not when a login in them does."""
+    """A fingerprint of the text and the params of *query*, which does not depend on logins in them."""
     return fingerprint(_asked(query))
 
 
 def question_of(query: Query, masker: Masker) -> Question:
-    """What *query* asks, to be kept: *masker* hides what a secret may have brought into it besides."""
+    """Text and params of *query* for a baseline, with secrets hidden by *masker*."""
     asked = masker.mask_json(_asked(query))
     return Question(question_fingerprint(query), asked["text"], if_small(asked["params"]))
 

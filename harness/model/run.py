@@ -1,4 +1,4 @@
-"""What is sent to a server, what it answers, the scores, and what the gate decides on them."""
+"""Requests, rankings, scores and verdicts."""
 
 from __future__ import annotations
 
@@ -10,66 +10,63 @@ from typing import TypeAlias
 from harness.model.suite import HttpRequest, Json, Mark, Operator, Waiver
 
 ANY_TEXT = "*"
-"""The field of a snippet where no field is named: that of the longest text which is not the title."""
+"""The field of a snippet if none is named: the longest text that is not the title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """
-    How to reach a server: one of *url* or *cloud_id*; logins as the names of environment variables that hold them,
-    never as values.
-
-    *service* is "engine" or "http" (an application's own search API). *timeout* in seconds is for one request.
-    *fingerprint* is the SHA-256 of the server's certificate, *ca_certs* a PEM file, relative to harness.toml. *nodes*
-    are more URLs of the same cluster, asked in turn with *url*.
-    """
+    """How to reach a server; logins are names of environment variables, never values."""
 
     name: str
     url: str | None = None
+    """One of *url* and *cloud_id* is set."""
     cloud_id: str | None = None
     engine: str | None = None
     service: str = "engine"
+    """Either "engine" or "http"."""
     api_key_env: str | None = None
     username_env: str | None = None
     password_env: str | None = None
     ca_certs: str | None = None
+    """A PEM file, relative to harness.toml."""
     fingerprint: str | None = None
+    """The SHA-256 of the server's certificate."""
     timeout: float = 30.0
+    """Seconds for one request."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Header to the name of a variable."""
     mark: Mark = Mark()
     nodes: tuple[str, ...] = ()
+    """More URLs of the same cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """
-    What is sent for one query: placeholders and variables filled; *body* holds `size`.
-
-    *title_field* is brought back with each hit, where the body does not say itself what of a document it wants. So is
-    a cut of the field *snippet*, or of the longest text where that is `ANY_TEXT`. *unique_ids* says that an `_id` names
-    one document in all indexes that are searched.
-    """
+    """The request for one query, with placeholders and variables filled."""
 
     query: str
     index: str | None
     body: Json
+    """Has a `size`."""
     http: HttpRequest | None = None
     title_field: str | None = None
+    """The field returned as title, if the body does not select fields itself."""
     snippet: str | None = None
+    """The field returned as snippet, or `ANY_TEXT`; likewise."""
     unique_ids: bool = False
+    """Whether an `_id` identifies one document in all indexes searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """
-    A document as returned; *score* is None where the server sorts by something else; *title* and *snippet*, a short cut
-    of its text, are for people.
-    """
+    """A document as returned."""
 
     id: str
     score: float | None = None
+    """None if the server sorts by something else."""
     title: str | None = None
     snippet: str | None = None
+    """The beginning of its text."""
 
 
 class FailureKind(StrEnum):
@@ -85,40 +82,40 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A query that was not answered as it should be; *status* is the item's HTTP status, where there is one."""
+    """A query without a valid answer."""
 
     kind: FailureKind
     reason: str
     status: int | None = None
+    """The HTTP status of the item, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """
-    One answered request: *hits* in the server's order, a document that came more than once kept once, at its first
-    place.
-
-    *total* is the number of matching documents as the engine counts them, *took* its own time in milliseconds; None
-    where the answer does not say. Where it says what cannot be, *total_doubt* and *took_doubt* tell what that is.
-    *duplicates* names a document each time that it came again. *stopped_early* is what the engine says where it was
-    told to collect only so many documents (`terminate_after`). *tail* are hits below those that were needed, as far as
-    they are known and have the score of the last; *closed* says that no other document has it.
-    """
+    """The answer to one request."""
 
     hits: tuple[Hit, ...] = ()
+    """In the server's order; a repeated document only at its first rank."""
     total: int | None = None
+    """The number of matching documents as the engine counts them; None if unknown."""
     took: float | None = None
+    """The engine's own time in milliseconds; None if unknown."""
     total_is_lower_bound: bool = False
     duplicates: tuple[str, ...] = ()
+    """The id of each repeated hit."""
     total_doubt: str = ""
+    """Why *total* is unknown, if the value in the answer is impossible; *took_doubt* likewise."""
     took_doubt: str = ""
     stopped_early: bool = False
+    """Whether the engine stopped collecting at `terminate_after`."""
     tail: tuple[Hit, ...] = ()
+    """Known hits below those requested with the score of the last."""
     closed: bool = False
+    """Whether no other document has that score."""
 
     @property
     def returned(self) -> int:
-        """How many hits came, those of a document that had come before among them."""
+        """The number of hits returned, including repeated documents."""
         return len(self.hits) + len(self.duplicates)
 
 
@@ -127,11 +124,13 @@ Response: TypeAlias = Ranking | Failure
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What answered: *kind* is elasticsearch, opensearch or http; *stated* where the target said so, unasked."""
+    """The engine of a server."""
 
     kind: str
+    """elasticsearch, opensearch or http."""
     version: str = ""
     stated: bool = False
+    """Whether the target states it, so that the server is not asked."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}".strip()
@@ -139,56 +138,54 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """
-    What an index was when a run was made, as far as the login may read it.
-
-    *mapping* and *settings* are fingerprints, *documents* is a count; *missing* names what could not be read.
-    *mapping_json* and *settings_json* are what the fingerprints are of, a value for each index, without their names;
-    None where that could not be read, or is too large to be kept.
-    """
+    """Facts on an index at the time of a run, as far as the login may read them."""
 
     mapping: str | None = None
+    """A fingerprint, as is *settings*."""
     settings: str | None = None
     documents: int | None = None
     missing: tuple[str, ...] = ()
+    """The names of facts that could not be read."""
     mapping_json: Json = None
+    """
+    The value behind the fingerprint, one per index without index names; None if unreadable or too large.
+    *settings_json* likewise.
+    """
     settings_json: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class TailSearch:
-    """
-    What it cost to look for the tails of rankings: *queries* were asked again, each for at most *hits*, in *seconds*.
-
-    *left_open* counts those whose tail is still not known whole; *problem* is why none could be asked.
-    """
+    """The repeated searches for the tails of rankings."""
 
     queries: int
+    """The number of queries repeated."""
     hits: int
+    """The most hits requested."""
     seconds: float
     left_open: int = 0
+    """The number of tails that are still not complete."""
     problem: str = ""
+    """Why nothing could be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """
-    A response a query, in the suite's order, and what gave it.
-
-    *seconds* is how long the search phase took; *facts* are known, and *tails* were looked for, where somebody asked.
-    """
+    """The responses of a suite's queries, in its order, and their source."""
 
     responses: Mapping[str, Response]
     engine: Engine
     request: str = "request"
     index: str | None = None
     seconds: float = 0.0
+    """The duration of the search phase."""
     facts: IndexFacts | None = None
+    """None if they were not requested, as are *tails*."""
     tails: TailSearch | None = None
 
 
 class Outcome(StrEnum):
-    """What became of a query; decision 1 of the product, in docs/outcomes.md."""
+    """The outcome of a query; docs/outcomes.md describes each."""
 
     SCORED = "scored"
     ZERO_HITS = "zero hits"
@@ -199,13 +196,13 @@ class Outcome(StrEnum):
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether there is no ranking though there was to be one: the query failed, or did not run."""
+        """Whether the query failed or did not run, so that it has no ranking."""
         return self in (Outcome.ERROR, Outcome.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One query's value of one measure; *value* is None where *outcome* is not SCORED or ZERO_HITS."""
+    """One query's value of one measure; *value* is None unless *outcome* is SCORED or ZERO_HITS."""
 
     query: str
     measure: str
@@ -215,7 +212,7 @@ class Score:
 
 
 class Status(StrEnum):
-    """How a threshold came out; docs/outcomes.md has the exit status of each."""
+    """The status of a threshold; docs/outcomes.md has the exit status of each."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -228,12 +225,12 @@ class Status(StrEnum):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether it neither passed nor failed: an answer is missing, or does not allow to decide."""
+        """Whether the threshold neither passed nor failed."""
         return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 
 class Unit(StrEnum):
-    """What the figures of a verdict count, where they are no scores."""
+    """The unit of the figures of a verdict, if they are not scores."""
 
     SHARE = "share"
     QUERIES = "queries"
@@ -244,33 +241,34 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """
-    What the gate decided about one threshold.
-
-    *observed* and *required* are what was decided on, None where there is no number: scores, or what *unit* says, of
-    which a share is a fraction. *operator* compares the two. A document that is not among the hits has no rank.
-    *reason* is a sentence for people. *blamed* holds the queries to look at, worst first; *query* is set for a query's
-    own threshold. *counted* is how many queries went into it, *left_out* how many did not for being undefined or
-    skipped. *ties* are the least and the greatest that would be observed over the orders of documents that tie, where
-    these differ. *caveat* is a sentence on why a threshold that holds tells less than it seems to.
-    """
+    """The decision of the gate on one threshold."""
 
     id: str
     threshold: str
     status: Status
     reason: str
+    """A sentence."""
     observed: float | None = None
+    """The value that decided, None if there is none: a score, or as *unit* says (a share is a fraction)."""
     required: float | None = None
+    """In the same unit."""
     measure: str | None = None
     tag: str | None = None
     query: str | None = None
+    """Set for a query's own threshold."""
     blamed: tuple[str, ...] = ()
+    """The queries to look at, worst first."""
     counted: int = 0
+    """The number of queries in the figure."""
     left_out: int = 0
+    """The number of queries left out because they are undefined or skipped."""
     mark: Mark = Mark()
     waiver: Waiver | None = None
     markers: tuple[str, ...] = ()
     unit: Unit | None = None
     caveat: str = ""
+    """Why a threshold that holds is weak evidence."""
     operator: Operator | None = None
+    """Compares *observed* with *required*."""
     ties: tuple[float, float] | None = None
+    """The least and the greatest observed value over the orders of ties, if they differ."""

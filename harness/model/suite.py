@@ -1,4 +1,4 @@
-"""A suite as loaded: queries, judgments, requests, and what its rankings are held to."""
+"""A suite as loaded: queries, judgments, requests and thresholds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GainKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Gain:
     """
-    What a grade is worth.
+    The gain of a grade.
 
     Exponential is 2^grade - 1 (Burges et al. 2005), linear the grade itself (Järvelin & Kekäläinen 2002); both give 0
     below grade 0. A map gives what its *table* of (grade, gain) says, and may be negative.
@@ -36,7 +36,7 @@ class Gain:
 
 
 def _exact(number: float) -> str:
-    """As short as can be, and no shorter: a gain is read back from its text."""
+    """The shortest text that parses to the same number: a gain is parsed from its text."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
@@ -48,7 +48,7 @@ class Measure:
     """
     A metric with its parameters and its cutoff: ``nDCG(gain=linear)@10``.
 
-    *name* is the registry's, *parameters* hold only what the text gave, in the registry's order, *cutoff* is None for
+    *name* is the registry's, *parameters* are those of the text in the registry's order, *cutoff* is None for
     the whole ranking. *text* is canonical, and is the measure's identity in suites, scores, baselines and reports.
     Built by `harness.metrics.parse_measure` only.
     """
@@ -63,7 +63,7 @@ class Measure:
 
 
 class Profile(StrEnum):
-    """Whose numbers are reproduced."""
+    """The system whose scores are reproduced."""
 
     STANDARD = "standard"
     TREC = "trec"
@@ -91,7 +91,7 @@ class Mark:
 
 
 class StatisticKind(StrEnum):
-    """What is compared: a figure over the queries, each query, a share of them, or the one query itself."""
+    """What a threshold compares: a mean or median, every query, a share of them, or one query."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -101,7 +101,7 @@ class StatisticKind(StrEnum):
 
 
 class Operator(StrEnum):
-    """How observed and required compare; all allow 1e-9."""
+    """Compares the observed with the required value; all allow 1e-9."""
 
     AT_LEAST = ">="
     ABOVE = ">"
@@ -151,7 +151,7 @@ class WorseCondition:
 
 @dataclass(frozen=True, slots=True)
 class SignificanceCondition:
-    """``drop nDCG@10 is not significant at 5%``: chance may well explain the drop of the mean; *level* in (0, 0.5]."""
+    """``drop nDCG@10 is not significant at 5%``: the drop of the mean is not significant; *level* in (0, 0.5]."""
 
     measure: Measure
     level: float
@@ -162,8 +162,8 @@ class AgreementCondition:
     """
     ``mean RBO >= 0.9``, ``every overlap@10 >= 0.5``: how far the rankings agree with the baseline's.
 
-    *agreement* is written as a measure is, but no judgment goes into it: rank-biased overlap or the share of documents
-    in common, down to its cutoff, or to all hits that both have. The rest is as in `ScoreCondition`.
+    *agreement* is written like a measure, but needs no judgments: rank-biased overlap or the share of documents in
+    common, down to its cutoff, or for all hits that both have. The rest is as in `ScoreCondition`.
     """
 
     statistic: StatisticKind
@@ -192,7 +192,7 @@ class InTop:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """``sku-17 before sku-9``; holds too where only the first was returned, never where the first was not."""
+    """``sku-17 before sku-9``; holds also if only the first was returned, never if the first was not."""
 
     document: str
     other: str
@@ -208,13 +208,13 @@ class HitCount:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A condition whose text holds ``${VARIABLES}``, its suite loaded without an environment; no run meets it."""
+    """A condition whose text has ``${VARIABLES}``, in a suite loaded without an environment."""
 
     variables: tuple[str, ...]
 
 
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
-"""What compares scores with a baseline's; `AgreementCondition` compares rankings."""
+"""Conditions that compare scores with a baseline's; `AgreementCondition` compares rankings."""
 
 Condition: TypeAlias = (
     ScoreCondition | BaselineCondition | AgreementCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
@@ -223,7 +223,7 @@ Condition: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Why something is expected to fail, or is left out, and the last day on which that holds."""
+    """The reason and the last day of an xfail or skip."""
 
     reason: str
     until: date | None = None
@@ -231,21 +231,20 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """
-    One line that a suite holds its rankings to: a threshold, or a rank expectation of one query.
-
-    *text* is as written, *tag* limits it to the queries with that tag, *mark* is where it stands. With *warns* a
-    shortfall is a warning.
-    """
+    """A threshold, or a rank expectation of one query."""
 
     text: str
+    """As written in the suite."""
     condition: Condition
     tag: str | None = None
+    """The queries it applies to; None for all."""
     mark: Mark = Mark()
+    """Its place in the suite."""
     xfail: Waiver | None = None
     skip: Waiver | None = None
     markers: tuple[str, ...] = ()
     warns: bool = False
+    """Whether a failure is a warning: ``severity: warn``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,52 +258,50 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """
-    One information need.
-
-    *judgments* map document to grade, all judged documents of the query. *params* fill placeholders of the request
-    beside ``{{text}}``. *thresholds* hold the query's own thresholds and its rank expectations. *weight* is what the
-    query counts in a mean beside the others, above 0; 1 for all where the suite has none. *masked* is a mapping of text
-    and params with ``${NAME}`` in the place of values from the environment that may be secret, and of *values*, the
-    fingerprints of those that hold no login, by name. It is None where no such value stands in the query.
-    """
+    """One information need."""
 
     id: str
     text: str
     params: Mapping[str, Json] = field(default_factory=dict)
+    """Values for the placeholders of the request other than ``{{text}}``."""
     tags: tuple[str, ...] = ()
     judgments: Mapping[str, float] = field(default_factory=dict)
+    """Document to grade, all judged documents of the query."""
     thresholds: tuple[Threshold, ...] = ()
+    """The query's own thresholds and its rank expectations."""
     markers: tuple[str, ...] = ()
     xfail: Waiver | None = None
     skip: Waiver | None = None
     mark: Mark = Mark()
     weight: float = 1.0
+    """Its weight in a mean, above 0; 1 if the suite has no weights."""
     masked: Json = field(default=None, repr=False)
+    """
+    Text and params with ``${NAME}`` instead of values from the environment that may be secret, and *values*, the
+    fingerprints of those that are not logins, by name. None if there is no such value.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """
-    Where a suite runs.
-
-    *cluster* is a name in harness.toml or a URL, *index* a name, alias, pattern or None (an HTTP service), *engine*
-    what the server is where it may not be asked: "elasticsearch 9.4.3" or "opensearch 2.19". *service* is "http" where
-    the suite's requests go to an application's own search API. *unique_ids* says that an id names one document in all
-    the indexes that *index* leads to.
-    """
+    """Where a suite runs."""
 
     cluster: str = "default"
+    """A name in harness.toml, or a URL."""
     index: str | None = None
+    """A name, alias or pattern; None for an HTTP service."""
     engine: str | None = None
+    """The engine, if the login may not ask the server: "elasticsearch 9.4.3" or "opensearch 2.19"."""
     mark: Mark = Mark()
     service: str = "engine"
+    """Either "engine" or "http"."""
     unique_ids: bool = False
+    """Whether an id identifies one document in all indexes that *index* resolves to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """An index that the suite builds for itself from mappings, settings, and a file with one JSON document a line."""
+    """An index that the suite builds from mappings, settings, and a file with one JSON document per line."""
 
     documents: str
     mappings: Mapping[str, Json] = field(default_factory=dict)
@@ -315,71 +312,69 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True)
 class RequestTemplate:
-    """
-    The body that is sent for each query, ``{{placeholders}}`` unfilled.
-
-    *index* overrides the target's. For an HTTP service (`http` not None) the body is what `http` says. *masked* is a
-    mapping of body, index and http as a query's is.
-    """
+    """The request for each query, with ``{{placeholders}}``."""
 
     name: str
     body: Json
+    """The body of _search, or that of *http*."""
     index: str | None = None
+    """Overrides the target's."""
     http: HttpRequest | None = None
     mark: Mark = Mark()
     masked: Json = field(default=None, repr=False)
+    """Body, index and http in masked form, as `Query.masked`."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """
-    A request to a service that is not an engine, with JSONPath expressions from its answer to hits.
-
-    *path* is joined to the cluster's URL; *params*, *headers* and *json* may hold placeholders. *ids* finds the list
-    of ids, best first; *scores* and *titles*, where given, lists of the same length; *total* one number.
-    """
+    """A request to an HTTP service; the fields that select hits are JSONPath expressions for its answer."""
 
     method: str
     path: str
+    """Joined to the cluster's URL."""
     ids: str
+    """The list of ids, best first."""
     params: Mapping[str, Json] = field(default_factory=dict)
+    """May contain placeholders, as may *headers* and *json*."""
     headers: Mapping[str, str] = field(default_factory=dict)
     json: Json = None
     scores: str | None = None
+    """A list as long as that of *ids*, as is *titles*."""
     titles: str | None = None
     total: str | None = None
+    """One number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """
-    A suite as loaded: checked, judgments joined to their queries, measures parsed.
-
-    *requests* holds at least one template, the first is the default. *depth* is the number of hits asked for.
-    *skip_undefined* is ``undefined: skip``, *baseline_optional* ``baseline: optional``. *grades* names grades.
-    *variables* holds what was taken from the environment, by name, so that it can be masked in whatever is printed;
-    empty while there was no environment. *ungraded* counts what judgment files name and nobody graded yet.
-    """
+    """A suite as loaded: checked, judgments joined to their queries, measures parsed."""
 
     name: str
     path: str
     target: Target
     requests: Mapping[str, RequestTemplate]
+    """At least one; the first is the default."""
     measures: tuple[Measure, ...]
     queries: tuple[Query, ...]
     thresholds: tuple[Threshold, ...] = ()
     gain: Gain = Gain()
     profile: Profile = Profile.STANDARD
     grades: Mapping[str, float] = field(default_factory=dict)
+    """Names of grades."""
     depth: int = 10
+    """The number of hits requested."""
     skip_undefined: bool = False
+    """``undefined: skip``."""
     title_field: str | None = None
     fixture: Fixture | None = None
     markers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values from the environment by name, to be masked in all output; empty without an environment."""
     mark: Mark = Mark()
     baseline_optional: bool = False
+    """``baseline: optional``."""
     ungraded: int = 0
+    """The number of documents in judgment files without a grade."""
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:
@@ -388,7 +383,7 @@ def in_force(waiver: Waiver | None, today: date) -> bool:
 
 
 def first_in_force(today: date, *waivers: Waiver | None) -> Waiver | None:
-    """The first of *waivers* that holds *today*; the one nearest to the threshold is given first."""
+    """The first of *waivers* that is in force *today*; the most specific one is given first."""
     return next((waiver for waiver in waivers if in_force(waiver, today)), None)
 
 
