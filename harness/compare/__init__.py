@@ -62,11 +62,11 @@ from harness.model import (
     Threshold,
 )
 from harness.options import RunOptions
-from harness.run import Matrix
-from harness.run.execution import AnsweredSuite
 from harness.words import count
 
 if TYPE_CHECKING:
+    from harness.run import Matrix
+    from harness.run.execution import AnsweredSuite
     from harness.statistics.compare import ComparisonOptions
 
 __all__ = [
@@ -285,6 +285,8 @@ def _refuse_deeper(request: ComparisonRequest, sides: Sequence[tuple[str, int | 
 
 def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
     """The requests and indexes of the suite that are to be searched."""
+    from harness.run import Matrix
+
     requests = [form.value for form in forms if form.kind is FormKind.REQUEST]
     if request is not None and any(form.is_live and form.kind is not FormKind.REQUEST for form in forms):
         requests.append(request)

@@ -322,29 +322,20 @@ class DocumentNotes:
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RankingChanges:
-    """*documents* as in `harness.model.QueryComparison`, and how many of them *entered*, *left* and *moved*."""
-
-    documents: tuple[MovedDocument, ...]
-    entered: int
-    left: int
-    moved: int
-
-    @property
-    def ties_only(self) -> bool:
-        """Whether something changed, and nothing but the order among equal scores."""
-        changed = [document for document in self.documents if document.reference != document.candidate]
-        return bool(changed) and all(document.tied for document in changed)
-
-
-def ranking_changes(
-    reference: Ranking, candidate: Ranking, *, depth: int, notes: DocumentNotes, ties: bool = True
-) -> RankingChanges:
+def compare_documents(
+    query: QueryComparison,
+    reference: Ranking,
+    candidate: Ranking,
+    *,
+    depth: int,
+    notes: DocumentNotes,
+    ties: bool = True,
+) -> QueryComparison:
     """
-    Compare two rankings document by document.
+    *query* with its two rankings document by document.
 
     Args:
+        query: What is known of it otherwise.
         reference: What is compared with.
         candidate: What is compared.
         depth: Ranks that are looked at; documents below are not there.
@@ -356,11 +347,14 @@ def ranking_changes(
     tied = _tied(first, second) if ties else frozenset()
     names = [*after, *(document for document in before if document not in after)]
     documents = tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
-    return RankingChanges(
-        documents,
+    changed = [document for document in documents if document.reference != document.candidate]
+    return replace(
+        query,
+        documents=documents,
         entered=sum(document.reference is None for document in documents),
         left=sum(document.candidate is None for document in documents),
-        moved=sum(None not in (one.reference, one.candidate) and one.reference != one.candidate for one in documents),
+        moved=sum(None not in (document.reference, document.candidate) for document in changed),
+        ties_only=bool(changed) and all(document.tied for document in changed),
     )
 
 
@@ -429,18 +423,8 @@ class SideBySide:
         rankings = self._rankings(query.id)
         assert rankings is not None
         notes = DocumentNotes(query.judgments, self.scored.suite.gain, titles)
-        changes = ranking_changes(*rankings, depth=self.depth, notes=notes, ties=self.ties)
-        return replace(
-            plain,
-            documents=changes.documents,
-            entered=changes.entered,
-            left=changes.left,
-            moved=changes.moved,
-            rbo=pair.rbo,
-            overlap=pair.overlap,
-            tau=pair.tau,
-            ties_only=changes.ties_only,
-        )
+        compared = compare_documents(plain, *rankings, depth=self.depth, notes=notes, ties=self.ties)
+        return replace(compared, rbo=pair.rbo, overlap=pair.overlap, tau=pair.tau)
 
     def _rankings(self, query: str) -> tuple[Ranking, Ranking] | None:
         first, second = (run.responses.get(query) for run in self.scored.runs)

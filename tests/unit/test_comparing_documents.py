@@ -2,8 +2,10 @@
 
 import pytest
 
-from harness.compare.report import DocumentNotes, ranking_changes
-from harness.model import Gain, GainKind, Hit, MovedDocument, Ranking
+from harness.compare.report import DocumentNotes, compare_documents
+from harness.model import Gain, GainKind, Hit, MovedDocument, QueryComparison, Ranking
+
+QUERY = QueryComparison("q", "red shoes")
 
 
 def ranking(*hits):
@@ -11,7 +13,8 @@ def ranking(*hits):
 
 
 def changes(first, second, *, depth=10, ties=True, notes=None):
-    return ranking_changes(ranking(*first), ranking(*second), depth=depth, notes=notes or DocumentNotes(), ties=ties)
+    rankings = ranking(*first), ranking(*second)
+    return compare_documents(QUERY, *rankings, depth=depth, notes=notes or DocumentNotes(), ties=ties)
 
 
 def test_each_document_stands_once_the_candidates_in_order_then_those_that_left():
