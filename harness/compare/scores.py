@@ -174,7 +174,8 @@ def by_judgments(
 def _score_rankings(judgments: FileScorer, suite: Suite, run: Run) -> tuple[Score, ...]:
     rankings = {query: one for query, one in run.responses.items() if isinstance(one, Ranking)}
     ids = {query: [hit.id for hit in one.hits] for query, one in rankings.items()}
-    found = judgments.score_rankings(ids, common_measures(suite)).scores
+    measures = {one.text: one for one in (*suite.measures, *filter(None, map(measure_named, suite.thresholds)))}
+    found = judgments.score_rankings(ids, list(measures.values())).scores
     return tuple(
         _score(query, measure, values.get(query.id), run)
         for query in suite.queries

@@ -274,6 +274,14 @@ def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
     )
 
 
+def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
+    pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
+    held = read_thresholds(["drop P@1 <= 0 for head"])
+    scored = by_judgments(pair, judged("q 0 a 1", "r 0 b 1"), (parse_measure("RR"),), held)
+    [verdict] = assemble_comparison(pair, scored, OPTIONS, MADE).verdicts
+    assert (verdict.status, verdict.counted) == (Status.PASSED, 1)
+
+
 def test_only_a_run_file_is_filled_with_queries_without_hits():
     plain = whole(suite_of(*QUERIES), FIRST, "A")
     of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
