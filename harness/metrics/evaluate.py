@@ -7,13 +7,14 @@ that is installed and there is enough to do that its import pays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from itertools import compress, filterfalse, repeat
 from math import fsum, isfinite, isnan
 from operator import not_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import UndefinedScore, UsageError
 from harness.metrics.profiles import by_score, rules_of
@@ -30,6 +31,8 @@ __all__ = ["Evaluation", "evaluate", "evaluate_novelty", "evaluate_trec"]
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
 Scores = Mapping[str, Sequence[float | None]]
+
+T = TypeVar("T")
 
 WORTH_NUMPY = 5_000
 """Hits from which on the import of numpy pays."""
@@ -92,21 +95,28 @@ def evaluate(
         MeasureError: a grade that a gain map or a measure's scale does not hold.
         UsageError: a grade or a score that is not a number, a query with more scores than documents.
     """
-    unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
-    ranked = rankings_in_order(queries, rankings, profile, scores)
+    unjudged, missing, queries = _queries_in_the_mean(rankings, judgments, profile, complete=complete)
+    ranked = _rankings_in_order(queries, rankings, profile, scores)
     judged = list(map(judgments.get, queries, repeat({})))
-    columns = zip(measures, _columns(ranked, judged, measures, gain, profile), strict=True)
-    return Evaluation(
-        profile,
-        {measure.text: dict(zip(queries, column, strict=True)) for measure, column in columns},
-        missing,
-        unjudged,
-        _summed(measures),
-    )
+    batched = [measure for measure in measures if batch_formula_of(measure, profile)] if _pays(ranked) else []
+    at_once: Mapping[str, Floats] = {}
+    if batched:
+        from harness.metrics.bulk import batches_of_ids, score_batches
+
+        batches = batches_of_ids(ranked, judged, depth=_depth(batched))
+        at_once = score_batches(batches, batched, gain=gain, profile=profile)
+    columns = {
+        measure.text: _or_none(at_once[measure.text])
+        if measure in batched
+        else _one_by_one(partial(score_query, measure, gain=gain, profile=profile), ranked, judged)
+        for measure in measures
+    }
+    by_query = {text: dict(zip(queries, column, strict=True)) for text, column in columns.items()}
+    return Evaluation(profile, by_query, missing, unjudged, _summed(measures))
 
 
-def queries_in_the_mean(
-    judgments: Mapping[str, Mapping[str, object]], rankings: Rankings, profile: Profile, *, complete: bool
+def _queries_in_the_mean(
+    rankings: Collection[str], judgments: Mapping[str, object], profile: Profile, *, complete: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
     """Queries of the run without judgments, judged queries that the run does not hold, and the queries to score."""
     unjudged = tuple(compress(rankings, map(not_, map(judgments.get, rankings))))
@@ -116,7 +126,7 @@ def queries_in_the_mean(
     return unjudged, missing, queries
 
 
-def rankings_in_order(
+def _rankings_in_order(
     queries: Sequence[str], rankings: Rankings, profile: Profile, scores: Scores | None
 ) -> list[Sequence[str]]:
     """The ranking of each query, by score where *profile* sorts; a query that has none returned nothing."""
@@ -133,29 +143,6 @@ def _in_order(query: str, ranking: Sequence[str], given: Sequence[float | None] 
         return by_score(ranking, given)
     except UsageError as error:
         raise UsageError(f"query {query!r}: {error}") from None
-
-
-def _columns(
-    rankings: Sequence[Sequence[str]],
-    judgments: Sequence[Mapping[str, float]],
-    measures: Sequence[Measure],
-    gain: Gain | None,
-    profile: Profile,
-) -> list[list[float | None]]:
-    """The values of each measure, query by query."""
-    batched = [measure for measure in measures if batch_formula_of(measure, profile)] if _pays(rankings) else []
-    at_once: Mapping[str, Floats] = {}
-    if batched:
-        from harness.metrics.bulk import batches_of_ids, score_batches
-
-        batches = batches_of_ids(rankings, judgments, depth=_depth(batched))
-        at_once = score_batches(batches, batched, gain=gain, profile=profile)
-    return [
-        _or_none(at_once[measure.text])
-        if measure in batched
-        else _one_by_one(rankings, judgments, measure, gain, profile)
-        for measure in measures
-    ]
 
 
 def _depth(measures: Sequence[Measure]) -> int | None:
@@ -175,24 +162,15 @@ def _or_none(column: Floats) -> list[float | None]:
 
 
 def _one_by_one(
-    rankings: Sequence[Sequence[str]],
-    judgments: Sequence[Mapping[str, float]],
-    measure: Measure,
-    gain: Gain | None,
-    profile: Profile,
+    score: Callable[[Sequence[str], T], float], rankings: Sequence[Sequence[str]], judgments: Sequence[T]
 ) -> list[float | None]:
-    return [
-        _score(ranking, judged, measure, gain, profile) for ranking, judged in zip(rankings, judgments, strict=True)
-    ]
+    def scored(ranking: Sequence[str], judged: T) -> float | None:
+        try:
+            return score(ranking, judged)
+        except UndefinedScore:
+            return None
 
-
-def _score(
-    ranking: Sequence[str], judged: Mapping[str, float], measure: Measure, gain: Gain | None, profile: Profile
-) -> float | None:
-    try:
-        return score_query(measure, ranking, judged, gain=gain, profile=profile)
-    except UndefinedScore:
-        return None
+    return list(map(scored, rankings, judgments))
 
 
 def evaluate_trec(
@@ -231,18 +209,14 @@ def evaluate_trec(
             yield judgments.batch(TrecRankings.empty(absent), ties_by_id=False)
 
     columns = score_batches(batches(), measures, gain=gain, profile=profile)
-    unjudged = tuple(filterfalse(judgments.queries.__contains__, queries))
-    missing = tuple(filterfalse(queries.__contains__, judgments.queries))
-    left_out = set(unjudged) if rules.skips_unjudged else set()
-    scored = [*queries, *(missing if complete else ())]
-    pairs = {text: zip(scored, _or_none(column), strict=True) for text, column in columns.items()}
-    return Evaluation(
-        profile,
-        {text: {query: value for query, value in each if query not in left_out} for text, each in pairs.items()},
-        missing,
-        unjudged,
-        _summed(measures),
-    )
+    judged = dict.fromkeys(judgments.queries, True)
+    unjudged, missing, scored = _queries_in_the_mean(queries, judged, profile, complete=complete)
+    kept, rows = set(scored), [*queries, *(missing if complete else ())]
+    by_query = {
+        text: {query: value for query, value in zip(rows, _or_none(column), strict=True) if query in kept}
+        for text, column in columns.items()
+    }
+    return Evaluation(profile, by_query, missing, unjudged, _summed(measures))
 
 
 def _summed(measures: Sequence[Measure]) -> frozenset[str]:
@@ -272,17 +246,12 @@ def evaluate_novelty(
     Raises:
         MeasureError: a measure that is not one of novelty.
     """
-    unjudged, missing, queries = queries_in_the_mean(judgments, rankings, profile, complete=complete)
-    ranked = rankings_in_order(queries, rankings, profile, scores)
-
-    def score(measure: Measure, query: str, ranking: Sequence[str]) -> float | None:
-        try:
-            return score_diverse_query(measure, ranking, judgments.get(query, {}), profile=profile)
-        except UndefinedScore:
-            return None
-
+    unjudged, missing, queries = _queries_in_the_mean(rankings, judgments, profile, complete=complete)
+    ranked = _rankings_in_order(queries, rankings, profile, scores)
+    judged = list(map(judgments.get, queries, repeat({})))
     columns = {
-        measure.text: {query: score(measure, query, ranking) for query, ranking in zip(queries, ranked, strict=True)}
+        measure.text: _one_by_one(partial(score_diverse_query, measure, profile=profile), ranked, judged)
         for measure in measures
     }
-    return Evaluation(profile, columns, missing, unjudged)
+    by_query = {text: dict(zip(queries, column, strict=True)) for text, column in columns.items()}
+    return Evaluation(profile, by_query, missing, unjudged)

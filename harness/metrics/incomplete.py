@@ -158,13 +158,7 @@ def _expected_bpref(ranking: GradedRanking, groups: Sequence[int], settings: Set
 
 
 BPREF = Definition(
-    "Bpref",
-    _bpref,
-    {**LEVEL, **NEGATIVE},
-    Cutoff.NONE,
-    batch=_batch_bpref,
-    worth=_preference,
-    expected=_expected_bpref,
+    "Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batch=_batch_bpref, worth=_preference, expected=_expected_bpref
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness.api import evaluate_arrays, evaluate_frames
 from harness.errors import MeasureError, UsageError
 from harness.metrics import evaluate as evaluation
-from harness.metrics import parse_measure
+from harness.metrics import parse_measure, score_query
 from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
@@ -115,7 +115,7 @@ def test_very_many_grades():
     ranking = sorted(judgments["q"])
     for text in ("nDCG(gain=linear)@50", "nDCG@3", "DCG(gain=linear)"):
         measure = parse_measure(text)
-        one = evaluation._one_by_one([ranking], [judgments["q"]], measure, None, Profile.STANDARD)
+        one = [score_query(measure, ranking, judgments["q"])]
         assert list(evaluate({"q": ranking}, judgments, [measure]).scores[text].values()) == pytest.approx(
             one, rel=1e-12
         )
