@@ -1,7 +1,8 @@
 """
 The measures: their text, their registry, their formulas, and the scores of rankings by judgments.
 
-Pure: no file, no clock, no network. numpy is imported below `bulk` only.
+Pure: no file, no clock, no network. numpy is imported in `bulk` and inside batch formulas only: a suite is scored
+without it.
 """
 
 from harness.metrics.definition import Choice, Cutoff, Definition, Flag, Needs, Number, Settings, mean_worths, read_gain

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.metrics import registry as builtin
+from harness.metrics import registry
 from harness.metrics.registry import Registry
 
 CONFTEST = """\
@@ -34,7 +34,7 @@ Run = Callable[..., pytest.RunResult]
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What sessions of this process register is forgotten with the test."""
-    monkeypatch.setattr(builtin, "_REGISTRY", Registry(builtin.DEFINITIONS))
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(registry.DEFINITIONS))
 
 
 @pytest.mark.parametrize("inside", ["conftest.py", "suites/conftest.py"])

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.files import scored_runs as file_scores
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
@@ -69,7 +68,7 @@ MAYBE_WRONG = grouped_lines(columns_of_run, SCORES) | grouped_lines(columns_of_r
 
 @pytest.fixture(autouse=True)
 def _columns_however_small(monkeypatch):
-    monkeypatch.setattr(file_scores, "LARGE", 0)
+    monkeypatch.setattr("harness.files.scored_runs.LARGE", 0)
 
 
 def outcome(call):
@@ -86,9 +85,9 @@ def both_ways(qrels, run, options, block):
         paths = Path(folder) / "any.qrels", Path(folder) / "any.run"
         for path, text in zip(paths, (qrels, run), strict=True):
             path.write_bytes(text.encode())
-        patch.setattr(file_scores, "BLOCK", block)
+        patch.setattr("harness.files.scored_runs.BLOCK", block)
         in_columns = outcome(lambda: evaluate_files(*paths, options))
-        patch.setattr(file_scores, "LARGE", math.inf)
+        patch.setattr("harness.files.scored_runs.LARGE", math.inf)
         return in_columns, outcome(lambda: evaluate_files(*paths, options))
 
 
@@ -126,7 +125,7 @@ def test_files_of_any_bytes_are_refused_in_the_same_words(qrels, run):
         paths[0].write_bytes(b"q1 0 d1 1\n" + qrels)
         paths[1].write_bytes(b"q1 Q0 d1 1 1 t\n" + run)
         in_columns = outcome(lambda: evaluate_files(*paths, FileOptions(MEASURES)))
-        patch.setattr(file_scores, "LARGE", math.inf)
+        patch.setattr("harness.files.scored_runs.LARGE", math.inf)
         assert_same(in_columns, outcome(lambda: evaluate_files(*paths, FileOptions(MEASURES))))
 
 

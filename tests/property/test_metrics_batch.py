@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
-from harness.metrics import evaluate as evaluation
 from harness.metrics import parse_measure, score_query
 from harness.metrics.bulk import batches_of_ids, ids, texts
 from harness.metrics.evaluate import evaluate
@@ -105,7 +104,7 @@ PROFILES = st.sampled_from(Profile)
 @pytest.fixture(autouse=True, scope="module")
 def _batch_however_few_hits():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "WORTH_NUMPY", 0)
+        patch.setattr("harness.metrics.evaluate.WORTH_NUMPY", 0)
         yield
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
 from harness.metrics import parse_measure, score_query, tie_band, tie_range
-from harness.metrics import ties as ties_of_measures
 from harness.metrics.registry import DEFINITIONS
 from harness.metrics.user_models import expected_err
 from harness.model import Gain, GainKind, Profile
@@ -123,7 +122,7 @@ LONG = [f"d{number}" for number in range(2_000)]
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_a_tie_of_thousands_has_a_band(measure, judged, monkeypatch):
     """Nothing grows with the orders there are, of which 2,000 documents have more than any number holds."""
-    monkeypatch.setattr(ties_of_measures, "MOST_HITS", 20_000)
+    monkeypatch.setattr("harness.metrics.ties.MOST_HITS", 20_000)
     draw = Random(11)
     grades = {document: draw.choice([-1, 0, 1, 2, 3]) for document in draw.sample(LONG, judged)} | {"elsewhere": 2}
     band = tie_band(measure, LONG, [1.0] * len(LONG), grades)
@@ -140,7 +139,7 @@ def test_the_ends_of_a_sample_are_exact_where_it_is_known_which_order_is_best(te
     grades = {document: draw.choice([-1, 0, 1, 1, 2, 3]) for document in [*draw.sample(ranking, 5), "elsewhere"]}
     grades["d0"] = 3
     values = scores_of_all_orders(parse_measure(text), ranking, scores, grades)
-    monkeypatch.setattr(ties_of_measures, "MOST_ORDERS", 3)
+    monkeypatch.setattr("harness.metrics.ties.MOST_ORDERS", 3)
     band = tie_band(parse_measure(text), ranking, scores, grades)
     assert (band.least, band.greatest) == (pytest.approx(min(values)), pytest.approx(max(values)))
     assert band.drawn in (0, 3)

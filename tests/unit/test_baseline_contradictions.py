@@ -11,8 +11,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads, write_baselines
 from harness.errors import BaselineError
-from harness.metrics import Definition, Needs, parse_measure, register_measure
-from harness.metrics import registry as builtin
+from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.metrics.run_scores import score_run
 from harness.model import (
@@ -220,7 +219,7 @@ def test_what_is_masked_cannot_be_checked():
 
 
 def test_a_measure_that_is_not_known_or_is_the_users_own_is_no_contradiction(monkeypatch):
-    monkeypatch.setattr(builtin, "_REGISTRY", Registry(DEFINITIONS))
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
     register_measure(Definition("Moody", formula=lambda *_: 0.5, needs=Needs.NOTHING))
     of_others = {"Moody": 12.0, "OfAPackage(x=1)@5": 12.0, "nDCG(of_a_later_version=1)@5": 12.0}
     refuse_contradictions(edited(scores={**SCORES, **of_others}), "b.json", "current", suite_of())

@@ -11,7 +11,6 @@ import pytest
 
 from harness.api import evaluate_arrays, evaluate_frames
 from harness.errors import MeasureError, UsageError
-from harness.metrics import evaluate as evaluation
 from harness.metrics import parse_measure, score_query
 from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 from harness.metrics.evaluate import evaluate
@@ -39,7 +38,7 @@ def evaluate_codes(run, judgments, queries, measures):
 @pytest.fixture(params=[0, 10**9], ids=["at once", "one by one"], autouse=True)
 def path(request, monkeypatch):
     """Every test takes both paths."""
-    monkeypatch.setattr(evaluation, "WORTH_NUMPY", request.param)
+    monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", request.param)
 
 
 class TestWhichQueriesCount:
@@ -361,7 +360,7 @@ def test_arrays_and_frames_say_what_to_install_where_there_is_no_numpy(monkeypat
     ("grade", "shown"), [(10**400, "too large"), ("3", "'3'"), (None, "None"), (nan, "nan"), (inf, "inf"), ([], "[]")]
 )
 def test_a_grade_that_is_no_finite_number_is_refused_on_every_path(grade, shown, numpy_from, monkeypatch):
-    monkeypatch.setattr(evaluation, "WORTH_NUMPY", numpy_from)
+    monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", numpy_from)
     judgments = {"p": {"a": 1.5}, "q": {"b": 1, "a": grade}}
     with pytest.raises(
         UsageError, match=rf"the grade of document 'a' is {re.escape(shown)}, and must be a finite number"

@@ -24,12 +24,11 @@ from harness.metrics import (
     parse_measure,
     profile_gain,
     register_measure,
+    registry,
     score_diverse_query,
     score_query,
     tie_band,
 )
-from harness.metrics import evaluate as evaluation
-from harness.metrics import registry as builtin_measures
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
 from harness.metrics.run_scores import score_run
@@ -283,7 +282,7 @@ def undefined():
 class TestOfYourOwn:
     @pytest.fixture(autouse=True)
     def _own_registry(self, monkeypatch):
-        monkeypatch.setattr(builtin_measures, "_REGISTRY", Registry(DEFINITIONS))
+        monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
 
     @staticmethod
     def bad_on_top(name="BadOnTop"):
@@ -347,7 +346,7 @@ class TestOfYourOwn:
         measure = parse_measure("Mine")
         assert score_query(measure, ["a"], {}) == 0.5
 
-        builtin_measures.let_measures_be_replaced()
+        registry.let_measures_be_replaced()
         own = Definition(
             "Mine", lambda _, settings: settings.number("least"), {"least": Number(2.0)}, needs=Needs.NOTHING
         )
@@ -516,7 +515,7 @@ class TestOfYourOwn:
         assert {query: scores[query, measure.text] for query in rankings} == expected
 
         for worth_numpy in (10**9, 0):
-            monkeypatch.setattr(evaluation, "WORTH_NUMPY", worth_numpy)
+            monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", worth_numpy)
             assert batches == []
             assert evaluate(rankings, judgments, [measure]).scores[measure.text] == expected
         assert batches == [3]
@@ -540,13 +539,13 @@ class TestOfYourOwn:
         ],
     )
     def test_what_a_batch_formula_gives_is_checked(self, found, sentence, monkeypatch):
-        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
+        monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", 0)
         register_measure(Definition("Mine", self.giving(0.5), needs=Needs.NOTHING, batch=lambda batch, _: found(batch)))
         with pytest.raises(MeasureError, match=f"^the batch formula of Mine {sentence}"):
             evaluate({"p": ["a"], "q": ["a"]}, {"p": {"a": 1}, "q": {}}, [parse_measure("Mine")])
 
     def test_a_batch_formula_gives_numbers_of_any_kind(self, monkeypatch):
-        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0)
+        monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", 0)
         register_measure(Definition("Mine", self.giving(2), needs=Needs.NOTHING, batch=lambda batch, _: batch.hits(2)))
         assert evaluate({"p": ["a", "b", "c"]}, {"p": {"a": 1}}, [parse_measure("Mine")]).scores["Mine"] == {"p": 2.0}
 

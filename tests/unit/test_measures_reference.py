@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.metrics import registry as builtin
+from harness.metrics import registry
 from harness.metrics.registry import DEFINITIONS, Registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch):
     """The page registers a measure; nothing of it is to stay."""
-    monkeypatch.setattr(builtin, "_REGISTRY", Registry(DEFINITIONS))
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
 
 
 def test_its_examples_run():

@@ -18,12 +18,11 @@ from harness.metrics import (
     parse_measure,
     rank_correlation,
     register_measure,
+    registry,
     score_diverse_query,
     score_query,
     tie_band,
 )
-from harness.metrics import evaluate as evaluation
-from harness.metrics import registry as builtin_measures
 from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
@@ -94,7 +93,7 @@ class TestSettings:
             Settings(None, Gain(), {"gain": "linear"}).number("gain")
 
     def test_a_measure_that_needs_a_cutoff(self, monkeypatch):
-        monkeypatch.setattr(builtin_measures, "_REGISTRY", Registry(DEFINITIONS))
+        monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
         register_measure(Definition("Top", lambda ranking, _: float(len(ranking.ids)), cutoff=Cutoff.REQUIRED))
         with pytest.raises(MeasureError, match="Top needs a cutoff, such as Top@10"):
             parse_measure("Top")
@@ -178,7 +177,7 @@ class TestNumbersThatAreTooLarge:
     @pytest.mark.parametrize("text", ["CG", "DCG@5", "nDCG", "CG(missing=-1e200)@9", "Q"])
     @pytest.mark.parametrize("batched", [False, True])
     def test_gains_that_sum_to_no_number(self, text, batched, monkeypatch):
-        monkeypatch.setattr(evaluation, "WORTH_NUMPY", 0 if batched else 10**9)
+        monkeypatch.setattr("harness.metrics.evaluate.WORTH_NUMPY", 0 if batched else 10**9)
         documents = [f"d{number}" for number in range(9)]
         gain = Gain(GainKind.MAP, ((0, -1e308), (1, 1e308)))
         grades = {document: number % 2 for number, document in enumerate(documents)}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from harness.cli import main
-from harness.metrics import Definition, Needs, register_measure
-from harness.metrics import registry as builtin
+from harness.metrics import Definition, Needs, register_measure, registry
 from harness.metrics.registry import Registry
 
 QRELS = """\
@@ -234,7 +233,7 @@ def test_json_needs_no_rich(files, capsys, monkeypatch):
 @pytest.fixture
 def register(monkeypatch):
     """Registers a measure that gives one value, for one test."""
-    monkeypatch.setattr(builtin, "_REGISTRY", Registry(builtin.DEFINITIONS))
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(registry.DEFINITIONS))
 
     def with_value(value):
         register_measure(Definition("Mine", lambda _ranking, _settings: value, needs=Needs.NOTHING))
