@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
@@ -79,10 +79,14 @@ class JsonForm(Generic[T]):
             raise FormatError.at(path, 0, 0, f"not a {self.noun}: " + "; ".join(faults)) from None
 
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of what `dumps` writes."""
-        schema = self._adapter.json_schema(mode="serialization", schema_generator=_Schema)
-        schema["properties"]["schema"] = {"const": self.version, "title": "Schema"}
-        return {"$schema": _Schema.schema_dialect, **schema, "title": f"relevance-harness {self.noun}"}
+        """The JSON Schema of what `dumps` writes; docstrings below fields are their descriptions."""
+        # the adapter of a dataclass itself takes no config
+        adapter = TypeAdapter(list[self.kind], config=ConfigDict(use_attribute_docstrings=True))  # type: ignore[name-defined]
+        definitions = adapter.json_schema(mode="serialization", schema_generator=_Schema)["$defs"]
+        root = definitions.pop(self.kind.__name__)
+        root["properties"]["schema"] = {"const": self.version, "title": "Schema"}
+        title = f"relevance-harness {self.noun}"
+        return {"$schema": _Schema.schema_dialect, "$defs": definitions, **root, "title": title}
 
     def _parsed(self, text: str, path: str) -> Json:
         try:
