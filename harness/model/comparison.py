@@ -12,43 +12,38 @@ from harness.model.suite import Profile
 
 @dataclass(frozen=True, slots=True)
 class MeasureComparison:
-    """
-    One measure of two runs over the queries that both scored.
-
-    *difference* is candidate minus reference, with the limits of its confidence interval. *p_value* is of the test
-    named in `Comparison`, *adjusted* corrected for the number of measures; *least_p* is the least that so many queries
-    can give. *detectable* is the smallest true difference that the test finds in such queries with 80 % power, None
-    where it is not known; where *detectable_if_all_move*, all of them would have to move. *moved* holds (query,
-    reference, candidate), the greatest change first.
-    """
+    """One measure of two runs over the queries that both scored."""
 
     measure: str
     queries: int
     reference: float
     candidate: float
     difference: float
+    """Candidate minus reference."""
     low: float
+    """The lower limit of its confidence interval; *high* the upper."""
     high: float
     p_value: float
+    """Of the test named in `Comparison`."""
     adjusted: float
+    """Corrected for the number of measures."""
     least_p: float
+    """The least possible p for that many queries."""
     wins: int
     ties: int
     losses: int
     effect: float | None
     detectable: float | None
+    """The smallest true difference that the test detects with 80 % power; None if unknown."""
     moved: tuple[tuple[str, float, float], ...] = ()
+    """Query, reference and candidate score of the queries that changed, the greatest change first."""
     detectable_if_all_move: bool = False
+    """Whether *detectable* assumes that all queries change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """
-    A candidate run beside a reference run, measure by measure, and how that was tested.
-
-    *left_out* counts by measure the queries that were not scored in both. *weighted* says that the means, and what is
-    tested, count queries by what they weigh; wins, ties and losses count each alike.
-    """
+    """Two runs measure by measure, and the settings of the tests."""
 
     reference: str
     candidate: str
@@ -58,13 +53,15 @@ class Comparison:
     correction: str
     measures: tuple[MeasureComparison, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """Measure to the number of queries not scored in both runs."""
     samples: int = 0
     seed: int = 0
     weighted: bool = False
+    """Whether means and tests use weights; wins, ties and losses ignore them."""
 
 
 class SideKind(StrEnum):
-    """What one of the two that are compared came from."""
+    """The source of one side of a comparison."""
 
     BASELINE = "baseline"
     REPORT = "report"
@@ -77,12 +74,7 @@ class SideKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """
-    One of the two that are compared: *name* is what people call it, *kind* and the rest what it came from.
-
-    *created* is when it was made, where that is known and not now; *engine* what answered. *unanswered* holds the
-    queries that have no ranking, with the reason.
-    """
+    """One of the two runs of a comparison, and its source."""
 
     name: str
     kind: SideKind
@@ -90,89 +82,85 @@ class Side:
     request: str | None = None
     index: str | None = None
     created: str = ""
+    """Empty if unknown or now."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Queries without a ranking, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovedDocument:
-    """
-    One document of two rankings: its rank in each, counting from 1, None where it is not there.
-
-    *grade* and *gain* are None for an unjudged document; *tied* says that only an order among equal scores changed.
-    """
+    """One document of two rankings."""
 
     id: str
     reference: int | None
+    """Its rank, from 1; None if it is not there. Likewise *candidate*."""
     candidate: int | None
     grade: float | None = None
+    """None for an unjudged document, as is *gain*."""
     gain: float | None = None
     title: str | None = None
     tied: bool = False
+    """Whether only an order among ties changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryComparison:
-    """
-    One query in two runs.
-
-    *scores* maps a measure to (reference, candidate), None where a side has none. *documents* holds each document of
-    either ranking once: those of the candidate in its order, then those that left in the reference's; none where a side
-    has no ranking. *entered*, *left* and *moved* count them. *rbo*, *overlap* and *tau* say how far the rankings agree,
-    None where that is undefined or a side has no ranking. *ties_only* says that nothing but the order among equal
-    scores changed.
-    """
+    """One query in two runs."""
 
     id: str
     text: str
     tags: tuple[str, ...] = ()
     scores: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    """Measure to reference and candidate score, None if a side has none."""
     documents: tuple[MovedDocument, ...] = ()
+    """
+    Each document of either ranking once: the candidate's in its order, then those only in the reference; empty if a
+    side has no ranking.
+    """
     entered: int = 0
+    """The number of documents only in the candidate."""
     left: int = 0
+    """The number of documents only in the reference."""
     moved: int = 0
+    """The number of documents with another rank."""
     rbo: float | None = None
+    """None if it is undefined or a side has no ranking, as are *overlap* and *tau*."""
     overlap: float | None = None
     tau: float | None = None
     ties_only: bool = False
+    """Whether only the order among ties changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """
-    How far two runs rank alike, with no judgment needed.
-
-    Means over the *queries* that both answered, each counting what it weighs, down to *depth*: rank-biased overlap with
-    persistence *p*, the share of documents in common (of the longer ranking where both are shorter than *depth*), and
-    Kendall's tau on these (over *tau_queries*, where it is defined). Two rankings without a hit are the same.
-    *same_ranking*, *same_documents* and *same_first* count queries.
-    """
+    """The agreement of two runs, which needs no judgments; means are weighted."""
 
     depth: int
     p: float
+    """The persistence of *rbo*."""
     queries: int
+    """The number of queries that both sides answered."""
     rbo: float
+    """Mean rank-biased overlap."""
     overlap: float
+    """Mean share of documents in common, relative to the longer ranking if both are shorter than *depth*."""
     tau: float | None
+    """Mean of Kendall's tau of the documents in common."""
     tau_queries: int
+    """The number of queries for which tau is defined."""
     same_ranking: int
+    """The number of queries with the same ranking; two empty ones are the same."""
     same_documents: int
     same_first: int
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReport:
-    """
-    Two runs of the same queries side by side: what the terminal, the HTML page and the JSON file print.
-
-    *measures* is None where nothing is judged, *agreement* where no query has a ranking in both. *queries* stand with
-    those first that moved most. *verdicts* are on the thresholds that the comparison was held to. *schema* is the
-    version of the JSON form. *only_reference* and *only_candidate* are queries that the other side does not know.
-    *exit_status* is 3 where a query of either side failed or a threshold could not be judged, else 1 where one does
-    not hold, else 0.
-    """
+    """Two runs side by side, as the terminal, the HTML page and the JSON file show them."""
 
     created: str
     harness: str
+    """The version of the harness."""
     suite: str
     reference: Side
     candidate: Side
@@ -180,11 +168,18 @@ class ComparisonReport:
     profile: Profile
     depth: int
     measures: Comparison | None
+    """None without judgments."""
     agreement: Agreement | None
+    """None if no query has a ranking on both sides."""
     queries: tuple[QueryComparison, ...]
+    """Those that changed most first."""
     verdicts: tuple[Verdict, ...] = ()
+    """Of the thresholds of the comparison."""
     notes: tuple[str, ...] = ()
     only_reference: tuple[str, ...] = ()
+    """Queries that only this side has; likewise *only_candidate*."""
     only_candidate: tuple[str, ...] = ()
     exit_status: int = 0
+    """3 if a query of either side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
     schema: int = 1
+    """The version of the JSON form."""

@@ -1,4 +1,4 @@
-"""What is still to be judged, and what is judged wrongly."""
+"""Unjudged documents, and errors in judgments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.suite import Mark
 
 
 class FindingKind(StrEnum):
-    """What was found; the name by which JSON knows it."""
+    """The kind of a finding, as in JSON."""
 
     UNREADABLE = "unreadable"
     NO_GRADE = "no-grade"
@@ -26,7 +26,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class JudgmentFinding:
-    """One thing to look at: where it stands, what it is, and a sentence that says what to do."""
+    """One error in judgments: its place, its kind, and a message with a remedy."""
 
     mark: Mark
     kind: FindingKind
@@ -53,16 +53,17 @@ class UnjudgedBounds:
 
 @dataclass(frozen=True, slots=True)
 class QueryCoverage:
-    """One *query* in a *run*: how many hits of the top k are *unjudged*, and what the measure cannot know for that."""
+    """One query in a run, and the range of its score over the unjudged hits."""
 
     query: str
     run: str
     unjudged: int
+    """The number of unjudged hits in the top k."""
     bounds: UnjudgedBounds
 
     @property
     def spread(self) -> float:
-        """How far apart the values lie that the measure may have; infinite where it has none as judged."""
+        """The range of possible values of the measure; infinite if it is undefined as judged."""
         values = (self.bounds.if_worst, self.bounds.as_judged, self.bounds.if_best)
         known = [value for value in values if value is not None]
         if self.bounds.as_judged is None:
@@ -72,31 +73,33 @@ class QueryCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """
-    One *run*, by its name: how many *hits* of the top k there are, how many are *unjudged*, and in how many *queries*.
-
-    *judged* is the mean of Judged@k. *if_worst*, *as_judged* and *if_best* are the means of the measure over the
-    queries that have all three of them. All are None where no query was answered.
-    """
+    """The judged hits of a run; means are None if no query was answered."""
 
     run: str
+    """Its name."""
     hits: int
+    """The number of hits in the top k."""
     unjudged: int
+    """The number of those without a judgment."""
     queries: int
+    """The number of queries with unjudged hits."""
     judged: float | None
+    """The mean of Judged@k."""
     if_worst: float | None
     as_judged: float | None
+    """The mean of the measure over the queries that have all three values; likewise *if_worst* and *if_best*."""
     if_best: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class PooledDocument:
-    """An unjudged document: *ranks* holds its rank, from 1, by the name of each run that has it in the top k."""
+    """An unjudged document."""
 
     query: str
     text: str
     document: str
     ranks: Mapping[str, int]
+    """Name of each run with the document in the top k to its rank, from 1."""
     title: str | None = None
     snippet: str | None = None
 
@@ -108,20 +111,20 @@ class PooledDocument:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """
-    What is to be judged of one suite, to the rank *depth*.
-
-    *documents* are sorted by query, then by best rank. *coverage* is that of each run, *queries* those with unjudged
-    hits, the one first whose value of *measure* may change most. *unanswered* says why a query has no ranking, by query
-    and run. *notes* are sentences about the pool as a whole.
-    """
+    """The unjudged documents of one suite."""
 
     suite: str
     path: str
     depth: int
+    """The number of ranks."""
     measure: str
     documents: tuple[PooledDocument, ...]
+    """Sorted by query, then by best rank."""
     coverage: tuple[Coverage, ...]
+    """One for each run."""
     queries: tuple[QueryCoverage, ...]
+    """Those with unjudged hits, the one whose value of *measure* may change most first."""
     unanswered: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Query and run to the reason why there is no ranking."""
     notes: tuple[str, ...] = ()
+    """Sentences about the whole pool."""
