@@ -208,14 +208,16 @@ def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dic
     return {document.id: document.title for document in documents if document.title is not None}
 
 
-def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
-    """The documents of positive gain that *ranking* does not hold, best first, and where they rank if that is known."""
+def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
+    """The documents of positive gain that *ranking* does not hold, best first."""
     returned = {hit.id for hit in ranking.hits}
-    missing = known.located.get(query.id) or tuple(
-        MissingDocument(document, query.judgments[document])
-        for document in _relevant(query, gain)
-        if document not in returned
-    )
+    absent = (document for document in _relevant(query, gain) if document not in returned)
+    return tuple(MissingDocument(document, query.judgments[document]) for document in absent)
+
+
+def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
+    """The same, with where they rank and what they are called, as far as that is known."""
+    missing = known.located.get(query.id) or missing_documents(query, ranking, gain)
     return tuple(replace(document, title=known.titles.get(document.id)) for document in missing)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.ties import cut, leaves_ties, tie_groups
-from harness.metrics.ranking import gain_of
 from harness.model import (
     MissingDocument,
     Query,
@@ -24,6 +23,7 @@ from harness.model import (
     Suite,
     TailSearch,
 )
+from harness.run.report import missing_documents
 from harness.search.lookup import ids_request, pinned_of
 
 if TYPE_CHECKING:
@@ -249,13 +249,8 @@ def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...
     response = run.responses.get(query.id)
     if not isinstance(response, Ranking):
         return ()
-    returned = {hit.id for hit in response.hits}
-    absent = [
-        MissingDocument(document, grade, searched=len(response.hits))
-        for document, grade in query.judgments.items()
-        if document not in returned and gain_of(suite.gain, grade) > 0
-    ]
-    return tuple(sorted(absent, key=lambda document: (-document.grade, document.id)))
+    missing = missing_documents(query, response, suite.gain)
+    return tuple(replace(document, searched=len(response.hits)) for document in missing)
 
 
 def _search_deeper(

@@ -177,7 +177,7 @@ def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
         (Outcome.SKIPPED, "winter"),
     ]
     assert [verdict.status for verdict in report.verdicts] == [Status.ERROR]
-    assert "q (engine error: no connection to host)" in report.verdicts[0].reason
+    assert "q, r (engine error: no connection to host)" in report.verdicts[0].reason
     assert exit_status([report]) == 3
 
 
