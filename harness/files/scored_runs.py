@@ -149,16 +149,25 @@ class FileScorer:
             scores: Query id to the score of each document, where the profile is to order by them.
 
         Raises:
-            MeasureError: a grade that a gain map or a measure's scale does not hold.
+            MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments.
         """
         judged, complete = self._judged, self.complete
-        if judged.subtopics is not None:
-            return evaluate_novelty(
-                rankings, judged.subtopics, measures, profile=self.profile, scores=scores, complete=complete
+        try:
+            if judged.subtopics is not None:
+                return evaluate_novelty(
+                    rankings, judged.subtopics, measures, profile=self.profile, scores=scores, complete=complete
+                )
+            return evaluate(
+                rankings,
+                judged.grades,
+                measures,
+                gain=self.gain,
+                profile=self.profile,
+                scores=scores,
+                complete=complete,
             )
-        return evaluate(
-            rankings, judged.grades, measures, gain=self.gain, profile=self.profile, scores=scores, complete=complete
-        )
+        except MeasureError as error:
+            raise MeasureError(f"{self.judgments}: {error}") from None
 
 
 def _is_large_trec(run: Path) -> bool:

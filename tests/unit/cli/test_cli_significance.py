@@ -100,6 +100,14 @@ def test_runs_without_a_common_query_are_refused(files, capsys):
     assert "no query has a score of P@1 in both runs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["significance", "compare"])
+def test_a_grade_without_a_gain_is_told_with_the_file_that_it_stands_in(files, capsys, command):
+    judged = ["--qrels", str(files / "j"), "--measure", "nDCG@3", "--gain", "{0: 0}"]
+    word = "run:" if command == "compare" else ""
+    assert main([command, f"{word}{files / 'good'}", f"{word}{files / 'bad'}", *judged]) == 2
+    assert f"{files / 'j'}: grade 1 has no gain" in " ".join(capsys.readouterr().err.split())
+
+
 def test_what_has_to_be_installed_is_said(files, capsys, monkeypatch):
     monkeypatch.setattr("harness.compare.scores.find_spec", lambda name: None)
     assert main(words(files, "good", "bad")) == 2
