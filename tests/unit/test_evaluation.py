@@ -1,5 +1,6 @@
 """Many queries: which of them are in a mean, and by which door they come in."""
 
+import doctest
 import re
 import sys
 from math import inf, nan
@@ -9,6 +10,7 @@ import pandas
 import polars
 import pytest
 
+import harness.api.arrays
 from harness.api import evaluate_arrays, evaluate_frames
 from harness.errors import MeasureError, UsageError
 from harness.metrics import parse_measure, score_query
@@ -347,6 +349,10 @@ def test_what_is_no_argument_of_evaluate_arrays_is_refused(name, value, expected
     assert evaluate_arrays(**arrays)["AP"].tolist() == [1.0]
     with pytest.raises(UsageError, match=expected):
         evaluate_arrays(**{**arrays, name: value})
+
+
+def test_the_example_of_evaluate_arrays_holds():
+    assert doctest.testmod(harness.api.arrays) == (0, 1)
 
 
 def test_arrays_and_frames_say_what_to_install_where_there_is_no_numpy(monkeypatch):

@@ -131,6 +131,12 @@ class TestPrecisionOfOneHit:
 
 
 class TestRre:
+    def test_a_grade_below_0_loses(self):
+        ndcg, grades = parse_measure("nDCG"), {"bad": -1, "good": 3}
+        first, without = (score_query(ndcg, [each, "good"], grades, profile=Profile.RRE) for each in ("bad", "x"))
+        assert first < without
+        assert score_query(ndcg, ["good"], grades, profile=Profile.RRE) > 1, "the ideal holds the bad one too"
+
     def test_terms_and_result_are_cut_to_two_decimals(self):
         terms = [7, 1.89, 3.5, 0, 0.38, 1.06]
         ideal = [7, 4.41, 1.5, 1.29, 0.38, 0]
