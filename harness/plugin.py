@@ -17,23 +17,32 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.errors import Problem
-from harness.pytest_plugin.items import SuiteFile, SuiteItem, check_choices, deselect_by_tag, looks_like_suite
-from harness.pytest_plugin.options import add_options, only_shows, read_options
+from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
 from harness.pytest_plugin.session import RelevanceSession
-from harness.pytest_plugin.summary import header_line, print_summary
-from harness.pytest_plugin.unseen import MisnamedFile, unseen_in
-from harness.suites.discovery import is_misnamed, is_suite_name
+from harness.pytest_plugin.unseen import MisnamedFile, left_out_in
+from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
 
 if TYPE_CHECKING:
     from harness.api import Relevance
+    from harness.pytest_plugin.runs import SessionRuns
 
 
 SESSION = pytest.StashKey[RelevanceSession]()
+RUNS = pytest.StashKey["SessionRuns"]()
 FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
 DUE = "relevance_is_due"
 LEFT_OUT = "relevance_left_out"
+
+
+def _runs(config: pytest.Config) -> SessionRuns:
+    """The suites of the session; what runs them is imported with the first, and not where there is none."""
+    if RUNS not in config.stash:
+        from harness.pytest_plugin.runs import SessionRuns
+
+        config.stash[RUNS] = SessionRuns(config.stash[SESSION])
+    return config.stash[RUNS]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,9 +81,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the embedded node, however the session ended."""
-    session = config.stash.get(SESSION, None)
-    if session is not None:
-        session.close()
+    if RUNS in config.stash:
+        config.stash[RUNS].close()
+    if SESSION in config.stash:
+        config.stash[SESSION].close()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -88,8 +98,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     session = parent.config.stash[SESSION]
     is_named = file_path in session.named
-    if is_suite_name(file_path.name) or (is_named and looks_like_suite(file_path)):
-        return SuiteFile.from_parent(parent, path=file_path, relevance=session)
+    if is_named or is_suite_name(file_path.name):
+        from harness.pytest_plugin.items import SuiteFile, looks_like_suite
+
+        if is_suite_name(file_path.name) or looks_like_suite(file_path):
+            return SuiteFile.from_parent(parent, path=file_path, runs=_runs(parent.config))
     if is_misnamed(file_path.name) and not is_named:
         return MisnamedFile.from_parent(parent, path=file_path)
     return None
@@ -109,16 +122,27 @@ def pytest_make_collect_report(
     """Have what pytest passes over in a folder collected with the rest of it."""
     report = yield
     if report.passed and isinstance(collector, pytest.Directory):
-        report.result.extend(unseen_in(collector, collector.config.stash[SESSION]))
+        session = collector.config.stash[SESSION]
+        suites = list(suites_that_are_no_files(collector.path))
+        if suites:
+            from harness.pytest_plugin.items import SuiteFile
+
+            runs = _runs(collector.config)
+            report.result.extend(SuiteFile.from_parent(collector, path=path, runs=runs) for path in suites)
+        report.result.extend(left_out_in(collector, session))
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Run the suite of an item that is set up: what could not be asked or answered is an error there, not a failure."""
-    item.config.stash[SESSION].set_up(item.nodeid)
-    if isinstance(item, SuiteItem):
-        item.settle()
+    session = item.config.stash[SESSION]
+    session.set_up(item.nodeid)
+    if session.suites_collected:
+        from harness.pytest_plugin.items import SuiteItem
+
+        if isinstance(item, SuiteItem):
+            item.settle()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -126,6 +150,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = config.stash[SESSION]
     if not session.suites_collected:
         return
+    from harness.pytest_plugin.items import check_choices, deselect_by_tag
+
     session.is_due = not only_shows(config)
     check_choices(session)
     if session.options.run.tags:
@@ -134,14 +160,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Know whether a suite is to run, once all plugins have left out what they leave out."""
-    from harness.config import config_path
-
     relevance = session.config.stash[SESSION]
-    chosen = any(isinstance(item, SuiteItem) for item in session.items)
+    chosen = False
+    if relevance.suites_collected:
+        from harness.pytest_plugin.items import SuiteItem
+
+        chosen = any(isinstance(item, SuiteItem) for item in session.items)
     relevance.is_due = not only_shows(session.config) and (chosen or bool(relevance.refusals))
     has_suites = bool(relevance.suites_collected or relevance.refusals)
-    if not has_suites and session.items and config_path(session.config.rootpath) is None:
-        relevance.left_out.clear()  # of a project without suites; to look through its folders would take time
+    if not has_suites and session.items and relevance.left_out:
+        from harness.config import config_path
+
+        if config_path(session.config.rootpath) is None:
+            relevance.left_out.clear()  # of a project without suites; to look through its folders would take time
 
 
 @pytest.hookimpl(trylast=True)
@@ -155,14 +186,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[DUE] = relevance.is_due
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         return
-    relevance.finish()
+    if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
+        _runs(session.config).finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """A line for each suite that ran."""
-    print_summary(terminalreporter, config.stash[SESSION])
+    session = config.stash[SESSION]
+    if RUNS in config.stash or session.has_shared_runs or session.problems or session.refusals or session.left_out:
+        from harness.pytest_plugin.summary import print_summary
+
+        print_summary(terminalreporter, _runs(config))
 
 
 @pytest.fixture(scope="session")
@@ -175,6 +211,6 @@ def relevance(pytestconfig: pytest.Config) -> Iterator[Relevance]:
     """
     from harness.pytest_plugin.fixture import SessionRelevance
 
-    session = SessionRelevance(pytestconfig.stash[SESSION], pytestconfig.rootpath)
+    session = SessionRelevance(_runs(pytestconfig), pytestconfig.rootpath)
     with session:
         yield session

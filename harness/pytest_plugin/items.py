@@ -6,28 +6,26 @@ import re
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from harness.errors import HarnessError
+from harness.gate.selection import check_tags
+from harness.model import Status, Suite, Waiver
 from harness.pytest_plugin.options import only_shows
+from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
+from harness.pytest_plugin.plan import PlannedItem
+from harness.pytest_plugin.runs import SessionRuns
+from harness.pytest_plugin.session import RelevanceSession
+from harness.pytest_plugin.unseen import RelevanceWarning
+from harness.run import Matrix
 
-if TYPE_CHECKING:
-    from harness.model import Suite, Waiver
-    from harness.pytest_plugin.outcomes import IndexedReport, Settlement
-    from harness.pytest_plugin.plan import PlannedItem
-    from harness.pytest_plugin.session import RelevanceSession
-
-__all__ = ["RelevanceWarning", "SuiteFile", "SuiteItem", "check_choices", "deselect_by_tag", "looks_like_suite"]
+__all__ = ["SuiteFile", "SuiteItem", "check_choices", "deselect_by_tag", "looks_like_suite"]
 
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
 _FIRST_BYTES = 65_536
-
-
-class RelevanceWarning(pytest.PytestWarning):
-    """A threshold that fails, in a suite that asks for a warning then; or a file that is no suite by its name alone."""
 
 
 def looks_like_suite(path: Path) -> bool:
@@ -45,9 +43,9 @@ def looks_like_suite(path: Path) -> bool:
 class SuiteFile(pytest.File):
     """One suite; collected without the environment, so that a variable need not be set before something runs."""
 
-    def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
+    def __init__(self, *, runs: SessionRuns, **others: Any) -> None:
         super().__init__(**others)
-        self.relevance = relevance
+        self.runs = runs
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
         self._planned: tuple[PlannedItem, ...] = ()
 
@@ -61,12 +59,10 @@ class SuiteFile(pytest.File):
         """
         cell = (request, index)
         known = self._indexed.get(cell)
-        if known is None or self.relevance.runs_again:
-            from harness.pytest_plugin.outcomes import IndexedReport
-
-            report = self.relevance.report_on(self.path, *cell)
+        if known is None or self.runs.session.runs_again:
+            report = self.runs.report_on(self.path, *cell)
             if known is None or known.suite is not report:
-                lone, each_query = self.relevance.lone_queries(self.path, *cell), self.relevance.options.each_query
+                lone, each_query = self.runs.lone_queries(self.path, *cell), self.runs.session.options.each_query
                 self._indexed[cell] = IndexedReport(report, lone, self._planned, each_query=each_query)
         return self._indexed[cell]
 
@@ -77,7 +73,7 @@ class SuiteFile(pytest.File):
         Raises:
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
-        self._planned = self.relevance.plan(self._load())
+        self._planned = self.runs.plan(self._load())
         for planned in self._planned:
             # Said outright, since pytest, which reads a request in brackets as parameters wherever it is given an id,
             # would make of the name an id without any: then --lf does not know the item again.
@@ -88,7 +84,7 @@ class SuiteFile(pytest.File):
 
     def _load(self) -> Suite:
         try:
-            return self.relevance.load(self.path, None)
+            return self.runs.load(self.path, None)
         except HarnessError as error:
             raise self.CollectError(str(error)) from None
 
@@ -127,8 +123,6 @@ class SuiteItem(pytest.Item):
 
         Comes before pytest looks at marks, so that a skip and an expected failure are marks like any other.
         """
-        from harness.model import Status
-
         if self.planned.skip is not None or only_shows(self.config):
             return
         told = () if self._settlement is None else self._settlement.properties
@@ -146,8 +140,6 @@ class SuiteItem(pytest.Item):
 
     def runtest(self) -> None:
         """Say what the verdict was."""
-        from harness.model import Status
-
         settled = self._settlement
         assert settled is not None, "pytest sets an item up first"
         if settled.status in (Status.FAILED, Status.XFAILED):
@@ -170,8 +162,6 @@ class SuiteItem(pytest.Item):
         return self.path, line - 1 if line else None, self.planned.headline
 
     def _settled(self) -> Settlement:
-        from harness.pytest_plugin.outcomes import settle
-
         assert isinstance(self.parent, SuiteFile)
         try:
             return settle(self.planned, self.parent.report(self.planned.request, self.planned.index))
@@ -190,9 +180,6 @@ def check_choices(session: RelevanceSession) -> None:
     Raises:
         pytest.UsageError: a choice cannot be met.
     """
-    from harness.gate.selection import check_tags
-    from harness.run import Matrix
-
     suites, options = session.suites_collected, session.options
     known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))
     checks: dict[str, Callable[[], None]] = {

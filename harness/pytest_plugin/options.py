@@ -1,45 +1,32 @@
-"""
-The plugin's options, on the command line and as lines of the ini file, and what a session writes
-because of them.
-"""
+"""The plugin's options, on the command line and as lines of the ini file; the command line wins."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
-from harness.errors import EntryPoint, HarnessError, Problem, UsageError
+from harness.errors import EntryPoint, HarnessError, UsageError
 from harness.options import FILE, FLAG, OPTIONS, SECONDS, RunOption, RunOptions, check_servers, read_seconds
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
 from harness.report.outputs import SUFFIXES, Output, output_named
 from harness.words import one_of
 
-if TYPE_CHECKING:
-    from harness.model import Report
-    from harness.pytest_plugin.runs import Failed
-    from harness.run.execution import FinishedSuite
-
 __all__ = [
     "FORCE",
     "PluginOptions",
     "add_options",
-    "annotation_lines",
+    "header_line",
     "only_shows",
     "read_options",
-    "save_baselines",
-    "summarise",
     "update_wanted",
     "update_word",
 ]
-
-
-# `--relevance-update-baseline`: what suites returned in a session becomes their baseline.
 
 
 PYTEST = EntryPoint.PYTEST
@@ -71,30 +58,6 @@ def update_wanted(word: str | None) -> bool:
         except HarnessError as error:
             raise pytest.UsageError(str(error)) from None
     return word is not None
-
-
-def save_baselines(finished: Iterable[FinishedSuite], options: RunOptions) -> tuple[list[str], list[str]]:
-    """What was written, a line for each file and for what is to be known of it; and why others could not be."""
-    from harness.baseline import keep_run
-
-    written, problems = [], []
-    for one in finished:
-        try:
-            kept = keep_run(
-                one.suite,
-                one.run,
-                one.scores,
-                created=options.day().isoformat(),
-                partial=bool(options.tags),
-                others=one.others,
-                file=options.baseline,
-            )
-            kept.write()
-        except HarnessError as error:
-            problems.append(str(error))
-        else:
-            written += [f"baseline written to {kept.path}", *(f"  {note}" for note in kept.notes)]
-    return list(dict.fromkeys(written)), problems
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -157,40 +120,6 @@ def _add_option(group: pytest.OptionGroup, option: RunOption) -> None:
 def _key(option: RunOption) -> str:
     """Its name in the ini file, and among the values that pytest has read."""
     return option.name.name_in(PYTEST).lstrip("-").replace("-", "_")
-
-
-def summarise(
-    step: GitHubStep, report: Report | None, failures: Sequence[Failed], refusals: Sequence[Problem]
-) -> list[str]:
-    """Add to the job's summary what ran, and what could not; why it could not be added to."""
-    sentences = [str(problem) for problem in _problems(failures, refusals)]
-    try:
-        if sentences:
-            step.summarise_refusal("\n".join(sentences))
-        if report is not None:
-            step.summarise(report)
-    except HarnessError as error:
-        return [str(error)]
-    return []
-
-
-def annotation_lines(
-    step: GitHubStep, report: Report | None, failures: Sequence[Failed], refusals: Sequence[Problem]
-) -> list[str]:
-    """The lines for GitHub's runner: what could not run before what does not hold."""
-    told = step.problems(_problems(failures, refusals))
-    return told if report is None else told + step.annotations(report)
-
-
-def _problems(failures: Iterable[Failed], refusals: Iterable[Problem]) -> list[Problem]:
-    """What is wrong in files, each problem once, and of other suites that did not run why."""
-    problems = list(refusals)
-    for failed in failures:
-        problems += failed.problems or [Problem(failed.path, 0, 0, f"did not run: {failed.sentence}")]
-    return list(dict.fromkeys(problems))
-
-
-# What the user asked for, on the command line or in lines of the ini file. The command line wins.
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,3 +249,37 @@ def _report(path: Path) -> Output:
     if path.is_dir():
         raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
     return output
+
+
+def header_line(options: PluginOptions) -> str | None:
+    """Where suites run and which part of them, as far as the user said so; None where nothing was said."""
+    parts = list(_given(options))
+    return f"relevance: {', '.join(parts)}" if parts else None
+
+
+def _given(options: PluginOptions) -> Iterator[str]:
+    if options.run.url:
+        yield options.run.url
+    if options.run.embedded:
+        yield f"embedded node {options.run.engine_version}" if options.run.engine_version else "embedded node"
+    yield from _named(options)
+    if options.run.budget is not None:
+        yield f"at most {options.run.budget:g} s a suite"
+    if options.each_query:
+        yield "an item for each query"
+    if options.run.allow_write:
+        yield "may build indexes"
+    if options.run.baseline:
+        yield f"baseline {options.run.baseline.name}"
+    if options.run.save_baseline:
+        yield "baselines are updated"
+
+
+def _named(options: PluginOptions) -> Iterator[str]:
+    """The requests, the indexes and the tags, each by its names."""
+    if options.requests:
+        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
+    if options.indexes:
+        yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
+    if options.run.tags:
+        yield f"tags {', '.join(options.run.tags)}"

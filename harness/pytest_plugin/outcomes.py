@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from harness import __version__
+from harness.gate import decide
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 from harness.pytest_plugin.plan import PlannedItem
-
-if TYPE_CHECKING:
-    from harness.run.execution import FinishedSuite
+from harness.report.terminal.run import query_block
+from harness.run.execution import FinishedSuite
 
 __all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "settle"]
 
@@ -112,8 +112,6 @@ class LoneQueries:
         Raises:
             HarnessError: the suite is wrong now, or is not there any more.
         """
-        from harness.gate import decide
-
         if self._finished is None:
             self._finished = self._fetch()
         done = self._finished
@@ -298,8 +296,6 @@ def _sections(
     item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> tuple[tuple[str, str], ...]:
     """For a query its ranking, once; for a threshold over many the worst of them."""
-    from harness.report.terminal.run import query_block
-
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         return ((f"query {query.id} ({item.mark})", query_block(query, measure)),)
@@ -310,8 +306,6 @@ def _sections(
 
 
 def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:
-    from harness.report.terminal.run import query_block
-
     blocks = [query_block(query, verdict.measure) for query in blamed[:QUERIES_SHOWN]]
     if len(blamed) > QUERIES_SHOWN:
         blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")

@@ -1,36 +1,48 @@
-"""Each suite runs once in a session, whichever of its items, fixtures or processes asks first."""
+"""
+Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
+
+In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
+workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
+file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the suite.
+
+Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees with
+the items that were decided before.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import traceback
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from harness.errors import EntryPoint, HarnessError, InputError, Problem
+from filelock import FileLock
+from pydantic import TypeAdapter
+
+from harness.baseline import keep_run
+from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.files.writing import write_whole
-from harness.model import SuiteReport
+from harness.gate.selection import select
+from harness.masking import question_fingerprint
+from harness.metrics.run_scores import score_run
+from harness.model import Query, Report, Run, Suite, SuiteReport
+from harness.options import RunOptions
+from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
+from harness.pytest_plugin.outcomes import LoneQueries
+from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
+from harness.pytest_plugin.session import RelevanceSession, from_here
+from harness.report.github_step import GitHubStep
+from harness.report.json import dumps_report, loads_report
+from harness.report.outputs import remove_outdated, render, write_output
+from harness.run import connections_for, make_report, run_with
+from harness.run.execution import FinishedSuite
+from harness.suites import load_suite
 
-if TYPE_CHECKING:
-    from harness.model import Query, Run, Suite
-    from harness.options import RunOptions
-    from harness.run.execution import FinishedSuite
-
-__all__ = ["Failed", "Finished", "RunFailed", "SuiteRuns", "read_folder"]
-
-
-# Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
-#
-# In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
-# workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
-# file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the
-# suite.
-#
-# Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees
-# with the items that were decided before.
+__all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_folder"]
 
 
 class RunFailed(HarnessError):
@@ -129,8 +141,6 @@ class SuiteRuns:
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
     ) -> Finished | Failed:
         """What is in the file, unless there is none, or nothing else than is *known*."""
-        from filelock import FileLock
-
         folder.mkdir(parents=True, exist_ok=True)
         name = _name(path, options)
         file = folder / f"{name}.json"
@@ -178,9 +188,6 @@ def _write(file: Path, done: Finished | Failed) -> None:
     if isinstance(done, Failed):
         text = json.dumps(asdict(done))
     else:
-        from harness.report.json import dumps_report
-        from harness.run import make_report
-
         _write_run(file.with_suffix(".run"), done.run())
         text = dumps_report(make_report([done.report]))
     write_whole(file, text)
@@ -191,22 +198,221 @@ def _read(file: Path) -> Finished | Failed:
     raw = json.loads(text)
     if "error" in raw:
         return Failed(**raw | {"problems": tuple(Problem(**problem) for problem in raw["problems"])})
-    from harness.report.json import loads_report
-
     return Finished(loads_report(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))
 
 
 def _write_run(file: Path, run: Run) -> None:
-    from pydantic import TypeAdapter
-
-    from harness.model import Run
-
     file.write_text(json.dumps(TypeAdapter(Run).dump_python(run, mode="json")), encoding="utf-8")
 
 
 def _read_run(file: Path) -> Run:
-    from pydantic import TypeAdapter
-
-    from harness.model import Run
-
     return TypeAdapter(Run).validate_python(json.loads(file.read_text(encoding="utf-8")))
+
+
+class SessionRuns:
+    """The suites of a session: loaded and planned for its items, each run once, and reported at its end."""
+
+    def __init__(self, session: RelevanceSession) -> None:
+        """
+        Args:
+            session: Says what was asked for, and takes what is to be shown.
+        """
+        self.session = session
+        self._runs = SuiteRuns(self._run, session.folder)
+        self._nodes: dict[str | None, Node] = {}
+        self._first_requests: dict[Path, str] = {}
+
+    def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
+        """The items of *suite* under the options of this session, one of each for each of several cells."""
+        self.session.suites_collected.append(suite)
+        options = self.session.options
+        items = plan_items(suite, each_query=options.each_query, tags=options.run.tags, today=self.session.today)
+        return for_cells(items, suite, options.requests, options.indexes)
+
+    def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
+        """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
+        try:
+            suite = load_suite(from_here(path), environ)
+        except SuiteError as error:
+            self.session.refused(error.problems)
+            raise
+        self._first_requests[path.resolve()] = next(iter(suite.requests))
+        return suite
+
+    def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
+        """
+        The report on the suite at *path* under `run_options`; it runs if it has not, and what had no answer is asked
+        again where an item runs again.
+
+        Raises:
+            RunFailed: it could not be run.
+        """
+        options = self._shared(path, self.run_options(request, index))
+        return self._runs.finished(path, options, again=self.session.runs_again).report
+
+    def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
+        """Judges single queries of the suite at *path* as it ran for its items."""
+        options = self.run_options(request, index)
+        return LoneQueries(lambda: self.finished(path, options, os.environ), self.session.today)
+
+    def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
+        """
+        As `report_on`, under other options, with all that the report was made from.
+
+        Raises:
+            RunFailed: it could not be run.
+            SuiteError: it has changed since it ran, and is wrong now.
+        """
+        done = self._runs.finished(path, self._shared(path, options), again=self.session.runs_again)
+        return self._whole(done, path, options, environ)
+
+    def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
+        """*done* with its suite, which is read anew where another process ran it."""
+        suite, run, others = done.suite, done.run(), done.others
+        if suite is None:
+            selection = select(self.load(path, environ), options.tags, self.session.today)
+            suite, others = selection.selected, selection.others
+            asked = {query.id: question_fingerprint(query) for query in suite.queries}
+            if asked != {query.id: query.question for query in done.report.queries}:
+                raise RunFailed(f"{from_here(path)}: the suite was changed after it ran")
+        return FinishedSuite(suite, run, score_run(suite, run), done.report, others)
+
+    def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
+        """
+        The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
+        one is None.
+        """
+        options = self.session.options
+        return replace(
+            options.run,
+            request=request or next(iter(options.requests), None),
+            index=index or next(iter(options.indexes), None),
+            today=self.session.today,
+        )
+
+    def finish(self) -> None:
+        """Update the baselines and write the reports; what cannot be written is a problem of the session."""
+        if self.session.options.run.save_baseline:
+            self._update_baselines()
+        report = self.report()
+        self._write_reports(report)
+        if self.session.options.github is not None:
+            self._summarise(self.session.options.github, report)
+
+    def _update_baselines(self) -> None:
+        """Keep what ran for items; what a fixture ran under options of its own is not what suites are held to."""
+        session, options = self.session, self.run_options()
+        try:
+            finished = [one for request in session.options.requests or (None,) for one in self._finished_with(request)]
+        except HarnessError as error:
+            session.problems.append(str(error))
+            return
+        for one in finished:
+            try:
+                kept = keep_run(
+                    one.suite,
+                    one.run,
+                    one.scores,
+                    created=options.day().isoformat(),
+                    partial=bool(options.tags),
+                    others=one.others,
+                    file=options.baseline,
+                )
+                kept.write()
+            except HarnessError as error:
+                session.problems.append(str(error))
+            else:
+                session.updated += [f"baseline written to {kept.path}", *(f"  {note}" for note in kept.notes)]
+        session.updated = list(dict.fromkeys(session.updated))
+
+    def _finished_with(self, request: str | None) -> Iterator[FinishedSuite]:
+        asked = self.run_options(request)
+        done = self._runs.under(lambda path: self._shared(path, asked))
+        for path in sorted({Path(each.report.path) for each in done}):
+            yield self.finished(path, asked, os.environ)
+
+    def _write_reports(self, report: Report | None) -> None:
+        session = self.session
+        if report is None:
+            if session.is_due or self.failures():
+                session.removed, problems = remove_outdated(session.options.reports)
+                session.problems.extend(problems)
+            return
+        for output in session.options.reports:
+            try:
+                write_output(output, render(report, output.kind), "the report")
+            except HarnessError as error:
+                session.problems.append(str(error))
+            else:
+                session.written.append(output.path)
+
+    def _summarise(self, step: GitHubStep, report: Report | None) -> None:
+        """Add to the job's summary what could not run, and what ran."""
+        sentences = "\n".join(map(str, self.file_problems()))
+        try:
+            if sentences:
+                step.summarise_refusal(sentences)
+            if report is not None:
+                step.summarise(report)
+        except HarnessError as error:
+            self.session.problems.append(str(error))
+
+    def file_problems(self) -> list[Problem]:
+        """What is wrong in files, each problem once, and of other suites that did not run why."""
+        problems = list(self.session.refusals)
+        for failed in self.failures():
+            problems += failed.problems or [Problem(failed.path, 0, 0, f"did not run: {failed.sentence}")]
+        return list(dict.fromkeys(problems))
+
+    def report(self) -> Report | None:
+        """All suites that ran, by their paths, then in the order of requests and indexes; None where none did."""
+        done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
+        if not done:
+            return None
+        return make_report(sorted(done, key=self._place))
+
+    def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
+        """Where *report* stands among others; what a fixture ran with names of its own comes behind."""
+        requests, indexes, index = self.session.options.requests, self.session.options.indexes, report.index or ""
+        sent = requests.index(report.request) if report.request in requests else len(requests)
+        searched = indexes.index(index) if index in indexes else len(indexes)
+        return report.path, sent, report.request, searched, index
+
+    def failures(self) -> list[Failed]:
+        """The suites that did not run, each once."""
+        failed = {each.path: each for each in self._runs.all() if isinstance(each, Failed)}
+        return [replace(failed[path], path=str(from_here(Path(path)))) for path in sorted(failed)]
+
+    def close(self) -> None:
+        """End the nodes that were started here."""
+        for node in self._nodes.values():
+            node.close()
+
+    def _shared(self, path: Path, options: RunOptions) -> RunOptions:
+        """*options* as the key of a run: the first request is the same one whether or not it is named."""
+        if options.request is None:
+            return options
+        try:
+            first = self._first_requests.get(path.resolve()) or next(iter(self.load(path, None).requests))
+        except HarnessError:
+            return options  # the run will tell what is wrong
+        return replace(options, request=None) if options.request == first else options
+
+    def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
+        earlier = None if done is None else self._whole(done, path, options, os.environ)
+        if options.embedded:
+            # The node is the session's own: nobody else's index can be on it.
+            url = self._node(options.engine_version).url()
+            options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
+        with connections_for(options, os.environ) as connections:
+            [finished] = run_with(connections, [from_here(path)], options, environ=os.environ, earlier=earlier)
+        return finished
+
+    def _node(self, version: str | None) -> Node:
+        """The node of *version*: a worker gets the session's from the controller, and any other is its own."""
+        if version not in self._nodes:
+            of_session = self.session.options.run
+            is_shared = of_session.embedded and version == of_session.engine_version
+            shared = self.session.folder if is_shared else None
+            self._nodes[version] = LocalNode(version) if shared is None else RemoteNode(shared)
+        return self._nodes[version]

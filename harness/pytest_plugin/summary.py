@@ -1,73 +1,37 @@
-"""The lines that pytest prints of suites: one in the header, one a suite at the end."""
+"""The lines that pytest prints of suites at the end: one a suite, and what is to be known beside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from harness.pytest_plugin.options import annotation_lines
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
+from harness.pytest_plugin.runs import Failed, SessionRuns
+from harness.pytest_plugin.session import RelevanceSession
+from harness.report.sentences import printable, score_text
+from harness.suites.discovery import left_out_text
+from harness.words import count
 
-    from harness.model import QueryReport, Report, SuiteReport
-    from harness.pytest_plugin.options import PluginOptions
-    from harness.pytest_plugin.runs import Failed
-    from harness.pytest_plugin.session import RelevanceSession
-
-__all__ = ["caveat_lines", "header_line", "print_summary", "suite_line"]
+__all__ = ["caveat_lines", "print_summary", "suite_line"]
 
 
 MEASURES_SHOWN = 5
 """Those of the suite come before those of single thresholds, so that a line stays one."""
 
 
-def header_line(options: PluginOptions) -> str | None:
-    """Where suites run and which part of them, as far as the user said so; None where nothing was said."""
-    parts = list(_asked(options))
-    return f"relevance: {', '.join(parts)}" if parts else None
-
-
-def _asked(options: PluginOptions) -> Iterator[str]:
-    if options.run.url:
-        yield options.run.url
-    if options.run.embedded:
-        yield f"embedded node {options.run.engine_version}" if options.run.engine_version else "embedded node"
-    yield from _named(options)
-    if options.run.budget is not None:
-        yield f"at most {options.run.budget:g} s a suite"
-    if options.each_query:
-        yield "an item for each query"
-    if options.run.allow_write:
-        yield "may build indexes"
-    if options.run.baseline:
-        yield f"baseline {options.run.baseline.name}"
-    if options.run.save_baseline:
-        yield "baselines are updated"
-
-
-def _named(options: PluginOptions) -> Iterator[str]:
-    """The requests, the indexes and the tags, each by its names."""
-    if options.requests:
-        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
-    if options.indexes:
-        yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
-    if options.run.tags:
-        yield f"tags {', '.join(options.run.tags)}"
-
-
-def print_summary(terminal: pytest.TerminalReporter, session: RelevanceSession) -> None:
+def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     """A line for each suite that ran or could not, each report, and what was left out; nothing where there is none."""
-    report, failures, unread = session.report(), session.failures(), session.unread()
+    session, unread = runs.session, runs.session.unread()
+    report, failures = runs.report(), runs.failures()
     if report is not None or failures or session.problems or session.removed or unread:
         _print_suites(terminal, session, report, failures)
     if unread:
-        from harness.suites.discovery import left_out_text
-
         terminal.write_line(f"left out: {left_out_text(unread)}; name a path to have its suites run")
     step = session.options.github
-    for line in () if step is None else annotation_lines(step, report, failures, session.refusals):
-        terminal.write_line(line)
+    if step is not None:
+        for line in [*step.problems(runs.file_problems()), *(step.annotations(report) if report else ())]:
+            terminal.write_line(line)
 
 
 def _print_suites(
@@ -95,8 +59,6 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine, and
     *with_index* the index.
     """
-    from harness.report.sentences import printable, score_text
-
     shown = suite.summaries[:MEASURES_SHOWN]
     gains = {summary.gain for summary in shown if summary.gain}
     figures = [
@@ -116,18 +78,12 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
 
 def caveat_lines(suite: SuiteReport) -> Iterator[str]:
     """Why thresholds that hold tell less than they seem to, a line each; pytest prints nothing of what passes."""
-    from harness.model import Status
-    from harness.report.sentences import printable
-
     for verdict in suite.verdicts:
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
             yield printable(f"{suite.name}: {verdict.threshold}: holds; {verdict.caveat}")
 
 
 def _counts(suite: SuiteReport) -> Iterator[str]:
-    from harness.model import Outcome
-    from harness.words import count
-
     yield count(len(suite.queries), "query")
     for outcome in Outcome:
         size = sum(query.outcome is outcome for query in suite.queries)

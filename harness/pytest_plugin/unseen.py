@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.pytest_plugin.items import RelevanceWarning, SuiteFile
-from harness.suites.discovery import is_suite_name, misnamed_text, suites_that_are_no_files
+from harness.suites.discovery import is_suite_name, misnamed_text
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.session import RelevanceSession
 
-__all__ = ["MisnamedFile", "unseen_in"]
+__all__ = ["MisnamedFile", "RelevanceWarning", "left_out_in"]
+
+
+class RelevanceWarning(pytest.PytestWarning):
+    """A threshold that fails, in a suite that asks for a warning then; or a file that is no suite by its name alone."""
 
 
 class MisnamedFile(pytest.File):
@@ -52,10 +55,8 @@ class LeftOutPath(pytest.File):
         yield from ()
 
 
-def unseen_in(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
-    """Collectors of what *folder* holds and pytest did not see, once it has been collected."""
-    for path in suites_that_are_no_files(folder.path):
-        yield SuiteFile.from_parent(folder, path=path, relevance=relevance)
+def left_out_in(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
+    """Collectors of what *folder* holds and pytest ignored, once it has been collected."""
     for path in relevance.ignored.pop(folder.path, ()):
         if path.is_dir() or is_suite_name(path.name):
             yield LeftOutPath.from_parent(folder, path=path, relevance=relevance)

@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
 from harness.files.writing import write_whole
-from harness.model import ComparisonReport, Report
+
+if TYPE_CHECKING:
+    from harness.model import ComparisonReport, Report
 
 __all__ = [
     "COMPARISON_KINDS",

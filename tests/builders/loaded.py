@@ -11,6 +11,8 @@ for _name in (
     "harness.api.running",
     "harness.compare",
     "harness.statistics.compare",
+    "harness.pytest_plugin.fixture",
+    "harness.pytest_plugin.summary",
     "harness.run",
     "harness.report.ci.annotations",
     "harness.report.html",

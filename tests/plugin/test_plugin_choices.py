@@ -114,14 +114,14 @@ def test_messages_name_the_plugin_s_options(suite: Suite, pytester: pytest.Pytes
     assert " --embedded" not in result.stdout.str()
 
 
-def test_a_server_that_is_not_there_names_the_plugin_s_option(suite: Suite, pytester: pytest.Pytester) -> None:
+def test_of_a_server_that_is_not_there_it_says_what_starts_one(suite: Suite, pytester: pytest.Pytester) -> None:
     suite(MEAN)
 
     result = pytester.runpytest("--relevance-url", "http://127.0.0.1:9")
 
     result.assert_outcomes(errors=1)
-    assert "`--relevance-embedded`" in result.stdout.str()
-    assert "`--embedded`" not in result.stdout.str()
+    assert "`docker compose up --wait` or `harness engine up` starts one" in result.stdout.str()
+    assert "--embedded" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("where", ["option", "ini"])
