@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["ComparedRuns", "Relevance", "SuiteRun", "Wanted", "compare_runs"]
 
 
-# Suites from Python: run one, or compare two runs side by side.
-
-
 class SuiteRun(Scores):
     """A suite that ran, with its report and verdicts."""
 
@@ -146,11 +143,11 @@ class Relevance(Closing):
             UsageError: *suite* is a folder, or an option is not known or asks for what cannot be.
             EngineStartError: the embedded node could not be started.
         """
-        asked = merged(self._options, options)
+        chosen = merged(self._options, options)
         path = self._root / read_argument("suite", suite)
         if path.is_dir():
             raise UsageError(f"{path} is a folder, expected the file of a suite")
-        return SuiteRun(self._finish(path, asked), asked.day())
+        return SuiteRun(self._finish(path, chosen), chosen.day())
 
     def compare(
         self,
@@ -180,13 +177,13 @@ class Relevance(Closing):
         path = None if suite is None else self._root / read_argument("suite", suite)
         return compare_runs((reference, candidate), path, options, self._options, self._answer, self._environ)
 
-    def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
+    def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
-        return self._shared.run(path, asked)
+        return self._shared.run(path, options)
 
-    def _answer(self, suite: Suite, asked: RunOptions, configs: Configs) -> Run:
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """Run a loaded suite as a side of a comparison, as `_finish` otherwise."""
-        return self._shared.answer(suite, asked, configs)
+        return self._shared.answer(suite, options, configs)
 
     evaluate = staticmethod(evaluate)
 
@@ -199,9 +196,6 @@ def _environ_of(given: object) -> Mapping[str, str]:
     if given is not None and not isinstance(given, Mapping):
         refuse("environ", given, "a mapping from variable to value, or None")
     return os.environ if given is None else given
-
-
-# Two runs side by side, from Python.
 
 
 Wanted: TypeAlias = "str | os.PathLike[str] | Scores"

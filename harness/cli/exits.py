@@ -19,9 +19,6 @@ from harness.words import count
 __all__ = ["conftest_hint"]
 
 
-# A measure that only pytest knows: what is said where a suite names it to a command.
-
-
 REGISTERS = b"register_measure"
 
 
@@ -50,9 +47,6 @@ def _registers(path: Path) -> bool:
         return REGISTERS in path.read_bytes()
     except OSError:
         return False
-
-
-# The one place where an error becomes text on standard error and an exit status.
 
 
 COMMAND = EntryPoint.COMMAND

@@ -73,7 +73,7 @@ def pool(
     snippet: str | None,
     outputs: tuple[Output, ...],
     quiet: bool,
-    **asked: Any,
+    **given: Any,
 ) -> int:
     """
     Collect the hits that nobody has judged, from the top of each request, into files to be graded.
@@ -84,7 +84,7 @@ def pool(
     """
     found = found_suites(suites)
     _check_files(found.suites, outputs)
-    options, matrix = run_choices(**asked)
+    options, matrix = run_choices(**given)
     pools = _pools(found.suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
     for one in pools:
         show(pool_renderables(one))
@@ -133,7 +133,7 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
 @click.option("--offline", is_flag=True, help="Ask no engine whether the judged documents are still there.")
 @click.option("--scale", metavar="LOW..HIGH", help="The least and the greatest grade, as in 0..3.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
-def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **asked: Any) -> int:
+def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **given: Any) -> int:
     """
     Look through the judgments of suites for what cannot be right, all of it at once.
 
@@ -142,11 +142,11 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
     where the engine could not answer.
     """
-    if offline and (asked["url"] or asked["embedded"]):
+    if offline and (given["url"] or given["embedded"]):
         raise click.UsageError("--offline asks no engine; leave out --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
     found = found_suites(suites)
-    lint = lint_suites(found.suites, run_options(**asked), offline=offline, scale=bounds, environ=os.environ)
+    lint = lint_suites(found.suites, run_options(**given), offline=offline, scale=bounds, environ=os.environ)
     _print_lint(lint, as_json=as_json)
     say_left_out(found)
     if lint.problems:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -42,7 +42,6 @@ __all__ = [
     "SAMPLES",
     "SEED",
     "TESTS",
-    "asked_step",
     "cell_options",
     "engine_options",
     "github_option",
@@ -52,6 +51,7 @@ __all__ = [
     "run_options",
     "server_options",
     "statistics_options",
+    "step_of_github",
     "tested_as",
 ]
 
@@ -148,9 +148,6 @@ def run_options(**given: Any) -> RunOptions:
     return options
 
 
-# The options that say how a difference between runs is tested.
-
-
 # As `harness.statistics.compare` and `harness.statistics` have them, which need numpy: the help has to come without it.
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
@@ -202,29 +199,16 @@ def statistics_options(command: Command) -> Command:
     return _given_to(command, _STATISTICS_OPTIONS)
 
 
-def tested_as(
-    *,
-    test: str,
-    alternative: Literal["two-sided", "less", "greater"],
-    level: float,
-    correction: str,
-    samples: int,
-    seed: int,
-) -> ComparisonOptions:
+def tested_as(**given: Any) -> ComparisonOptions:
     """
-    What was asked for; needs numpy.
+    What the options of `statistics_options` say; needs numpy.
 
     Raises:
         UsageError: The level is none.
     """
     from harness.statistics.compare import ComparisonOptions
 
-    return ComparisonOptions(
-        test=test, alternative=alternative, level=level, correction=correction, samples=samples, seed=seed
-    )
-
-
-# The options of the commands that score files.
+    return ComparisonOptions(**given)
 
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -271,9 +255,6 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     )
 
 
-# The argument SUITE, the same for every command that takes suites, and what is said of what it does not stand for.
-
-
 suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 """Files, and folders with suites under them, as given; `found_suites` finds the files."""
 
@@ -293,27 +274,21 @@ def say_left_out(found: FoundSuites) -> None:
         click.echo(printable(f"harness: left out: {text}; name a folder to have its suites read"), err=True)
 
 
-# The option ``--github``, and what is said to GitHub's runner where it is given.
-
-
-NAME = "--github"
-
 github_option = click.option(
-    NAME,
-    "github",
+    "--github",
     is_flag=True,
     help="In a step of GitHub Actions: annotate the lines of suites, and add to the job's summary.",
 )
 
 
-def asked_step(github: bool) -> GitHubStep | None:
+def step_of_github(github: bool) -> GitHubStep | None:
     """
-    The step to tell; None where the option was not given.
+    The step that the output is for; None where ``--github`` was not given.
 
     Raises:
         UsageError: this is no step of GitHub Actions.
     """
-    return github_step(os.environ, option=NAME, markdown="--output markdown=FILE") if github else None
+    return github_step(os.environ, option="--github", markdown="--output markdown=FILE") if github else None
 
 
 @contextmanager

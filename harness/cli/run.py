@@ -13,7 +13,6 @@ import click
 from harness.cli.exits import reader_may_leave
 from harness.cli.options import (
     OutputType,
-    asked_step,
     cell_options,
     engine_options,
     found_suites,
@@ -23,6 +22,7 @@ from harness.cli.options import (
     refusals_told,
     run_choices,
     say_left_out,
+    step_of_github,
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
@@ -69,7 +69,7 @@ def command(
     beside each other. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    step = asked_step(github)
+    step = step_of_github(github)
     with refusals_told(step), outdated_removed(outputs):
         options, matrix = run_choices(**given)
         found = found_suites(suites)

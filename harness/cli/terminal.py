@@ -20,8 +20,6 @@ from harness.report.terminal.layout import WIDTH, plain
 from harness.run.execution import Progress
 from harness.words import count
 
-# Where a command prints what people read. Imports rich, so it is imported only where something is printed.
-
 
 def show(renderables: Iterable[RenderableType]) -> None:
     """
@@ -46,9 +44,6 @@ class _Terminal(Console):
     def on_broken_pipe(self) -> NoReturn:
         """Leave it to the command: rich itself would end the process with 1, the status of a threshold that failed."""
         raise BrokenPipeError
-
-
-# How a run shows itself on standard error: bars on a terminal, lines elsewhere, nothing where quiet is asked for.
 
 
 @contextmanager

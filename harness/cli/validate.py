@@ -9,7 +9,14 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import asked_step, found_suites, github_option, refusals_told, say_left_out, suites_argument
+from harness.cli.options import (
+    found_suites,
+    github_option,
+    refusals_told,
+    say_left_out,
+    step_of_github,
+    suites_argument,
+)
 from harness.means import are_weighted
 from harness.metrics.run_scores import measures_of
 from harness.model import Suite
@@ -31,7 +38,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
     line, on standard error. Variables from the environment need not be set.
     """
-    with refusals_told(asked_step(github)):
+    with refusals_told(step_of_github(github)):
         found = found_suites(suites)
         checked = load_suites(found.suites, None)
     if quiet:

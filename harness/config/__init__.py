@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-# Where the keys of a TOML file stand, which the standard library's parser does not tell.
-
-
 Key = tuple[str, ...]
 
 
@@ -195,13 +192,13 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
         UsageError: No cluster has the name, the URL cannot be used, or a certificate's file is missing.
     """
     clusters = {} if config is None else dict(config.clusters)
-    asked = target.cluster if url is None else url
-    if "://" not in asked and url is None:
-        cluster = clusters.get(asked)
+    name = target.cluster if url is None else url
+    if "://" not in name and url is None:
+        cluster = clusters.get(name)
         if cluster is None:
-            raise _unknown_cluster(asked, config)
+            raise _unknown_cluster(name, config)
     else:
-        cluster = _cluster_at(asked, clusters, target.service)
+        cluster = _cluster_at(name, clusters, target.service)
     return _with_certificate(cluster, config)
 
 

@@ -27,13 +27,13 @@ class SessionRelevance(Relevance):
         super().__init__(root, options=runs.run_options())
         self._runs = runs
 
-    def _finish(self, path: Path, asked: RunOptions) -> FinishedSuite:
-        if asked.client is not None:
+    def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
+        if options.client is not None:
             # Another client may be another server: what ran over it is nobody else's.
-            return super()._finish(path, asked)
-        return self._runs.finished(path, asked, os.environ)
+            return super()._finish(path, options)
+        return self._runs.finished(path, options, os.environ)
 
-    def _answer(self, suite: Suite, asked: RunOptions, configs: Configs) -> Run:
-        if asked.client is not None:
-            return super()._answer(suite, asked, configs)
-        return self._runs.finished(Path(suite.path), asked, os.environ).run
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
+        if options.client is not None:
+            return super()._answer(suite, options, configs)
+        return self._runs.finished(Path(suite.path), options, os.environ).run

@@ -17,9 +17,6 @@ from harness.run.execution import FinishedSuite
 __all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "settle"]
 
 
-# What JUnit XML tells of an item beside its outcome: figures for whoever charts them, and what they were made with.
-
-
 Property: TypeAlias = tuple[str, str | int | float]
 """A name that begins with `relevance.`, and a value that every worker can send to its controller."""
 
@@ -85,9 +82,6 @@ def _made_with(report: SuiteReport) -> Iterator[Property]:
             yield f"relevance.{name}", fact
 
 
-# What a threshold on every query asks of one query, where its verdict on all of them does not tell.
-
-
 class LoneQueries:
     """
     Judges queries one by one, as the gate would if each were the only one.
@@ -126,11 +120,6 @@ class LoneQueries:
         if found is None or found.status is Status.PASSED:
             return None
         return found if found.blamed and not found.left_out else None
-
-
-# What an item came to: the verdicts that concern it, read together, and the text that says why.
-#
-# The gate has decided each of them; here is only which of several is the item's.
 
 
 WORST_FIRST = (

@@ -128,7 +128,7 @@ class SuiteRuns:
     def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
         """What ran under the *options* of its path, here or in any process that shares the folder."""
         if self._folder is None:
-            mine = [done for (path, asked), done in self._done.items() if asked == options(path)]
+            mine = [done for (path, ran_with), done in self._done.items() if ran_with == options(path)]
             return [done for done in mine if isinstance(done, Finished)]
         files = {file: _read(file) for file in sorted(self._folder.glob("*.json"))}
         return [
@@ -272,8 +272,8 @@ class SessionRuns:
         if suite is None:
             selection = select(self.load(path, environ), options.tags, self.session.today)
             suite, others = selection.selected, selection.others
-            asked = {query.id: question_fingerprint(query) for query in suite.queries}
-            if asked != {query.id: query.question for query in done.report.queries}:
+            questions = {query.id: question_fingerprint(query) for query in suite.queries}
+            if questions != {query.id: query.question for query in done.report.queries}:
                 raise RunFailed(f"{from_here(path)}: the suite was changed after it ran")
         return FinishedSuite(suite, run, score_run(suite, run), done.report, others)
 
@@ -326,10 +326,10 @@ class SessionRuns:
         session.updated = list(dict.fromkeys(session.updated))
 
     def _finished_with(self, request: str | None) -> Iterator[FinishedSuite]:
-        asked = self.run_options(request)
-        done = self._runs.under(lambda path: self._shared(path, asked))
+        options = self.run_options(request)
+        done = self._runs.under(lambda path: self._shared(path, options))
         for path in sorted({Path(each.report.path) for each in done}):
-            yield self.finished(path, asked, os.environ)
+            yield self.finished(path, options, os.environ)
 
     def _write_reports(self, report: Report | None) -> None:
         session = self.session
