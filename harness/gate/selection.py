@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import compress, zip_longest
 from operator import not_
+from unicodedata import category, normalize
 
 from harness.errors import UsageError, did_you_mean
 from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Verdict
@@ -176,15 +177,26 @@ _MARKS_OF_A_VARIABLE = re.compile(r"\$\{|:-|\$\$|\}")
 
 
 def _slug(text: str) -> str:
-    """*text* in the characters that survive node ids and JUnit XML; a digest stands for letters that do not."""
-    words = _MARKS_OF_A_VARIABLE.sub(" ", text)
+    """
+    *text* in letters and digits of any script, `_`, `.` and `-`; a digest stands for what else is not ASCII.
+
+    >>> _slug("mean P@1 >= 0.5 for 红鞋"), _slug("👟")
+    ('mean-P-1-ge-0.5-for-红鞋', 'abd4b74f')
+    """
+    words = _MARKS_OF_A_VARIABLE.sub(" ", normalize("NFC", text))
     for operator, word in _OPERATOR_WORDS:
         words = words.replace(operator, word)
-    slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", words).strip("-")
-    if text.isascii() and slug:
+    lost = {character for character in words if not _is_kept(character)}
+    slug = re.sub(f"[{re.escape(''.join(lost))}]+", "-", words).strip("-") if lost else words.strip("-")
+    if slug and all(map(str.isascii, lost)):
         return slug
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug}-{digest}" if slug else digest
+
+
+def _is_kept(character: str) -> bool:
+    """Whether *character* is a letter of any script, a mark on one, a digit, `_`, `.` or `-`."""
+    return character.isalnum() or character in "_.-" or category(character).startswith("M")
 
 
 def _unused(wanted: str, taken: set[str]) -> str:

@@ -40,9 +40,11 @@ class Judgments:
     ungraded: int = 0
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
-        """Add a judgment of the suite itself; duplicate documents are already reported as duplicate keys."""
-        self.grades.setdefault(query, {})[document] = grade
-        self.inline[query, document] = mark
+        """Add a judgment that stands beside its query; if a query file and the suite both have it, they must agree."""
+        known = self.grades.setdefault(query, {}).setdefault(document, grade)
+        first = self.inline.setdefault((query, document), mark)
+        if first is not mark and known != grade and not math.isnan(known + grade):
+            self.problems.at(mark, f"document {document!r} is judged twice for query {query!r}, first at {first}")
 
     def add_file(
         self,

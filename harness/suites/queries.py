@@ -1,9 +1,9 @@
 """
-The queries of a suite, inline or from a file.
+The queries that a suite lists, or names a file of, as the model has them.
 
-A query file is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text, and tags, weight or
-params.NAME), or ``.jsonl`` (id, text, tags, weight, params). Variables in it are not
-replaced.
+A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text and more columns), or
+``.jsonl`` (objects with the keys of a query in a suite). Variables are not looked for in it: a query's text is what it
+is.
 """
 
 from __future__ import annotations
@@ -11,251 +11,272 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from harness.errors import InputError, Problem, SuiteError, did_you_mean, unknown_key
-from harness.files.opening import Source, read_source
+from harness.errors import InputError, Problem, SuiteError, did_you_mean
+from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of
 from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
-from harness.suites.reading import NamedFile, Reading, SuiteFiles
-from harness.suites.scalars import EXPECTED_WEIGHT, is_weight, masked_variables, read_masked
-from harness.suites.shape import QueryShape
+from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
+from harness.suites.scalars import masked_variables, read_masked
+from harness.suites.shape import QueryFileShape, QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.variables import names_login
-from harness.suites.yaml import ListNode, MappingNode, Problems, Written
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
 from harness.words import count, listed
 
 _MOST_BYTES = 256 * 2**20
-_KEYS = ("id", "text", "tags", "weight", "params")
-_COLUMNS = ("id", "text", "tags", "weight")
+_LISTS = ("tags", "thresholds", "expect", "markers")
+_WAIVERS = ("xfail", "skip")
+_COLUMNS = ("id", "text", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
+_IDS, _TEXTS = {"id", "qid", "query_id", "query id"}, {"text", "query", "query_text", "query text"}
 
 
-@dataclass(slots=True)
-class _Reader:
-    source: Source
-    queries: list[Query] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    unweighed: list[Query] = field(default_factory=list)
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """Queries as they are written in one file, with the problems of that file."""
 
-    def note(self, line: int, message: str, column: int = 1) -> None:
-        self.problems.append(self.source.problem(line, column, message))
-
-    def add(
-        self,
-        line: int,
-        identifier: str,
-        text: str,
-        tags: tuple[str, ...] = (),
-        params: dict[str, Any] | None = None,
-        weight: Any = None,
-    ) -> None:
-        """Add a query; *weight* is as written, None if there is none."""
-        read = None if weight is None else weight_in_file(weight)
-        if not identifier.strip() or not identifier.isprintable():
-            self.note(line, f"found {identifier!r} as id, expected a name of printable characters")
-        elif not text.strip():
-            self.note(line, f"query {identifier!r} has no text")
-        elif weight is not None and read is None:
-            self.note(line, f"found {json.dumps(weight, ensure_ascii=False)[:60]} as weight, {EXPECTED_WEIGHT}")
-        else:
-            mark = Mark(self.source.path, line, 1)
-            query = Query(identifier, text, params=params or {}, tags=tags, mark=mark, weight=read or 1.0)
-            self.queries.append(query)
-            self.unweighed += [query] if read is None else []
-
-    def check_weights(self) -> None:
-        """Check that no weight is missing: it would count as 1 beside the others."""
-        sentence = lacking_weights([query.id for query in self.unweighed], len(self.queries))
-        if sentence and not self.problems:
-            self.note(self.unweighed[0].mark.line, sentence)
+    shapes: list[QueryShape]
+    problems: Problems
 
 
-def read_queries(file: NamedFile) -> list[Query]:
+def _read_file(file: NamedFile) -> _Entries:
     """
-    The queries of a file, without judgments; marks point into it.
+    The queries of a file.
 
     Raises:
-        SuiteError: With every invalid line.
+        SuiteError: With every line that is no query.
     """
-    readers: dict[str, Callable[[_Reader], None]] = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
+    readers: dict[str, Callable[[Problems], Iterator[MappingNode]]] = {
+        ".tsv": _tsv,
+        ".csv": _csv,
+        ".jsonl": _json_lines,
+    }
     suffix = file.path.suffix.lower()
     if suffix not in readers:
         raise SuiteError([Problem(file.name, 0, 0, "expected a query file with the suffix .tsv, .csv or .jsonl")])
     try:
-        reader = _Reader(read_source(file.path, file.name, limit=_MOST_BYTES))
+        problems = Problems(read_source(file.path, file.name, limit=_MOST_BYTES))
     except InputError as error:
         raise SuiteError(error.problems) from None
-    readers[suffix](reader)
-    reader.check_weights()
-    if reader.problems:
-        raise SuiteError(reader.problems)
-    return reader.queries
+    shapes = [read_query(node, problems) for node in readers[suffix](problems)]
+    if problems.found:
+        raise SuiteError(problems.found)
+    if not shapes:
+        problems.at(Mark(file.name), "the file has no queries")
+    return _Entries([shape for shape in shapes if shape is not None], problems)
 
 
-def _tsv(reader: _Reader) -> None:
-    for number, line in enumerate(reader.source.lines, start=1):
+def _tsv(problems: Problems) -> Iterator[MappingNode]:
+    begun = False
+    for number, line in enumerate(problems.source.lines, start=1):
         if not line.strip():
             continue
+        mark = Mark(problems.source.path, number, 1)
         columns = line.split("\t")
         if len(columns) != 2:
-            found = f"found {len(columns)} column{'s' * (len(columns) != 1)} separated by tabs"
-            reader.note(number, f"{found}, expected 2: id, text")
+            found = f"found {count(len(columns), 'column')} separated by tabs"
+            problems.at(mark, f"{found}, expected 2: id, text")
+        elif not begun and columns[0].strip().lower() in _IDS and columns[1].strip().lower() in _TEXTS:
+            problems.at(mark, "found a header, which a .tsv does not have; remove the line, or name the file .csv")
         else:
-            reader.add(number, columns[0], columns[1])
+            yield _mapping(zip(("id", "text"), (_text(column, mark) for column in columns), strict=True), mark)
+        begun = True
 
 
-def _csv(reader: _Reader) -> None:
-    begin = next((line for line in reader.source.lines if line.strip()), "")
-    text = io.StringIO(reader.source.text, newline="")
-    rows = csv.reader(text, strict=True, delimiter=separator_of(begin, "id"))
+def _csv(problems: Problems) -> Iterator[MappingNode]:
+    source = problems.source
+    begin = next((line for line in source.lines if line.strip()), "")
+    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=separator_of(begin, "id"))
     header: list[str] | None = None
     first = 1
     try:
         for row in rows:
-            line, first = first, rows.line_num + 1
+            mark, first = Mark(source.path, first, 1), rows.line_num + 1
             if not any(cell.strip() for cell in row):
                 continue
             if header is None:
                 header = [cell.strip() for cell in row]
-                if not _header_fits(header, line, reader):
+                if not _header_fits(header, mark, problems):
                     return
             elif len(row) != len(header):
-                reader.note(line, f"found {len(row)} columns, expected {len(header)} as in the header")
+                problems.at(mark, f"found {len(row)} columns, expected {len(header)} as in the header")
             else:
-                _add_row(dict(zip(header, row, strict=True)), line, reader)
+                yield _row(dict(zip(header, row, strict=True)), mark)
     except csv.Error as error:
-        reader.note(rows.line_num, f"this is not CSV: {error}")
+        problems.at(Mark(source.path, rows.line_num, 1), f"this is not CSV: {error}")
 
 
-def _header_fits(header: list[str], line: int, reader: _Reader) -> bool:
-    before = len(reader.problems)
+def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
+    before = len(problems.found)
     for column in ("id", "text"):
         if column not in header:
-            reader.note(
-                line, f"the header lacks the column {column}; expected id, text, and tags, weight or params.NAME"
-            )
+            problems.at(mark, f"the header lacks the column {column}")
     for column in header:
         if column not in _COLUMNS and not column.startswith("params."):
-            guess = did_you_mean(column, _KEYS)
-            reader.note(line, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
+            guess = did_you_mean(column, _COLUMNS)
+            problems.at(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
         if header.count(column) > 1:
-            reader.note(line, f"the header names {column!r} twice")
-    return len(reader.problems) == before
+            problems.at(mark, f"the header names {column!r} twice")
+    return len(problems.found) == before
 
 
-def _add_row(row: dict[str, str], line: int, reader: _Reader) -> None:
-    tags = tuple(tag for part in row.get("tags", "").split(";") if (tag := part.strip()))
-    params = {name.removeprefix("params."): value for name, value in row.items() if name.startswith("params.")}
-    given = {name: value for name, value in params.items() if value}
-    weight = row.get("weight", "").strip() or None
-    reader.add(line, row["id"].strip(), row["text"].strip(), tags, given, weight)
+def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
+    """The query of a row; a list stands in one cell, its items separated by semicolons, and an empty cell is no key."""
+    cells = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+    found: dict[str, Node] = {name: _text(cells[name], mark) for name in ("id", "text") if name in cells}
+    if "weight" in cells:
+        found["weight"] = Written(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)
+    for name in _LISTS:
+        if name in cells:
+            found[name] = _list((_text(item.strip(), mark) for item in cells[name].split(";") if item.strip()), mark)
+    for name in _WAIVERS:
+        waiver = {"reason": cells.get(name), "until": cells.get(f"{name}.until")}
+        if any(waiver.values()):
+            found[name] = _mapping(((key, _text(text, mark)) for key, text in waiver.items() if text), mark)
+    params = {name.removeprefix("params."): cell for name, cell in cells.items() if name.startswith("params.")}
+    if params:
+        found["params"] = _mapping(((name, _text(cell, mark)) for name, cell in params.items()), mark)
+    return _mapping(found.items(), mark)
 
 
-def _json_lines(reader: _Reader) -> None:
-    for number, line in enumerate(reader.source.lines, start=1):
+def _json_lines(problems: Problems) -> Iterator[MappingNode]:
+    source = problems.source
+    for number, line in enumerate(source.lines, start=1):
         if not line.strip():
             continue
+        mark = Mark(source.path, number, 1)
         try:
-            entry = json.loads(line)
+            node = _node(json.loads(line), mark)
         except RecursionError:
-            reader.note(number, "the JSON is nested too deeply")
+            problems.at(mark, "the JSON is nested too deeply")
         except ValueError as error:
-            reader.note(number, f"this is not JSON: {getattr(error, 'msg', error)}", getattr(error, "colno", 1))
+            place = Mark(source.path, number, getattr(error, "colno", 1))
+            problems.at(place, f"this is not JSON: {getattr(error, 'msg', error)}")
         else:
-            _add_entry(entry, number, reader)
+            if isinstance(node, MappingNode):
+                yield node
+            else:
+                problems.at(mark, f"found {line.strip()[:60]}, expected an object with id and text")
 
 
-def _add_entry(entry: Any, line: int, reader: _Reader) -> None:
-    sentence = _entry_problem(entry)
-    if sentence:
-        reader.note(line, sentence)
-        return
-    tags = tuple(entry.get("tags", ()))
-    reader.add(line, str(entry["id"]), entry["text"], tags, entry.get("params", {}), entry.get("weight"))
+def _node(value: Any, mark: Mark) -> Node:
+    """A JSON value as the node that the same value is in YAML."""
+    if isinstance(value, dict):
+        return _mapping(((key, _node(item, mark)) for key, item in value.items()), mark)
+    if isinstance(value, list):
+        return _list((_node(item, mark) for item in value), mark)
+    return _text(value, mark) if isinstance(value, str) else Written(json.dumps(value), mark, plain=True)
 
 
-def _entry_problem(entry: Any) -> str | None:
-    """Why a JSON value is not a query; None if it is."""
-    if not isinstance(entry, dict):
-        return f"found {json.dumps(entry)[:60]}, expected an object with id and text"
-    unknown = [key for key in entry if key not in _KEYS]
-    if unknown:
-        return unknown_key(unknown[0], _KEYS)
-    identifier = entry.get("id")
-    if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
-        return "expected an id: a string or a whole number"
-    if not isinstance(entry.get("text"), str):
-        return "expected a text: a string"
-    tags = entry.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
-        return "expected tags: a list of strings"
-    return None if isinstance(entry.get("params", {}), dict) else "expected params: an object"
+def _text(text: str, mark: Mark) -> Written:
+    return Written(text, mark, plain=False)
 
 
-def weight_in_file(written: Any) -> float | None:
-    """The weight in a cell of CSV, or a value of JSON; None if it is invalid."""
-    if isinstance(written, bool) or not isinstance(written, str | int | float):
-        return None
-    number = read_number(written)
-    return number if number is not None and is_weight(number) else None
+def _mapping(pairs: Iterable[tuple[str, Node]], mark: Mark) -> MappingNode:
+    mapping = MappingNode(mark)
+    mapping.update((_text(key, mark), value) for key, value in pairs)
+    return mapping
 
 
-def lacking_weights(lacking: Sequence[str], queries: int) -> str:
-    """The problem that the queries *lacking*, of so many, have no weight; empty if all have one, or none has."""
-    if len(lacking) in (0, queries):
-        return ""
-    verb = "has" if len(lacking) == 1 else "have"
-    return (
-        f"{len(lacking):,} of {count(queries, 'query')} {verb} no weight: {listed(lacking)}; "
-        "expected a weight for every query, or for none"
-    )
+def _list(items: Iterable[Node], mark: Mark) -> ListNode:
+    found = ListNode(mark)
+    found.extend(items)
+    return found
 
 
 def list_queries(
     reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
 ) -> tuple[Query, ...] | None:
     """
-    The suite's queries, each id once; their inline judgments are added to *judgments*.
+    The suite's queries, each id once, without judgments; those that stand beside a query go to *judgments*.
 
     Returns:
-        None if they are unknown, because their file is invalid or its name has a variable.
+        None where they cannot be told, since their file is wrong or its name holds a variable.
     """
-    written = reading.shape.queries
-    if isinstance(written, Written):
-        stored = _from_file(written, files, reading.problems)
-        return None if stored is None else _distinct(stored, reading.problems)
+    written, problems = reading.shape.queries, reading.problems
+    named = written.file if isinstance(written, QueryFileShape) else written
+    stored: Mapping[str, _WrittenQuery] = {}
+    if isinstance(named, Written):
+        entries = _from_file(named, files, problems)
+        if entries is None:
+            return None
+        stored = _distinct(
+            [(entry, _query(entry, gain, reading, entries.problems)) for entry in entries.shapes], problems
+        )
+        problems.extend(entries.problems.found)
+    inline = written.inline if isinstance(written, QueryFileShape) else [] if isinstance(named, Written) else named
     masked = _masked_questions(reading) if reading.variables else {}
-    entries = [_query(entry, gain, reading, masked.get(entry.id.mark)) for entry in written or ()]
-    queries = _distinct(entries, reading.problems)
-    _check_weights(entries, written or (), reading)
-    kept = {id(query) for query in queries}
-    for query, entry in zip(entries, written or (), strict=True):
-        if id(query) in kept:
-            _add_judgments(entry, names, judgments)
-    return queries
+    added = _distinct(
+        [(entry, _query(entry, gain, reading, problems, masked.get(entry.id.mark))) for entry in inline or ()], problems
+    )
+    for entry, _ in (*stored.values(), *added.values()):
+        _add_judgments(entry, names, judgments)
+    joined = {**stored, **{name: _joined(stored.get(name), one, problems) for name, one in added.items()}}
+    _check_weights(list(joined.values()), reading)
+    return tuple(query for _, query in joined.values())
 
 
-def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> list[Query] | None:
+_WrittenQuery: TypeAlias = tuple[QueryShape, Query]
+"""A query beside its shape, which has what was written."""
+
+
+def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> _Entries | None:
     file = files.find(written)
     if file is None:
         return None
     try:
-        queries = read_queries(file)
+        return _read_file(file)
     except SuiteError as error:
         problems.extend(error.problems)
         return None
-    if not queries:
-        problems.at(Mark(file.name), "the file has no queries")
-    return queries
+
+
+def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
+    """The query that the file and the suite have together; what both say must be the same."""
+    if stored is None:
+        return added
+    (shape, query), (more, other) = stored, added
+
+    def one_of_both(key: str) -> Any:
+        first, second = getattr(shape, key), getattr(more, key)
+        if first is not None and second is not None and first != second:
+            problems.at(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
+        return first if second is None else second
+
+    for name in query.params.keys() & other.params.keys():
+        if query.params[name] != other.params[name]:
+            problems.at(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
+    merged = shape.model_copy(update={key: one_of_both(key) for key in ("text", "weight", *_WAIVERS)})
+    kept = query.masked or {"text": query.text, "params": query.params}
+    masked = other.masked and {
+        "text": other.masked["text"] or kept["text"],
+        "params": {**kept["params"], **other.masked["params"]},
+        "values": other.masked["values"],
+    }
+    both = replace(
+        query,
+        text=other.text or query.text,
+        params={**query.params, **other.params},
+        tags=tuple(dict.fromkeys((*query.tags, *other.tags))),
+        weight=1.0 if merged.weight is None else merged.weight,
+        thresholds=query.thresholds + other.thresholds,
+        markers=tuple(dict.fromkeys((*query.markers, *other.markers))),
+        xfail=read_waiver(merged.xfail),
+        skip=read_waiver(merged.skip),
+        masked=masked,
+    )
+    return merged, both
 
 
 def _masked_questions(reading: Reading) -> dict[Mark, Json]:
     """What `Query.masked` says of each query that has values from the environment in it, by the place of its id."""
     nodes = reading.root.child("queries")
+    nodes = nodes.child("inline") if isinstance(nodes, MappingNode) else nodes
     queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
     found: dict[Mark, Json] = {}
     for query in queries:
@@ -274,8 +295,8 @@ def _masked_questions(reading: Reading) -> dict[Mark, Json]:
     return found
 
 
-def _query(entry: QueryShape, gain: Gain | None, reading: Reading, masked: Json) -> Query:
-    problems, checking = reading.problems, reading.checking
+def _query(entry: QueryShape, gain: Gain | None, reading: Reading, problems: Problems, masked: Json = None) -> Query:
+    checking = reading.checking
     profile = Profile(reading.shape.profile)
     own = read_thresholds(entry.thresholds, gain, problems, of_query=True, checking=checking, profile=profile)
     expected = read_expectations(entry.expect, problems, checking=checking)
@@ -303,21 +324,27 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _check_weights(queries: Sequence[Query], written: Sequence[QueryShape], reading: Reading) -> None:
-    """Check that no weight is missing: it would count as 1 beside the others; a misspelt key is already noted."""
-    lacking = [query for query, entry in zip(queries, written, strict=True) if entry.weight is None]
-    sentence = lacking_weights([query.id for query in lacking], len(queries))
-    if sentence and "weight" not in reading.broken:
-        reading.problems.at(lacking[0].mark, sentence)
+def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
+    """A weight that was forgotten would count as 1 beside the others; one that was misspelt is told already."""
+    lacking = [query for shape, query in queries if shape.weight is None]
+    if len(lacking) in (0, len(queries)) or "weight" in reading.broken:
+        return
+    verb = "has" if len(lacking) == 1 else "have"
+    named = listed([query.id for query in lacking])
+    reading.problems.at(
+        lacking[0].mark,
+        f"{len(lacking):,} of {count(len(queries), 'query')} {verb} no weight: {named}; "
+        "expected a weight for every query, or for none",
+    )
 
 
-def _distinct(queries: Sequence[Query], problems: Problems) -> tuple[Query, ...]:
-    distinct: dict[str, Query] = {}
-    for query in queries:
-        first = distinct.setdefault(query.id, query)
-        if first is not query:
-            problems.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
-    return tuple(distinct.values())
+def _distinct(queries: Sequence[_WrittenQuery], problems: Problems) -> dict[str, _WrittenQuery]:
+    distinct: dict[str, _WrittenQuery] = {}
+    for written in queries:
+        _, first = distinct.setdefault(written[1].id, written)
+        if first is not written[1]:
+            problems.at(written[1].mark, f"the query id {first.id!r} is used twice, first at {first.mark}")
+    return distinct
 
 
 def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgments: Judgments) -> None:

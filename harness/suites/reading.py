@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.errors import InputError, SuiteError
 from harness.files.opening import read_source
 from harness.model import Mark
-from harness.suites.shape import SuiteShape, UnknownKey
+from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.variables import Variables
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe
+
+AShape = TypeVar("AShape", bound=Shape)
 
 MOST_BYTES = 16 * 2**20
 """The largest suite file; millions of judgments belong in separate files."""
@@ -74,35 +76,48 @@ def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
 
 def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
     """The shape of the valid parts; problems of the others are noted."""
+    shape, unknown, places = _shaped(SuiteShape, root, problems)
+    misspelt = frozenset(key.meant for key in unknown if key.meant)
+    if shape is not None:
+        return shape, misspelt
+    broken = misspelt.union(str(place[0]) for place in places)
+    return SuiteShape.model_validate(_without(root, places), context=[]), broken
+
+
+def read_query(entry: MappingNode, problems: Problems) -> QueryShape | None:
+    """The shape of a query that stands in a file of its own; None where something is wrong, which is told."""
+    shape, unknown, _ = _shaped(QueryShape, entry, problems)
+    return None if unknown else shape
+
+
+def _shaped(
+    model: type[AShape], node: MappingNode, problems: Problems
+) -> tuple[AShape | None, list[UnknownKey], list[tuple[int | str, ...]]]:
+    """The shape of *node*, or None and the places where it is wrong; unknown keys are told and left out."""
     unknown: list[UnknownKey] = []
     failures: list[Any] = []
+    shape = None
     try:
-        shape = SuiteShape.model_validate(root, context=unknown)
+        shape = model.model_validate(node, context=unknown)
     except ValidationError as error:
         failures = error.errors(include_url=False)
     for key in unknown:
         problems.at(key.mark, str(key))
-    misspelt = frozenset(key.meant for key in unknown if key.meant)
-    if not failures:
-        return shape, misspelt
     for failure in failures:
-        _note(failure, problems)
-    broken = misspelt.union(str(failure["loc"][0]) for failure in failures)
-    sound = _without(root, [failure["loc"] for failure in failures])
-    return SuiteShape.model_validate(sound, context=[]), broken
+        _note(failure, problems, with_key=model is QueryShape)
+    return shape, unknown, [failure["loc"] for failure in failures]
 
 
-def _note(failure: Any, problems: Problems) -> None:
-    """Note a failure of pydantic's with our own message, at its node."""
+def _note(failure: Any, problems: Problems, *, with_key: bool) -> None:
+    """Note a failure of pydantic's with our own message, at its node; *with_key* if that is a whole line of a file."""
     node, kind = failure["input"], failure["type"]
     mark = failure.get("ctx", {}).get("mark") or node.mark
-    if kind == "harness":
-        problems.at(mark, failure["msg"])
-    elif kind == "missing":
+    if kind == "missing":
         problems.at(mark, f"the key {failure['loc'][-1]!r} is missing")
-    else:
-        expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
-        problems.at(mark, f"found {describe(node)}, expected {expected}")
+        return
+    expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
+    message = failure["msg"] if kind == "harness" else f"found {describe(node)}, expected {expected}"
+    problems.at(mark, f"{failure['loc'][0]}: {message}" if with_key and failure["loc"] else message)
 
 
 def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:

@@ -207,6 +207,15 @@ class QueryShape(Shape):
     skip: WaiverShape | None = Field(None, description="Skipped.")
 
 
+class QueryFileShape(Shape):
+    """A query file, and queries of the suite itself beside those of the file."""
+
+    file: Text = Field(description="The query file: .tsv, .csv or .jsonl.")
+    inline: list[QueryShape] = Field(
+        [], description="Queries; one that the file has too adds to it, such as tags and judgments."
+    )
+
+
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
 
@@ -297,8 +306,10 @@ class SuiteShape(Shape):
     measures: list[Text] = Field([], description="The measures, such as nDCG@10.")
     thresholds: list[ThresholdLine] = Field([], description="The thresholds.")
     queries: Annotated[
-        Annotated[Text, Tag("<text>")] | Annotated[list[QueryShape], Tag("<list>")],
-        either("a list of queries, or the path of a file of queries"),
+        Annotated[Text, Tag("<text>")]
+        | Annotated[list[QueryShape], Tag("<list>")]
+        | Annotated[QueryFileShape, Tag("<mapping>")],
+        either("a list of queries, the path of a query file, or a mapping with file and inline"),
     ] = Field(None, description="The queries, or a query file: .tsv, .csv or .jsonl.")
     judgments: Annotated[
         Annotated[Text, Tag("<text>")]

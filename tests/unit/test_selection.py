@@ -53,11 +53,27 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
         '红鞋 [x]::"y"', "q", thresholds=(Threshold("\U0001f45f in top 3", ANY), Threshold("[::] in top 3", ANY))
     )
     for gated in gated_thresholds(suite_of(query, thresholds=["mean nDCG@10 >= 0.8 for été"])):
-        assert re.fullmatch(r"[A-Za-z0-9_.-]+", gated.id)
+        assert re.fullmatch(r"[\w.-]+", gated.id)
 
 
-def test_what_letters_would_tell_apart_a_digest_does():
-    queries = [Query(name, "q", thresholds=(Threshold("hits >= 1", ANY),)) for name in ("红鞋", "蓝鞋", "shoes")]
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("红鞋", "红鞋"),
+        ("Größe 38", "Größe-38"),
+        ("cafe\N{COMBINING ACUTE ACCENT}", "café"),
+        ("जूते लाल", "जूते-लाल"),
+        ("ботинки/зима", "ботинки-зима"),
+    ],
+)
+def test_ids_keep_the_letters_of_any_script(name, shown):
+    assert query_ids(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
+
+
+def test_what_is_no_letter_and_no_ascii_a_digest_tells_apart():
+    queries = [
+        Query(name, "q", thresholds=(Threshold("hits >= 1", ANY),)) for name in ("\U0001f45f", "\U0001f460", "shoes")
+    ]
     ids = [gated.id for gated in gated_thresholds(suite_of(*queries))]
     assert ids[2] == "query.shoes.hits-ge-1"
     assert len(set(ids)) == 3

@@ -402,31 +402,115 @@ def test_queries_come_from_a_file(write, suffix):
         assert first.params["brand"] in ("acme", ["acme"])
 
 
+RICH_FILES = {
+    "csv": "id;text;tags;thresholds;expect;markers;xfail;xfail.until;skip\n"
+    '1;red shoes;head;RR >= 0.5;"a in top 3; hits >= 1";nightly;waits;2027-01-31;\n2;hats;;;;;;;broken\n',
+    "jsonl": '{"id": 1, "text": "red shoes", "tags": ["head"], "thresholds": [{"threshold": "RR >= 0.5"}], "expect": '
+    '["a in top 3", "hits >= 1"], "markers": ["nightly"], "xfail": {"reason": "waits", "until": "2027-01-31"}, '
+    '"judgments": {"a": 1}}\n{"id": "2", "text": "hats", "skip": {"reason": "broken"}}\n',
+}
+
+
+@pytest.mark.parametrize("suffix", RICH_FILES)
+def test_queries_in_a_file_have_all_that_those_in_a_suite_have(write, suffix):
+    judgments = "judgments: a.qrels\n" if suffix == "csv" else ""
+    text = SMALL[: SMALL.index("queries:")] + f"queries: q.{suffix}\n{judgments}"
+    first, second = load_suite(write(text, **{f"q_{suffix}": RICH_FILES[suffix]}, a_qrels="1 0 a 1\n"), {}).queries
+    assert [threshold.text for threshold in first.thresholds] == ["RR >= 0.5", "a in top 3", "hits >= 1"]
+    assert (first.tags, first.markers, first.judgments) == (("head",), ("nightly",), {"a": 1.0})
+    assert (first.xfail, second.skip) == (Waiver("waits", date(2027, 1, 31)), Waiver("broken"))
+    mark = first.thresholds[0].mark
+    assert (Path(mark.path).name, mark.line) == (f"q.{suffix}", 1 if suffix == "jsonl" else 2)
+
+
+BESIDE = """
+queries:
+  file: q.csv
+  inline:
+    - {id: 1, tags: [tail, new], judgments: {b: 2}, expect: ["a in top 3"], xfail: {reason: waits}, params: {c: y}}
+    - {id: 3, text: scarves, judgments: {c: 1}}
+judgments: a.qrels
+"""
+
+
+def with_file(text):
+    return SMALL[: SMALL.index("queries:")].replace('"{{text}}"', '["{{text}}", "{{b}}", "{{c}}"]') + text
+
+
+def test_a_suite_adds_queries_to_those_of_a_file_and_to_what_the_file_says_of_one(write):
+    text = with_file(BESIDE.replace("text: scarves", "text: scarves, params: {b: x, c: x}"))
+    content = "id,text,tags,thresholds,params.b,params.c\n1,red shoes,head;tail,RR >= 0.5,x,\n2,hats,,,x,x\n"
+    first, second, third = load_suite(write(text, q_csv=content, a_qrels="1 0 a 1\n2 0 d 1\n"), {}).queries
+    assert (first.id, first.text, first.tags) == ("1", "red shoes", ("head", "tail", "new"))
+    assert (first.judgments, first.params) == ({"a": 1.0, "b": 2.0}, {"b": "x", "c": "y"})
+    assert [threshold.text for threshold in first.thresholds] == ["RR >= 0.5", "a in top 3"]
+    assert first.xfail == Waiver("waits")
+    assert (second.text, third.text, third.judgments) == ("hats", "scarves", {"c": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("inline", "message"),
+    [
+        ("{id: 1, text: blue shoes}", "query '1' has another text at {folder}/q.jsonl:1:1"),
+        ("{id: 1, weight: 3}", "query '1' has another weight at {folder}/q.jsonl:1:1"),
+        ("{id: 1, params: {b: z}}", "query '1' has another value of the param 'b' at {folder}/q.jsonl:1:1"),
+        ("{id: 1, skip: {reason: other}}", "query '1' has another skip at {folder}/q.jsonl:1:1"),
+        ("{id: 1, judgments: {a: 2}}", "document 'a' is judged twice for query '1', first at {folder}/q.jsonl:1:1"),
+    ],
+)
+def test_a_suite_that_contradicts_its_file_of_queries_is_refused(write, inline, message):
+    content = (
+        '{"id": 1, "text": "red shoes", "weight": 2, "params": {"b": "x", "c": "x"}, "skip": {"reason": "broken"}, '
+        '"judgments": {"a": 1}}\n'
+    )
+    path = write(with_file(f"queries: {{file: q.jsonl, inline: [{inline}]}}\n"), q_jsonl=content)
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path, {})
+    assert message.format(folder=path.parent) in str(caught.value)
+    assert f"{path}:4:" in str(caught.value) or "shop.relevance.yaml:4:" in str(caught.value)
+
+
+def test_the_same_said_twice_is_no_contradiction(write):
+    content = '{"id": 1, "text": "red shoes", "weight": 2, "params": {"b": "x", "c": "x"}, "judgments": {"a": 1}}\n'
+    inline = "{id: 1, text: red shoes, weight: 2, params: {b: x}, judgments: {a: 1}}"
+    path = write(with_file(f"queries: {{file: q.jsonl, inline: [{inline}]}}\n"), q_jsonl=content)
+    [query] = load_suite(path, {}).queries
+    assert (query.text, query.weight, query.judgments) == ("red shoes", 2.0, {"a": 1.0})
+
+
 @pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
         ("tsv", "1 red shoes\n", "q.tsv:1:1: found 1 column separated by tabs, expected 2: id, text"),
         ("tsv", "1\ta\n1\tb\n", "q.tsv:2:1: the query id '1' is used twice, first at q.tsv:1:1"),
-        ("tsv", "1\t \n", "q.tsv:1:1: query '1' has no text"),
+        ("tsv", "1\t \n", "q.tsv:1:1: text: found blank text, expected a text"),
+        ("tsv", "id\ttext\n1\ta\n", "q.tsv:1:1: found a header, which a .tsv does not have; remove the line, or name"),
+        ("tsv", "Query_ID\tquery\n1\ta\n", "q.tsv:1:1: found a header, which a .tsv does not have; remove the line"),
         ("tsv", "\n", "q.tsv: the file has no queries"),
-        ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks the column text; expected id, text"),
+        ("csv", "id,name\n1,a\n", "q.csv:1:1: the header lacks the column text"),
         (
             "csv",
             "id,text,tag\n1,a,b\n",
-            "unknown column 'tag', expected id, text, tags, weight or params.NAME; did you mean 'tags'?",
+            "unknown column 'tag', expected id, text, weight, tags, thresholds, expect, markers, xfail, xfail.until, "
+            "skip, skip.until or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
         ("jsonl", "{\n", "q.jsonl:1:2: this is not JSON: Expecting property name enclosed in double quotes"),
         ("jsonl", "[1]\n", "q.jsonl:1:1: found [1], expected an object with id and text"),
-        ("jsonl", '{"id": 1.5, "text": "a"}\n', "q.jsonl:1:1: expected an id: a string or a whole number"),
-        ("jsonl", '{"id": 1}\n', "q.jsonl:1:1: expected a text: a string"),
+        ("jsonl", '{"id": [1], "text": "a"}\n', "q.jsonl:1:1: id: found a list, expected"),
+        ("jsonl", '{"text": "a"}\n', "q.jsonl:1:1: the key 'id' is missing"),
+        ("jsonl", '{"id": 1}\n', "q.jsonl:1:1: query '1' has no text, but the request uses {{text}}"),
+        ("jsonl", '{"id": 1, "text": "a", "tag": []}\n', "unknown key 'tag', expected id, text, params, tags, weight,"),
+        ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: tags: found 'b', expected a list"),
         (
             "jsonl",
-            '{"id": 1, "text": "a", "tag": []}\n',
-            "unknown key 'tag', expected id, text, tags, weight, params; did you mean",
+            '{"id": 1, "text": "a", "thresholds": ["mean RR > 0"]}\n',
+            "q.jsonl:1:1: found 'mean', but",
         ),
-        ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: expected tags: a list of strings"),
+        ("csv", "id,text,expect\n1,a,b in top\n", "q.csv:2:1: found the end, expected a rank such as 10"),
+        ("csv", "id,text,xfail.until\n1,a,2027-01-31\n", "q.csv:2:1: the key 'reason' is missing"),
+        ("csv", "id,text,skip,skip.until\n1,a,broken,soon\n", "q.csv:2:1: skip: found 'soon', expected a date"),
         ("txt", "1\ta\n", "q.txt: expected a query file with the suffix .tsv, .csv or .jsonl"),
     ],
 )
