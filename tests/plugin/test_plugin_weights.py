@@ -54,7 +54,8 @@ def test_weights_that_changed_since_the_baseline_are_named(suite: Suite, run: Ru
     assert main(["baseline", "diff", path.name, "--url", engine.url, "-q"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "the weights changed: 1 query (boots)" in printed
-    assert "weighted, by the weights of today" in printed
+    assert "weighted means" in printed
+    assert "nDCG@10 0.6678 0.6678 0.0000" in printed, "both by the weights of today"
 
 
 def test_a_forgotten_weight_stops_the_collection(suite: Suite, run: Run) -> None:
