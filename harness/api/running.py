@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from harness.compare import CompareOptions, Prepared
     from harness.compare.sides import ComparedSide, SuiteRunner
 
-__all__ = ["ComparedRuns", "Relevance", "SuiteRun", "Wanted", "compare_runs"]
+__all__ = ["AnySide", "ComparedRuns", "Relevance", "SuiteRun", "compare_runs"]
 
 
 class SuiteRun(Scores):
@@ -151,8 +151,8 @@ class Relevance(Closing):
 
     def compare(
         self,
-        reference: Wanted,
-        candidate: Wanted,
+        reference: AnySide,
+        candidate: AnySide,
         *,
         suite: str | os.PathLike[str] | None = None,
         **options: Unpack[CompareChoices],
@@ -198,7 +198,7 @@ def _environ_of(given: object) -> Mapping[str, str]:
     return os.environ if given is None else given
 
 
-Wanted: TypeAlias = "str | os.PathLike[str] | Scores"
+AnySide: TypeAlias = "str | os.PathLike[str] | Scores"
 """A side: its text, the path of a file, or what was scored in Python."""
 
 
@@ -277,7 +277,7 @@ class ComparedRuns:
             raise AssertionError(failure_text(held))
 
 
-def _suite_of(given: Sequence[Wanted]) -> Suite | None:
+def _suite_of(given: Sequence[AnySide]) -> Suite | None:
     """
     The suite of the first of *given* that was scored in Python, for both to be scored by; None where none was.
 
@@ -298,7 +298,7 @@ def _suite_of(given: Sequence[Wanted]) -> Suite | None:
 
 
 def compare_runs(
-    pair: tuple[Wanted, Wanted],
+    pair: tuple[AnySide, AnySide],
     suite: Path | None,
     options: CompareChoices,
     defaults: RunOptions,
