@@ -36,7 +36,7 @@ from harness.model import (
     Verdict,
 )
 from harness.options import Options, RunOptions
-from harness.run import SharedConnections
+from harness.run import Runner
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
 
@@ -127,7 +127,7 @@ class Relevance(Closing):
         self._environ = _environ_of(environ)
         if not isinstance(progress, Progress | None):
             refuse("progress", progress, "an object with the methods of harness.run.execution.Progress, or None")
-        self._shared = SharedConnections(self._environ, progress)
+        self._runner = Runner(self._environ, progress)
 
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
         """
@@ -179,17 +179,18 @@ class Relevance(Closing):
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; a session that runs each suite once does this otherwise."""
-        return self._shared.run(path, options)
+        [finished] = self._runner.run([path], options)
+        return finished
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """Run a loaded suite as a side of a comparison, as `_finish` otherwise."""
-        return self._shared.answer(suite, options, configs)
+        return self._runner.run_loaded(suite, options, configs)
 
     evaluate = staticmethod(evaluate)
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
-        self._shared.close()
+        self._runner.close()
 
 
 def _environ_of(given: object) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from harness.cli.options import cell_options, engine_options, found_suites, run_
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
+from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.scope import changed_question
@@ -28,7 +29,7 @@ from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.others import entry_renderables, is_weighted, means_of
-from harness.run import Matrix, answer_suites, connections_for, run_with
+from harness.run import Matrix, Runner
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite, load_suites
 from harness.words import count
@@ -129,13 +130,10 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
     """
     options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
     found = found_suites(suites)
-    loaded = load_suites(found.suites, os.environ)
-    answered = []
-    with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
-        for one in answer_suites(connections, loaded, options, environ=os.environ, progress=progress, matrix=matrix):
-            answered.append(one)
-            if progress is not None:
-                progress.suite_finished(one.run, None)
+    configs = Configs()
+    loaded = load_suites(found.suites, os.environ, configs=configs)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        answered = runner.answer(loaded, options, matrix=matrix, configs=configs)
     for one in answered:
         index = f" on index {one.run.index}" if matrix.indexes else ""
         print_all(report_renderables(compare_with_baseline(one, file, f"request:{one.run.request}{index}")))
@@ -161,8 +159,8 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
 
 
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
-    with run_progress(quiet=quiet) as progress, connections_for(options, os.environ) as connections:
-        return run_with(connections, suites, options, environ=os.environ, progress=progress, matrix=matrix)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        return runner.run(suites, options, matrix=matrix)
 
 
 def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[BaselineUpdate]:

@@ -29,7 +29,7 @@ from harness.model import ComparisonReport, Profile
 from harness.options import RunOptions
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 from harness.report.terminal.comparison import report_renderables
-from harness.run import SharedConnections
+from harness.run import Runner
 
 __all__ = ["collection_paused"]
 
@@ -167,8 +167,8 @@ def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) 
 
 
 def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
-    with run_progress(quiet=quiet) as progress, SharedConnections(os.environ, progress) as connections:
-        prepared = prepare(request, connections.answer, os.environ)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        prepared = prepare(request, runner.run_loaded, os.environ)
     return prepared.report()
 
 

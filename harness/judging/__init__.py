@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.config import Configs
 from harness.errors import Problem, SearchError, SuiteError
 from harness.judging.findings import (
     IndexKnowledge,
@@ -19,7 +21,7 @@ from harness.judging.findings import (
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.model import ANY_TEXT, Hit, JudgmentFinding, Pool, PooledDocument, Suite
 from harness.options import RunOptions
-from harness.run import Matrix, answer_suites, connections_for
+from harness.run import Matrix, Runner, connections_for
 from harness.run.execution import AnsweredSuite, Progress
 from harness.search.lookup import find_documents, find_texts, pinned_of
 from harness.suites import load_suites
@@ -73,17 +75,14 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    run = replace(options.run, depth=options.depth, unjudged=True)
-    suites = load_suites(paths, environ, needs_judgments=False)
-    with connections_for(run, environ) as connections:
-        cells: dict[str, list[AnsweredSuite]] = {}
-        matrix = options.matrix
-        for one in answer_suites(connections, suites, run, environ=environ, progress=progress, matrix=matrix):
-            cells.setdefault(one.selection.suite.path, []).append(one)
-            if progress is not None:
-                progress.suite_finished(one.run, None)
+    run, configs = replace(options.run, depth=options.depth, unjudged=True), Configs()
+    suites = load_suites(paths, environ, needs_judgments=False, configs=configs)
+    with Runner(environ, progress) as runner:
+        answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
+        selected = [one for one in answered if one.selection.selected.queries]
         return [
-            _Pooling(of_suite, options).pool() for of_suite in cells.values() if of_suite[0].selection.selected.queries
+            _Pooling(list(cells), options).pool()
+            for _, cells in groupby(selected, key=lambda one: one.selection.suite.path)
         ]
 
 

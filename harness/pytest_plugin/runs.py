@@ -38,7 +38,7 @@ from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
 from harness.report.json import dumps_report, loads_report
 from harness.report.outputs import remove_outdated, render, write_output
-from harness.run import connections_for, make_report, run_with
+from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite
 
@@ -404,8 +404,8 @@ class SessionRuns:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
-        with connections_for(options, os.environ) as connections:
-            [finished] = run_with(connections, [from_here(path)], options, environ=os.environ, earlier=earlier)
+        with Runner(os.environ) as runner:
+            [finished] = runner.run([from_here(path)], options, earlier=earlier)
         return finished
 
     def _node(self, version: str | None) -> Node:

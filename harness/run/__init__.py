@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Matrix",
-    "SharedConnections",
-    "answer_suites",
+    "Runner",
     "connections_for",
     "make_report",
     "run_suite",
     "run_suites",
-    "run_with",
 ]
 
 
@@ -58,88 +56,8 @@ def run_suites(
         UsageError: an option asks for what cannot be, or a variable that holds a login is not set.
         EngineStartError: the embedded node could not be started.
     """
-    with connections_for(options, environ) as connections:
-        runs = run_with(connections, paths, options, environ=environ, progress=progress, matrix=matrix)
-    return make_report([run.report for run in runs])
-
-
-def run_with(
-    connections: Connections,
-    paths: Sequence[Path],
-    options: RunOptions,
-    *,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
-    matrix: Matrix | None = None,
-    earlier: FinishedSuite | None = None,
-) -> list[FinishedSuite]:
-    """
-    As `run_suites`, over *connections* that stay open for more, and with all that the reports were made from.
-
-    Where *earlier* is what came of the same suite under the same options, only the queries that had no answer are
-    asked, and the others keep theirs.
-    """
-    from harness.suites import load_suites
-
-    configs = Configs()
-    suites = load_suites(paths, environ, needs_judgments=not options.unjudged, configs=configs)
-    answered = answer_suites(
-        connections,
-        suites,
-        options,
-        environ=environ,
-        progress=progress,
-        matrix=matrix,
-        earlier=earlier,
-        configs=configs,
-    )
-    return [conclude(one, progress) for one in answered]
-
-
-def answer_suites(
-    connections: Connections,
-    suites: Sequence[Suite],
-    options: RunOptions,
-    *,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
-    matrix: Matrix | None = None,
-    earlier: FinishedSuite | None = None,
-    configs: Configs | None = None,
-) -> Iterator[AnsweredSuite]:
-    """
-    Send the queries of loaded suites, cell by cell; whoever takes a cell may look further over its open connection.
-
-    Arguments are those of `run_with`; *configs* holds what was read of harness.toml already.
-
-    Raises:
-        SuiteError: queries make requests that cannot be sent; raised when all other cells were answered.
-    """
-    suites = [_to_depth(suite, options.depth) for suite in suites]
-    cells = matrix or Matrix.of_one(options)
-    _check_choices(suites, options, cells)
-    selections = [select(suite, options.tags, options.day()) for suite in suites]
-    sent = [selection.suite for selection in selections if selection.active.queries]
-    opened = dict(zip((suite.path for suite in sent), connections.open_all(sent, configs), strict=True))
-    builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-    problems: dict[Problem, None] = {}
-    for selection in selections:
-        cluster = opened.get(selection.suite.path)
-        name = selection.suite.target.cluster if cluster is None else cluster.name
-        masker = None if cluster is None else cluster.masker(selection.suite, environ)
-        for cell in cells.cells(selection.suite, options):
-            execution = SuiteExecution(selection, cell, name, masker, progress, builds, earlier)
-            try:
-                if cluster is None:
-                    yield execution.without(None)
-                elif cluster.search is None:
-                    yield execution.without(cluster.error)
-                else:
-                    yield execution.over(cluster.search)
-            except InputError as error:
-                problems.update(dict.fromkeys(error.problems))
-    if problems:
-        raise SuiteError(list(problems))
+    with Runner(environ, progress) as runner:
+        return make_report([run.report for run in runner.run(paths, options, matrix=matrix)])
 
 
 def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
@@ -284,8 +202,8 @@ SERVER = ("url", "embedded", "engine_version", "cluster", "client", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 
-class SharedConnections(Closing):
-    """Opens what each run asks for, and closes everything in the end."""
+class Runner(Closing):
+    """Runs suites; connections stay open from one call to the next, and are closed in the end."""
 
     def __init__(self, environ: Mapping[str, str], progress: Progress | None = None) -> None:
         """
@@ -297,26 +215,88 @@ class SharedConnections(Closing):
         self._progress = progress
         self._open: list[tuple[RunOptions, Connections]] = []
 
-    def run(self, path: Path, options: RunOptions) -> FinishedSuite:
-        """Run the suite at *path*; raises as `run_with`."""
-        connections = self._connections_for(options)
-        [finished] = run_with(connections, [path], options, environ=self._environ, progress=self._progress)
-        return finished
+    def run(
+        self,
+        paths: Sequence[Path],
+        options: RunOptions,
+        *,
+        matrix: Matrix | None = None,
+        earlier: FinishedSuite | None = None,
+    ) -> list[FinishedSuite]:
+        """
+        As `run_suites`, with all that the reports were made from.
 
-    def answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        """Send the queries of a loaded suite and decide nothing; what servers told is masked. Raises as `run_with`."""
-        connections, progress = self._connections_for(options), self._progress
-        [answered] = answer_suites(
-            connections, [suite], options, environ=self._environ, progress=progress, configs=configs
-        )
-        if progress is not None:
-            progress.suite_finished(answered.run, None)
+        Where *earlier* is what came of the same suite under the same options, only the queries that had no answer are
+        asked, and the others keep theirs.
+        """
+        from harness.suites import load_suites
+
+        configs = Configs()
+        self._connections_for(options)  # options that contradict each other are refused first
+        suites = load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs)
+        answered = self._answered(suites, options, matrix, configs, earlier)
+        return [conclude(one, self._progress) for one in answered]
+
+    def answer(
+        self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
+    ) -> list[AnsweredSuite]:
+        """
+        Send the queries of loaded suites and decide nothing; raises as `run_suites`.
+
+        *configs* holds what was read of harness.toml already.
+        """
+        answered = []
+        for one in self._answered(suites, options, matrix, configs, None):
+            answered.append(one)
+            if self._progress is not None:
+                self._progress.suite_finished(one.run, None)
+        return answered
+
+    def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
+        """As `answer`, the run of one suite, without secrets in what servers told."""
+        [answered] = self.answer([suite], options, configs=configs)
         return answered.masked_run()
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
         while self._open:
             self._open.pop()[1].close()
+
+    def _answered(
+        self,
+        suites: Sequence[Suite],
+        options: RunOptions,
+        matrix: Matrix | None,
+        configs: Configs,
+        earlier: FinishedSuite | None,
+    ) -> Iterator[AnsweredSuite]:
+        """Cell by cell, while its connection is open; what cannot be sent is raised when all others were answered."""
+        suites = [_to_depth(suite, options.depth) for suite in suites]
+        cells = matrix or Matrix.of_one(options)
+        _check_choices(suites, options, cells)
+        selections = [select(suite, options.tags, options.day()) for suite in suites]
+        sent = [selection.suite for selection in selections if selection.active.queries]
+        clusters = self._connections_for(options).open_all(sent, configs)
+        opened = dict(zip((suite.path for suite in sent), clusters, strict=True))
+        builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
+        problems: dict[Problem, None] = {}
+        for selection in selections:
+            cluster = opened.get(selection.suite.path)
+            name = selection.suite.target.cluster if cluster is None else cluster.name
+            masker = None if cluster is None else cluster.masker(selection.suite, self._environ)
+            for cell in cells.cells(selection.suite, options):
+                execution = SuiteExecution(selection, cell, name, masker, self._progress, builds, earlier)
+                try:
+                    if cluster is None:
+                        yield execution.without(None)
+                    elif cluster.search is None:
+                        yield execution.without(cluster.error)
+                    else:
+                        yield execution.over(cluster.search)
+                except InputError as error:
+                    problems.update(dict.fromkeys(error.problems))
+        if problems:
+            raise SuiteError(list(problems))
 
     def _connections_for(self, options: RunOptions) -> Connections:
         wanted = RunOptions(**{name: getattr(options, name) for name in SERVER})
