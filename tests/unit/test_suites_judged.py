@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.judging.reading import read_judged
+from harness.judging import read_judged
 from harness.suites import load_suite
 
 SUITE = """\
