@@ -42,7 +42,7 @@ def test_a_node_is_started_found_shown_and_stopped(engine: Command) -> None:
     assert engine("status").stdout.startswith(f"OpenSearch 2.19 at {url}, process ")
     elsewhere = engine("up", "--engine-version", "2.19", "--port", "9")
     assert elsewhere.returncode == 2
-    assert f"runs already, at {url}" in elsewhere.stderr
+    assert f"already runs at {url}" in elsewhere.stderr
 
     assert engine("down").stdout == f"stopped OpenSearch 2.19 at {url}\n"
     with pytest.raises(requests.ConnectionError):

@@ -214,7 +214,7 @@ def test_an_index_that_is_not_there_is_no_finding_and_3(
     assert judgments("lint", ".", "--url", engine_url) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    assert "whether documents are in relevance-test-no-such-index is not known: " in err
+    assert "cannot look up documents in relevance-test-no-such-index: " in err
 
 
 def test_the_pool_of_the_catalogue_graded_makes_it_judged_throughout(

@@ -320,7 +320,7 @@ def test_a_users_own_client(search: EngineSearch, engine_url: str, index: MakeIn
 
 
 def test_a_url_that_is_no_engine(engine_url: str) -> None:
-    with pytest.raises(SearchError, match="is not answered as an engine does"):
+    with pytest.raises(SearchError, match="was not answered by Elasticsearch or OpenSearch"):
         open_search(Cluster("wrong", url=f"{engine_url}/no/such/path"), {})
 
 

@@ -93,7 +93,7 @@ def test_is_reused_while_nothing_changes_without_leave_to_write(
 
 
 def test_is_not_built_without_leave_to_write(search: EngineSearch, name: str, folder: Path) -> None:
-    with pytest.raises(FixtureError, match="say allow_write"):
+    with pytest.raises(FixtureError, match="only with allow_write"):
         ensure_index(search, fixture(), folder, name, allow_write=False)
     assert search.connection.perform("HEAD", f"/{read_recipe(fixture(), folder, name).index}").status == 404
 
@@ -107,7 +107,7 @@ def test_an_index_that_is_not_ours_is_left_as_it_is(
     call("PUT", f"/{index}/_doc/1?refresh=true", {"theirs": True})
     built = uid(call, index)
 
-    with pytest.raises(FixtureError, match="the harness did not make it and will not touch it"):
+    with pytest.raises(FixtureError, match="the harness did not create it and will not change it"):
         ensure_index(search, fixture(), folder, name, allow_write=True)
     assert (uid(call, index), count(call, index), meta(call, index)) == (built, 1, mark)
 
@@ -118,7 +118,7 @@ def test_an_alias_of_that_name_is_left_as_it_is(
     index = read_recipe(fixture(), folder, name).index
     call("PUT", f"/{name}-theirs", {"aliases": {index: {}}})
 
-    with pytest.raises(FixtureError, match="the harness did not make it"):
+    with pytest.raises(FixtureError, match="the harness did not create it"):
         ensure_index(search, fixture(), folder, name, allow_write=True)
     assert count(call, index) == 0
 
@@ -129,7 +129,7 @@ def test_an_index_that_somebody_wrote_to_is_not_reused(
     index = ensure_index(search, fixture(), folder, name, allow_write=True)
     call("PUT", f"/{index}/_doc/more?refresh=true", {"title": "more"})
 
-    with pytest.raises(FixtureError, match="1200 documents, and has 1201"):
+    with pytest.raises(FixtureError, match="1200 documents, but has 1201"):
         ensure_index(search, fixture(), folder, name, allow_write=True)
 
 
@@ -250,7 +250,7 @@ class TestOthersAtWork:
     ) -> None:
         self.unfinished(call, folder, name)
 
-        with pytest.raises(FixtureError, match="left half built"):
+        with pytest.raises(FixtureError, match="is incomplete"):
             ensure_index(search, fixture(), folder, name, allow_write=False, times=Times(abandoned=0.3, poll=0.05))
 
     def test_a_builder_at_work_is_waited_for(
@@ -290,5 +290,5 @@ def build(url: str, folder: str, name: str) -> str:
 
 
 def test_only_an_engine_can_have_one(folder: Path) -> None:
-    with pytest.raises(FixtureError, match="takes an engine"):
+    with pytest.raises(FixtureError, match="needs an engine"):
         ensure_index(FakeSearch({}), fixture(), folder, "products", allow_write=True)

@@ -146,7 +146,7 @@ ROWS = {
     "no shards": malformed(item(_shards=None), "`_shards` should be an object, found nothing"),
     "shards uncounted": malformed(item(_shards={}), "`total` should be a whole number, found nothing"),
     "more shards than there are": malformed(item(_shards=shards(successful=3)), "`_shards` counts 3 successful"),
-    "failures beside failed 0": lacking(item(_shards=shards(failures=FAILURES)), "`_shards` names failures"),
+    "failures beside failed 0": lacking(item(_shards=shards(failures=FAILURES)), "`_shards` lists failures"),
     "a cluster skipped": lacking(item(_clusters={"total": 2, "successful": 1, "skipped": 1}), "1 of 2 clusters"),
     "a cluster in part": lacking(
         item(_clusters={"total": 1, "successful": 1, "details": {"r": {"status": "partial"}}}), "1 of 1 clusters"
