@@ -155,7 +155,6 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         ranking=_documents(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
         missing=_documents(query.missing, mask),
-        failure=query.failure and replace(query.failure, reason=mask(query.failure.reason)),
     )
 
 

@@ -234,23 +234,22 @@ class ComparedSide:
 
 def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
     """
-    A run of *suite*, called *name*; a query that was skipped is not in it.
+    A run of *suite*, called *name*.
 
     Without requests the suite holds the judgments of rankings that were given in Python, and are whole.
     """
     template = suite.requests.get(run.request)
     unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
-    queries = tuple(query for query in suite.queries if query.id in run.responses)
     if template is None:
-        return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, queries)
+        return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, suite.queries)
     return ComparedSide(
         Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered),
         run,
         suite.depth,
-        queries,
+        suite.queries,
         template=request_fingerprint(suite, run.request),
         orders_ties=not leaves_ties(template),
-        questions=questions_of(replace(suite, queries=queries)),
+        questions=questions_of(suite),
     )
 
 

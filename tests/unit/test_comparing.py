@@ -156,6 +156,14 @@ def test_a_report_of_a_request_that_orders_its_ties_says_so():
     assert reported(tied, suite_of(*QUERIES, body=BY_SCORE_AND_ID)).orders_ties
 
 
+def test_a_run_knows_whether_its_request_orders_ties_and_what_its_queries_asked():
+    for body, orders_ties in ((PLAIN, False), (BY_SCORE_AND_ID, True)):
+        side = side_of_run("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=body), FIRST)
+        assert (side.orders_ties, side.depth, side.side.index) == (orders_ties, 10, "products")
+        assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
+    assert whole(suite_of(*QUERIES), FIRST, "A").depth is None
+
+
 # ------------------------------------------------------------------------------------------------ a side to be asked
 
 

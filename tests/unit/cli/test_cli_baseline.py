@@ -363,12 +363,13 @@ def test_diff_shows_the_means_where_nothing_can_be_tested(folder, engine, capsys
 def test_diff_leaves_out_a_measure_that_looks_below_what_is_kept(folder, engine, capsys):
     harness_baseline("save", "shop.relevance.yaml", "-q")
     path = folder / "shop.relevance.yaml"
-    path.write_text(path.read_text().replace('measures: ["RR@3"]', 'measures: ["RR@3", "P@20"]'))
+    path.write_text(path.read_text().replace('measures: ["RR@3"]', 'measures: ["RR@3", "P@10", "P@20"]'))
     capsys.readouterr()
     assert harness_baseline("diff", "shop.relevance.yaml", "-q") == 0
     text = capsys.readouterr().out
     assert "P@20 is not compared: the baseline keeps 10 hits a query" in text
     assert "\n  RR@3  " in text
+    assert "\n  P@10  " in text
 
 
 @pytest.mark.parametrize(
