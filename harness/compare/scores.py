@@ -345,7 +345,7 @@ def _judged_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
         both = first.fingerprints.keys() & second.fingerprints.keys()
         changed = sorted(query for query in both if first.fingerprints[query] != second.fingerprints[query])
     elif first.fingerprints or second.fingerprints:
-        yield "whether both were judged alike cannot be told; --suite scores both anew"
+        yield "whether both were judged alike cannot be told; with a suite both are scored anew"
         return
     else:
         grades = {query.id: query.judgments for query in second.queries}
@@ -353,7 +353,7 @@ def _judged_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
     if changed:
         yield (
             f"{count(len(changed), 'query')} not judged alike ({listed(changed)}), so scores may differ for that; "
-            "--suite scores both anew"
+            "with a suite both are scored anew"
         )
 
 

@@ -262,7 +262,7 @@ def test_scores_that_two_files_hold_serve_without_a_suite(shop, capsys):
     query = next(one for one in report.queries if one.id == "s")
     assert (query.text, query.tags) == ("three", ("tail",))
     assert next(one.grade for one in query.documents if one.id == "c") == 1.0
-    assert "whether both were judged alike cannot be told; --suite scores both anew" in report.notes
+    assert "whether both were judged alike cannot be told; with a suite both are scored anew" in report.notes
 
 
 def test_reports_that_were_judged_otherwise_are_told_apart(shop, capsys, tmp_path):
