@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 __all__ = [
     "BaselineError",
@@ -29,6 +29,7 @@ __all__ = [
     "Problem",
     "ProblemKind",
     "SearchError",
+    "Sentence",
     "StatisticError",
     "SuiteError",
     "UnansweredBaseline",
@@ -66,6 +67,10 @@ class Option:
         return f"--relevance-{self.word}" if entry is EntryPoint.PYTEST else f"--{self.word}"
 
 
+Sentence: TypeAlias = tuple[str | Option, ...]
+"""Texts, and the options that they are about."""
+
+
 class HarnessError(Exception):
     """
     Base of all errors that the harness raises on purpose; its text is for the user to read.
@@ -79,6 +84,12 @@ class HarnessError(Exception):
     def __init__(self, *parts: str | Option) -> None:
         super().__init__(*parts)
         self.parts = parts
+
+    @classmethod
+    def of_lines(cls, sentences: Iterable[Sentence]) -> Self:
+        """An error that says each of *sentences* on a line of its own."""
+        parts = [part for sentence in sentences for part in ("\n", *sentence)]
+        return cls(*parts[1:])
 
     def __str__(self) -> str:
         return self.text(EntryPoint.PYTHON)

@@ -32,6 +32,10 @@ from harness.compare.scores import (
     require_packages,
 )
 from harness.compare.sides import (
+    MEASURE,
+    QRELS,
+    REQUEST,
+    SUITE,
     ComparedSide,
     Form,
     FormKind,
@@ -46,7 +50,7 @@ from harness.compare.sides import (
     with_empty,
 )
 from harness.config import Configs
-from harness.errors import UsageError
+from harness.errors import Option, Sentence, UsageError
 from harness.files.scored_runs import FileOptions, FileScorer
 from harness.gate.selection import Selection, check_tags, select
 from harness.masking import Masker, redact_comparison
@@ -269,7 +273,7 @@ def _refuse(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | No
     """Refuse what cannot be, before anything is searched."""
     refusals = list(_refusals(request, forms, suite))
     if refusals:
-        raise UsageError("\n".join(refusals))
+        raise UsageError.of_lines(refusals)
     if suite is not None:
         check_tags([suite], request.run.tags)
         _cells_of(forms, request.request).check([suite])
@@ -293,24 +297,25 @@ def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
     return Matrix(tuple(requests), tuple(form.value for form in forms if form.kind is FormKind.INDEX))
 
 
-def _refusals(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> Iterator[str]:
+def _refusals(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> Iterator[Sentence]:
     """A sentence for each two options that do not go together."""
     for form in forms:
         if suite is None and form.is_live:
-            yield f"{form} is asked with the queries and requests of a suite; give --suite"
+            yield f"{form} is asked with the queries and requests of a suite; give ", SUITE
         if suite is None and form == Form(FormKind.BASELINE):
-            yield "baseline is that of a suite; give --suite, or say baseline:FILE"
+            yield "baseline is that of a suite; give ", SUITE, ", or say baseline:FILE"
     if suite is not None and request.qrels is not None:
-        yield "found --suite and --qrels, expected one of them: a suite has its own judgments"
+        yield "found ", SUITE, " and ", QRELS, ", expected one of them: a suite has its own judgments"
     if request.qrels is None and (request.profile is not None or request.gain is not None):
-        yield "--profile and --gain go with --qrels: a suite, a baseline and a report have their own"
+        own = ": a suite, a baseline and a report have their own"
+        yield Option("profile"), " and ", Option("gain"), " go with ", QRELS, own
     if request.complete and suite is None and request.qrels is None:
-        yield "--complete goes with --suite or --qrels, which say what queries there are"
+        yield Option("complete"), " goes with ", SUITE, " or ", QRELS, ", which say what queries there are"
     takes_request = [form for form in forms if form.kind not in (FormKind.REQUEST, FormKind.RUN)]
     if request.request is not None and not takes_request:
-        yield f"--request {request.request} is for index, cluster, embedded, baseline and report sides; none is one"
+        yield REQUEST, f" {request.request} is for index, cluster, embedded, baseline and report sides; none is one"
     if request.qrels is not None and not request.named:
-        yield "--qrels needs a --measure such as nDCG@10"
+        yield QRELS, " needs a ", MEASURE, " such as nDCG@10"
 
 
 def _judgments(request: ComparisonRequest) -> FileScorer | None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
-from harness.compare.sides import ComparedSide, questions_of
-from harness.errors import GrammarError, UsageError, did_you_mean
+from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions_of
+from harness.errors import GrammarError, Sentence, UsageError, did_you_mean
 from harness.gate import comparison_status, decide
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.scope import changed_question, weights_of
@@ -216,24 +216,26 @@ def check_thresholds(suite: Suite, *, judged: bool, depth: int | None) -> None:
             scores where there are none.
     """
     refusals = [
-        f"threshold {one.text!r}: {sentence}"
+        (f"threshold {one.text!r}: ", *sentence)
         for one in suite.thresholds
         if (sentence := _refusal(one, suite, judged, depth))
     ]
     if refusals:
-        raise UsageError("\n".join(refusals))
+        raise UsageError.of_lines(refusals)
 
 
-def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None) -> str | None:
+def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None) -> Sentence:
     tags = {tag for query in suite.queries for tag in query.tags}
     condition = threshold.condition
     if threshold.tag is not None and threshold.tag not in tags:
-        return f"no query has the tag {threshold.tag!r}{did_you_mean(threshold.tag, tags)}"
+        return (f"no query has the tag {threshold.tag!r}{did_you_mean(threshold.tag, tags)}",)
     if not judged and isinstance(condition, BaselineCondition):
-        return "there are no scores to compare; give --suite, or --qrels and --measure, or ask for an RBO or overlap"
+        found = "there are no scores to compare; give "
+        return found, SUITE, ", or ", QRELS, " and ", MEASURE, ", or ask for an RBO or overlap"
     if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
-        return f"{condition.agreement} looks at more hits than the {depth} a query that both sides have"
-    return check_reach(condition, suite.gain, suite.profile)
+        return (f"{condition.agreement} looks at more hits than the {depth} a query that both sides have",)
+    sentence = check_reach(condition, suite.gain, suite.profile)
+    return (sentence,) if sentence else ()
 
 
 def _deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
-from harness.compare.sides import ComparedSide, cut_at
+from harness.compare.sides import QRELS, SUITE, ComparedSide, cut_at
 from harness.errors import MeasureError, UsageError
 from harness.files.scored_runs import FileScorer
 from harness.means import mean_of
@@ -307,7 +307,7 @@ def _unscored(pair: Iterable[ComparedSide]) -> str:
 def _refuse_without_scores(pair: Iterable[ComparedSide], measures: Sequence[Measure]) -> None:
     if measures:
         names = ", ".join(measure.text for measure in measures)
-        raise UsageError(f"{names} cannot be compared, as {_unscored(pair)}; give --suite or --qrels")
+        raise UsageError(f"{names} cannot be compared, as {_unscored(pair)}; give ", SUITE, " or ", QRELS)
 
 
 def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
@@ -323,7 +323,11 @@ def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
     if unlike:
         raise UsageError(
             f"the scores of {first.side.name} and {second.side.name} were made with other rules: "
-            f"{', '.join(unlike)}; give --suite or --qrels to score both alike"
+            f"{', '.join(unlike)}; give ",
+            SUITE,
+            " or ",
+            QRELS,
+            " to score both alike",
         )
 
 
@@ -334,7 +338,7 @@ def _shared_measures(pair: tuple[ComparedSide, ComparedSide], named: Iterable[Me
     if lacking or not shared:
         both = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
         others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
-        raise UsageError(f"{both}{others}; give --suite or --qrels to compute what is wanted")
+        raise UsageError(f"{both}{others}; give ", SUITE, " or ", QRELS, " to compute what is wanted")
     return shared
 
 

@@ -23,7 +23,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
 from harness.config import Configs
-from harness.errors import UsageError, did_you_mean, nearest
+from harness.errors import Option, UsageError, did_you_mean, nearest
 from harness.files.runs import read_run
 from harness.gate.ties import cut, leaves_ties
 from harness.masking import Masker, question_of
@@ -57,6 +57,9 @@ from harness.options import RunOptions
 
 # Forms.
 
+
+SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("request"), Option("measure", "measures")
+"""What a comparison is told beside its sides, as refusals name it."""
 
 FORMS = (
     "baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, embedded "
@@ -372,7 +375,7 @@ def _choose(name: str, known: Iterable[str], request: str | None) -> str:
     if request in names:
         return str(request)
     if request is None:
-        raise UsageError(f"{name} holds the requests {', '.join(names)}; say which with --request")
+        raise UsageError(f"{name} holds the requests {', '.join(names)}; say which with ", REQUEST)
     raise UsageError(
         f"{name} holds no request {request!r}, only {', '.join(names) or 'none'}{did_you_mean(request, names)}"
     )
@@ -436,8 +439,8 @@ def _choose_report(name: str, report: Report, suite: Suite | None, request: str 
     )
     if not fitting:
         raise UsageError(f"{name} does not hold {named or 'a suite'}; it holds {known}")
-    which = "--request says which" if len({one.request for one in fitting}) == len(fitting) else "--suite says which"
-    raise UsageError(f"{name} holds several that could be meant: {known}; {which}")
+    option = REQUEST if len({one.request for one in fitting}) == len(fitting) else SUITE
+    raise UsageError(f"{name} holds several that could be meant: {known}; ", option, " says which")
 
 
 def _which(report: SuiteReport) -> str:

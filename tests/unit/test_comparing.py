@@ -218,10 +218,10 @@ def test_queries_that_the_suite_does_not_have_are_named():
 
 def test_stored_scores_of_other_rules_or_measures_are_refused():
     linear = reported(FIRST, suite_of(*QUERIES, gain=Gain(GainKind.LINEAR)))
-    with pytest.raises(UsageError, match="gain exponential and linear; give --suite or --qrels to score both alike"):
+    with pytest.raises(UsageError, match="gain exponential and linear; give suite or qrels to score both alike"):
         by_stored_scores((reported(FIRST), linear), (), ())
     other = reported(FIRST, suite_of(*QUERIES, measures=(parse_measure("P@1"),)))
-    with pytest.raises(UsageError, match="both hold no measure; give --suite"):
+    with pytest.raises(UsageError, match="both hold no measure; give suite"):
         by_stored_scores((reported(FIRST), other), (), ())
     with pytest.raises(UsageError, match="both hold RR, nDCG@3, and not P@1"):
         by_stored_scores((reported(FIRST), reported(SECOND)), (), read_thresholds(["drop P@1 <= 0.1"]))

@@ -34,3 +34,8 @@ def test_where_nobody_asks_an_error_speaks_python():
 @pytest.mark.parametrize("error", [HarnessError("a"), GrammarError("a", 3), InputError.at("f", 0, 0, "a")])
 def test_an_error_about_no_option_reads_the_same_everywhere(error):
     assert {error.text(entry) for entry in EntryPoint} == {str(error)}
+
+
+def test_several_sentences_are_lines_of_one_error():
+    error = UsageError.of_lines([("give ", Option("url")), ("no more",)])
+    assert error.text(EntryPoint.COMMAND) == "give --url\nno more"
