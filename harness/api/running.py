@@ -41,8 +41,8 @@ from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
 
 if TYPE_CHECKING:
-    from harness.compare import CompareOptions, Prepared
-    from harness.compare.sides import ComparedSide, SuiteRunner
+    from harness.compare import CompareOptions, PreparedComparison
+    from harness.compare.sides import ComparedSide, RunLoaded
 
 __all__ = ["AnySide", "ComparedRuns", "Relevance", "SuiteRun", "compare_runs"]
 
@@ -206,7 +206,7 @@ AnySide: TypeAlias = "str | os.PathLike[str] | Scores"
 class ComparedRuns:
     """Two runs that were compared."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedComparison) -> None:
         """
         Args:
             prepared: The two runs, and how they are compared.
@@ -303,7 +303,7 @@ def compare_runs(
     suite: Path | None,
     options: CompareChoices,
     defaults: RunOptions,
-    run: SuiteRunner,
+    run: RunLoaded,
     environ: Mapping[str, str],
 ) -> ComparedRuns:
     """

@@ -39,7 +39,7 @@ from harness.compare.sides import (
     ComparedSide,
     Form,
     FormKind,
-    SuiteRunner,
+    RunLoaded,
     baseline_side,
     live_side,
     read_form,
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CompareOptions",
     "ComparisonRequest",
-    "Prepared",
+    "PreparedComparison",
     "SideChoice",
     "assemble_comparison",
     "compare_files",
@@ -121,7 +121,7 @@ class ComparisonRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedComparison:
     """Two sides that were read or run, and what is selected of the suite, or the judgments, that they are scored by."""
 
     request: ComparisonRequest
@@ -162,7 +162,7 @@ class Prepared:
         return with_empty(first, added), with_empty(second, added)
 
 
-def prepare(request: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, str]) -> Prepared:
+def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, str]) -> PreparedComparison:
     """
     Read or run both sides: files first, then what has to be searched, the reference before the candidate.
 
@@ -199,7 +199,7 @@ def prepare(request: ComparisonRequest, run: SuiteRunner, environ: Mapping[str, 
         return live_side(form, suite, form.options(options, request.request), configs, run)
 
     first, second = (side or searched(form) for side, form in zip(read, forms, strict=True))
-    return Prepared(request, (first, second), selection, judgments)
+    return PreparedComparison(request, (first, second), selection, judgments)
 
 
 def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str) -> ComparisonReport:
@@ -225,7 +225,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
     pair = (side_of_baseline("baseline", entry, run.request), side_of_run(name, SideKind.REQUEST, suite, run))
     options = CompareOptions(answered.options.day())
-    prepared = Prepared(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
+    prepared = PreparedComparison(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
     report = prepared.report()
     return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))
 

@@ -256,13 +256,13 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
     )
 
 
-SuiteRunner: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
+RunLoaded: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
 """Runs a loaded suite, with what was read of harness.toml; what servers told is masked in the run."""
 
 SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
 
 
-def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, run: SuiteRunner) -> ComparedSide:
+def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
     """
     Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
 
