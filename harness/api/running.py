@@ -93,7 +93,7 @@ class SuiteRun(Scores):
         broken = [one for one in self.verdicts if one.status is Status.FAILED or one.status.is_undecided]
         complaints = [failure_text(self.report, verdict) for verdict in broken]
         blamed = {query for verdict in broken for query in verdict.blamed}
-        unanswered = [query for query in self.queries if query.outcome.is_unanswered]
+        unanswered = self.report.unanswered.values()
         return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
 
 

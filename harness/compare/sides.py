@@ -288,7 +288,7 @@ def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedS
         report.request,
         report.index,
         created,
-        unanswered={query.id: query.reason for query in ran if query.outcome.is_unanswered},
+        unanswered={query.id: query.reason for query in report.unanswered.values()},
     )
     run = Run({query.id: _response(query) for query in ran}, report.engine, report.request, report.index)
     return ComparedSide(

@@ -169,8 +169,7 @@ def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
 
 
 def _status_of(report: SuiteReport) -> int:
-    unanswered = any(query.outcome.is_unanswered for query in report.queries)
-    return comparison_status(report.verdicts, unanswered=unanswered)
+    return comparison_status(report.verdicts, unanswered=bool(report.unanswered))
 
 
 def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:

@@ -145,6 +145,11 @@ class SuiteReport:
     baseline: BaselineSummary | None = None
     """None if no threshold compares with one, or there is none."""
 
+    @property
+    def unanswered(self) -> dict[str, QueryReport]:
+        """The queries without an answer, by id: they failed or did not run."""
+        return {query.id: query for query in self.queries if query.outcome.is_unanswered}
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -66,7 +66,7 @@ class Finished:
     @property
     def lacks_answers(self) -> bool:
         """Whether a query had none."""
-        return any(query.outcome.is_unanswered for query in self.report.queries)
+        return bool(self.report.unanswered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -44,7 +44,6 @@ __all__ = [
     "missing_place",
     "outcome_lines",
     "thresholds_headline",
-    "unanswered_queries",
     "worst_first",
 ]
 
@@ -85,19 +84,14 @@ class Attention:
 
 def attention_of(suite: SuiteReport) -> Attention:
     """What of *suite* somebody has to look at."""
-    unanswered = unanswered_queries(suite)
+    unanswered = suite.unanswered
     verdicts = [one for one in suite.verdicts if one.status in LOOKED_AT and not is_told(one, unanswered)]
     return _with_queries(verdicts, {query.id: query for query in suite.queries if query.id not in unanswered})
 
 
-def unanswered_queries(suite: SuiteReport) -> frozenset[str]:
-    """The ids of the queries that had no answer."""
-    return frozenset(query.id for query in suite.queries if query.outcome.is_unanswered)
-
-
-def is_told(verdict: Verdict, unanswered: Set[str]) -> bool:
+def is_told(verdict: Verdict, unanswered: Collection[str]) -> bool:
     """Whether all there is to say of *verdict* is that queries had no answer, which is told once of all of them."""
-    return verdict.status is Status.ERROR and bool(verdict.blamed) and unanswered >= set(verdict.blamed)
+    return verdict.status is Status.ERROR and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
 
 
 def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
@@ -127,7 +121,7 @@ def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
 def headline(report: Report) -> str:
     """Whether all thresholds hold; where none fails but the run does, why."""
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
-    unanswered = sum(len(unanswered_queries(suite)) for suite in report.suites)
+    unanswered = sum(len(suite.unanswered) for suite in report.suites)
     return thresholds_headline(verdicts, unanswered, report.exit_status)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
-from harness.report.run_sentences import LOOKED_AT, is_told, outcome_lines, unanswered_queries
+from harness.report.run_sentences import LOOKED_AT, is_told, outcome_lines
 from harness.report.sentences import untold_waiver
 from harness.words import count
 
@@ -79,22 +79,19 @@ def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
 
 
 def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
-    unanswered = unanswered_queries(suite)
-    told = {verdict.id: verdict for verdict in suite.verdicts if is_told(verdict, unanswered)}
-    yield from _unanswered(suite, name, unanswered, list(told.values()))
+    told = {verdict.id: verdict for verdict in suite.verdicts if is_told(verdict, suite.unanswered)}
+    yield from _unanswered(suite, name, list(told.values()))
     to_tell = [one for one in suite.verdicts if one.status in LOOKED_AT and one.id not in told]
     for verdict in sorted(to_tell, key=lambda one: one.query is not None):
         yield _of_verdict(verdict, suite, name)
 
 
-def _unanswered(
-    suite: SuiteReport, name: str, unanswered: frozenset[str], told: Sequence[Verdict]
-) -> Iterator[Annotation]:
+def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Iterator[Annotation]:
     """Queries without an answer, once for each reason, where the first threshold that needs them stands."""
     thresholds = f"; {count(len(told), 'threshold')} could not be decided" if told else ""
     mark = _mark(told[0], suite) if told else Mark(suite.path)
-    title = f"{name}: {count(len(unanswered), 'query')} without an answer"
-    for line in outcome_lines(query for query in suite.queries if query.id in unanswered):
+    title = f"{name}: {count(len(suite.unanswered), 'query')} without an answer"
+    for line in outcome_lines(suite.unanswered.values()):
         yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")
 
 

@@ -45,7 +45,6 @@ from harness.report.run_sentences import (
     known_text,
     missing_place,
     outcome_lines,
-    unanswered_queries,
 )
 from harness.report.sentences import mean_heading, plain_text, score_text, tally_text
 from harness.words import count
@@ -200,7 +199,7 @@ def render_refusal(text: str) -> str:
 
 def _pieces(name: str, suite: SuiteReport) -> Iterator[Piece]:
     attention = attention_of(suite)
-    calm = not attention.verdicts and not unanswered_queries(suite)
+    calm = not attention.verdicts and not suite.unanswered
     yield Piece(int(calm), "suite", "\n\n".join(_suite_parts(name, suite, attention)) + "\n")
     for turn, query in enumerate(attention.queries, start=2):
         yield Piece(turn, "query", query_markdown(query, concerned_text(query, attention.verdicts)))

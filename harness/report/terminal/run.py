@@ -39,7 +39,6 @@ from harness.report.run_sentences import (
     known_text,
     missing_place,
     outcome_lines,
-    unanswered_queries,
 )
 from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
 from harness.report.terminal.layout import WIDTH, columns, indented, plain
@@ -328,7 +327,7 @@ def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
 
 def _by_news(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
     """Where no query has an answer: the verdicts that say more than that, and those that do not; else all and none."""
-    unanswered = unanswered_queries(suite)
+    unanswered = suite.unanswered
     if not unanswered or len(unanswered) < len(suite.queries):
         return list(suite.verdicts), []
     told = [verdict for verdict in suite.verdicts if is_told(verdict, unanswered)]
