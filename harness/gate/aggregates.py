@@ -267,23 +267,23 @@ def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str
 
 def _unanswered(name: str, scope: Scope) -> str:
     missing = f"no score for {len(scope.unanswered):,} of {count(scope.size, 'query')}: {by_cause(scope.unanswered)}"
-    return f"{name} cannot be judged: {missing}"
+    return f"{name} cannot be decided: {missing}"
 
 
 def _undefined(name: str, scope: Scope) -> str:
     return (
         f"{name} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: {listed(scope.undefined)}; "
-        "judge a relevant document for each, or say `undefined: skip` to leave such queries out"
+        "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
     )
 
 
 def _nothing(name: str, scope: Scope) -> str:
     if not scope.size:
-        return f"{name} has nothing to judge: no query is in its scope"
+        return f"{name} has nothing to decide: no query is in its scope"
     parts = [
         f"{len(group)} {word}" for group, word in ((scope.skipped, "skipped"), (scope.undefined, "undefined")) if group
     ]
-    return f"{name} has nothing to judge: every query is left out ({', '.join(parts)})"
+    return f"{name} has nothing to decide: every query is left out ({', '.join(parts)})"
 
 
 # The documents that keep a threshold on Judged@k from holding.
@@ -310,7 +310,7 @@ def with_unjudged(
         return finding
     more = len(finding.blamed) - len(worst)
     left = f"; and of {more} more {'query' if more == 1 else 'queries'}" if more > 0 else ""
-    remedy = "`harness judgments pool` collects them to be graded"
+    remedy = "`harness judgments pool` collects them for grading"
     return replace(finding, reason=f"{finding.reason}; unjudged hits of {'; of '.join(named)}{left}; {remedy}")
 
 

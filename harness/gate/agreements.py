@@ -36,25 +36,26 @@ def judge_agreement(
     skipped = tuple(query.id for query in queries if query.id not in asked)
     reference = compared.reference
     if reference is not None and reference.updating:
-        return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=name)
+        return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=name)
     needed = condition.agreement.cutoff or compared.suite.depth
     problem = reference_problem(reference, asked, needed)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
-        return Finding(status, f"{name} cannot be judged: {problem}", None, condition.required, name)
+        return Finding(status, f"{name} cannot be decided: {problem}", None, condition.required, name)
     unanswered = {
         **_unanswered(asked, compared.run.responses, ""),
         **_unanswered(asked, reference.run.responses, f" in {reference.called}"),
     }
     if unanswered:
         missing = f"no ranking for {count(len(unanswered), 'query')}: {by_cause(unanswered)}"
-        sentence = f"{name} cannot be judged: {missing}"
+        sentence = f"{name} cannot be decided: {missing}"
         return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
     sides = (compared.run.responses, reference.run.responses)
     ended = _ended_early(asked, sides, replace(asked_for, depth=needed))
     if ended:
         held = listed([f"{query} ({text})" for query, text in ended.items()])
-        sentence = f"{name} cannot be judged: more may match than came for {count(len(ended), 'query')}: {held}"
+        number = count(len(ended), "query")
+        sentence = f"{name} cannot be decided: more documents may match than were returned for {number}: {held}"
         return Finding(Status.INCONCLUSIVE, sentence, None, condition.required, name, tuple(ended))
     return _judge(condition, compared, reference, asked, skipped)
 

@@ -92,7 +92,7 @@ def _expected(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
         return replace(finding, status=Status.XFAILED, reason=reason)
     if finding.status is not Status.PASSED:
         return finding
-    reason = f"{finding.reason}; passed, though expected to fail{until(waiver)}: {waiver.reason}; take the xfail away"
+    reason = f"{finding.reason}; passed, though expected to fail{until(waiver)}: {waiver.reason}; remove the xfail"
     return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
 
 
@@ -206,14 +206,14 @@ def _judge(gated: Gated, compared: Compared, asked: RequestedDepth) -> Finding:
         return judge_pairs(condition, pairs, of_query=gated.query is not None, remedy=tie_remedy(compared))
     if isinstance(condition, Unresolved):
         names = ", ".join(condition.variables)
-        return Finding(Status.ERROR, f"cannot be judged: the suite was loaded without values for {names}")
+        return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
     return _judge_expectation(gated, condition, run, asked)
 
 
 def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: RequestedDepth) -> Finding:
     query = gated.query
     if query is None:
-        return Finding(Status.ERROR, "cannot be judged: a rank expectation belongs to one query, not to a suite")
+        return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
     return judge_expectation(condition, query, run.responses.get(query.id), asked)
 
 

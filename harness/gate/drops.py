@@ -235,10 +235,10 @@ def _judge_untested(
     """The mean fell, and the test could not have found it whatever the fall: *least_p* is above the level."""
     fall = -mean(differences)
     smallest = _smallest_drop(condition, pairs)
-    moved = f"{_moved(differences)} of {count(len(differences), 'query')} moved"
+    moved = f"{_moved(differences)} of {count(len(differences), 'query')} changed"
     reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
     if smallest is None:
-        reason += f", so no drop is detectable: compare more queries, or say `drop {condition.measure.text} <= …`"
+        reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
         return _significance_finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
     limit = smallest.difference
     if holds(fall, Operator.AT_MOST, limit):
@@ -265,7 +265,7 @@ def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[flo
     shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
     figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
     if smallest.all_move:
-        figure += f" were all {count(len(differences), 'query')} to move (rough: only {_moved(differences)} did)"
+        figure += f" if all {count(len(differences), 'query')} changed (rough: only {_moved(differences)} did)"
     before, _ = pairs.means()
     if pairs.least is not None and smallest.difference > before - pairs.least:
         figure += f", more than {pairs.measure.text} can fall from {before:.4f}"
@@ -335,7 +335,7 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
         on; INCONCLUSIVE where the two do not agree, or one of them is not known.
     """
     if any(map(math.isinf, (value for span in pairs.open.values() for value in span))):
-        return _inconclusive(condition, pairs, "not every order of ties can be looked at", remedy, of_query)
+        return _inconclusive(condition, pairs, "too many orders of ties to check", remedy, of_query)
     worst = _judge(condition, pairs.at("worst"), of_query=of_query)
     if not pairs.open:
         return _with_asides(worst, pairs, of_query=of_query)
@@ -367,7 +367,7 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
     spans = {query: greatest - least for query, (least, greatest) in pairs.open.items()}
     blamed = sorted(spans, key=lambda query: (-spans[query], query))
     parts = [
-        f"cannot be judged: {sentence}",
+        f"cannot be decided: {sentence}",
         *_asides(pairs, [*blamed, *pairs.reread()], of_query=of_query),
         f"more documents may have the score of the last hit in {count(len(blamed), 'query')} ({listed(blamed)}): "
         f"{remedy}",
@@ -404,4 +404,4 @@ def _as_they_came(pairs: Pairs, reread: list[str], *, of_query: bool) -> str:
     came = pairs.as_they_came()
     subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
     each = "" if of_query else f" ({_with_both(came, reread)})"
-    return f"as the ties came, {subject} {_change_text(*came.means(), pairs.against)}{each}"
+    return f"with ties as returned, {subject} {_change_text(*came.means(), pairs.against)}{each}"

@@ -58,9 +58,9 @@ def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
         return RequestedDepth(suite.depth)
     if is_service:
         return RequestedDepth(
-            suite.depth, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`"
+            suite.depth, "the service may return fewer by default: send it `{{depth}}`, and set `total`"
         )
-    return RequestedDepth(suite.depth, "the search template may have a size of its own: write `{{size}}` there")
+    return RequestedDepth(suite.depth, "the search template may have its own size: use `{{size}}` in it")
 
 
 def judge_expectation(
@@ -80,7 +80,7 @@ def judge_expectation(
         known well enough; else PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
-        return Finding(Status.ERROR, f"cannot be judged: {no_ranking(response)}", blamed=(query.id,))
+        return Finding(Status.ERROR, f"cannot be decided: {no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
         return _judge_hit_count(condition, query, response)
     if isinstance(condition, Before):
@@ -94,7 +94,7 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Reque
     further = what_may_follow(ranking, asked)
     if rank is None and further and condition.k > ranking.returned:
         remedy = f", set `depth: {condition.k}`" if ranking.returned >= asked.depth else ""
-        reason = f"cannot be judged: {condition.document} is not in the {further}{remedy}"
+        reason = f"cannot be decided: {condition.document} is not in the {further}{remedy}"
         return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
     wanted = f"required {'not in' if condition.negated else 'in'} the top {condition.k}"
@@ -107,10 +107,10 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Requ
     bound = _bound(second, Unit.RANK, Operator.BELOW)
     further = what_may_follow(ranking, asked)
     if first is None and second is None and further:
-        remedy = ", `depth` asks for more" if ranking.returned >= asked.depth else ""
-        reason = f"cannot be judged: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
+        remedy = ", increase `depth`" if ranking.returned >= asked.depth else ""
+        reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
         return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
-    wanted = ", required the other way round" if first and second and second < first else ""
+    wanted = ", required in the opposite order" if first and second and second < first else ""
     passed = first is not None and (second is None or first < second)
     places = f"{_place(condition.document, ranking)}, {_place(condition.other, ranking)}"
     return _decided(bound, query, passed, places + wanted, first)
@@ -120,8 +120,8 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Fin
     bound = _bound(condition.required, Unit.HITS, condition.operator)
     required = f"required {condition.operator} {condition.required}"
     if ranking.total is None:
-        why = ranking.total_doubt or "the answer does not say how many documents match"
-        reason = f"cannot be judged: {why}, {required}"
+        why = ranking.total_doubt or "the answer has no number of matching documents"
+        reason = f"cannot be decided: {why}, {required}"
         return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     if ranking.total_is_lower_bound:
         reason = f"at least {count(ranking.total, 'hit')}, {required}"
@@ -141,11 +141,11 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, boun
     if settled:
         return _decided(bound, query, passed, bound.reason, least)
     remedy = (
-        "leave `terminate_after` out of the request"
+        "remove `terminate_after` from the request"
         if ranking.stopped_early
-        else "ask for the exact number with `track_total_hits: true` in the request"
+        else "set `track_total_hits: true` in the request"
     )
-    undecided = f"cannot be judged: the engine counted {bound.reason}; {remedy}"
+    undecided = f"cannot be decided: the engine counted {bound.reason}; {remedy}"
     return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
 
 
@@ -169,11 +169,11 @@ def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
     if returned >= asked.depth:
-        return f"{count(asked.depth, 'hit')} asked for"
+        return f"{count(asked.depth, 'hit')} requested"
     if not asked.doubt or not returned:
         return ""
     match = "" if ranking.total is None else f" and {ranking.total} match"
-    return f"{count(returned, 'hit')} that came, where {asked.depth} were asked for{match}; {asked.doubt}"
+    return f"{count(returned, 'hit')} returned, where {asked.depth} were requested{match}; {asked.doubt}"
 
 
 def _bound(required: float | None, unit: Unit, operator: Operator) -> Finding:
@@ -203,7 +203,7 @@ def judge_latency(
     bound = replace(bound, counted=len(times), left_out=left_out)
     if untimed or not times:
         status = _status_without(untimed, responses)
-        why = f"cannot be judged: {by_cause(untimed)}" if untimed else "has nothing to judge: no query ran"
+        why = f"cannot be decided: {by_cause(untimed)}" if untimed else "has nothing to decide: no query ran"
         return replace(bound, status=status, reason=f"{name} {why}", blamed=tuple(untimed))
     return _compare(condition, bound, name, times)
 
@@ -237,7 +237,7 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
         if not isinstance(response, Ranking):
             untimed[query] = no_ranking(response)
         elif response.took is None:
-            untimed[query] = response.took_doubt or "the answer does not say how long it took"
+            untimed[query] = response.took_doubt or "the answer has no `took`"
         else:
             times[query] = response.took
     return times, untimed

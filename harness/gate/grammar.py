@@ -107,7 +107,7 @@ class Cursor:
         start = self.position
         operator = self.operator()
         if operator is not Operator.AT_MOST:
-            self.fail(f"found {operator.value!r}, but {what} is only limited with '<='", start)
+            self.fail(f"found {operator.value!r}, but {what} takes only '<='", start)
 
     def number(self, expected: str) -> float:
         """The finite number that stands here."""
@@ -187,7 +187,7 @@ def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCond
     start = cursor.position
     every = cursor.take(_EVERY) is not None
     if every and of_query:
-        cursor.fail("found 'every', but a query's own threshold has no statistic; leave it out", start)
+        cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
     measure = cursor.measure()
     cursor.at_most("a drop")
     start = cursor.position
@@ -339,7 +339,7 @@ def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float 
         cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
     if of_query:
         if share or found in _NAMED_STATISTICS:
-            cursor.fail(f"found {found!r}, but a query's own threshold has no statistic; leave it out", start)
+            cursor.fail(f"found {found!r}, but a query's own threshold has no statistic; remove it", start)
         return StatisticKind.QUERY, None
     if share:
         return StatisticKind.SHARE, _fraction(cursor, share, start)
@@ -382,7 +382,7 @@ def _tag(cursor: Cursor, *, of_query: bool) -> str | None:
     if cursor.take(re.compile(r"for(?!\S)")) is None:
         cursor.fail(f"{cursor.found()}, expected {'nothing more' if of_query else repr('for') + ' and a tag'}")
     if of_query:
-        cursor.fail("found 'for', but a query's own threshold has no tag; leave it out", start)
+        cursor.fail("found 'for', but a query's own threshold has no tag; remove it", start)
     tag = cursor.text[cursor.position :].rstrip()
     if not tag:
         cursor.fail("found the end, expected a tag after 'for'")
@@ -396,7 +396,7 @@ def _ranks(cursor: Cursor) -> Condition:
     negated = cursor.take(re.compile(r"not(?!\S)")) is not None
     if cursor.take(re.compile(r"in\s+top(?!\S)")) is None:
         expected = "'in top'" if negated else "'in top', 'not in top' or 'before'"
-        quotes = "; a document id with blanks is put in quotes"
+        quotes = "; put a document id with spaces in quotes"
         cursor.fail(f"{cursor.found()}, expected {expected} after the document {document!r}{quotes}")
     return InTop(document, cursor.whole_number("a rank such as 10", least=1), negated)
 
@@ -405,7 +405,7 @@ def _before(cursor: Cursor, document: str) -> Before:
     start = cursor.position
     other = _document(cursor)
     if other == document:
-        cursor.fail(f"the document {document!r} cannot stand before itself", start)
+        cursor.fail(f"the document {document!r} cannot be before itself", start)
     return Before(document, other)
 
 
@@ -443,17 +443,17 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
     if isinstance(condition, WorseCondition):
         return _drop_reach(DropCondition(condition.measure, condition.by), gain, profile)
     if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
-        return "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
+        return "there cannot be fewer than 0 hits; expected 'hits < 1' or 'hits = 0' for no hits"
     return None
 
 
 def _score_reach(condition: ScoreCondition, least: float | None, greatest: float | None) -> str | None:
     required, operator = condition.required, condition.operator
-    reach = f"{condition.measure} reaches {_bounds(least, greatest)}"
+    reach = f"{condition.measure} is {_bounds(least, greatest)}"
     if greatest is not None and required > greatest + TOLERANCE:
-        return f"{required:g} is out of reach: {reach}"
+        return f"{required:g} is out of range: {reach}"
     if least is not None and required < least - TOLERANCE:
-        return f"{required:g} is out of reach: {reach}"
+        return f"{required:g} is out of range: {reach}"
     if greatest is not None and operator is Operator.ABOVE and required >= greatest - TOLERANCE:
         return f"'> {required:g}' can never be met: {reach}"
     if least is not None and operator is Operator.BELOW and required <= least + TOLERANCE:
@@ -465,10 +465,10 @@ def _drop_reach(condition: DropCondition, gain: Gain, profile: Profile) -> str |
     least, greatest = measure_range(condition.measure, gain, profile)
     if condition.relative and least is not None and least >= 0 and condition.allowed > 1:
         per_cent = f"{condition.allowed * 100:g}%"
-        return f"{per_cent} is out of reach: {condition.measure} cannot fall by more than 100%"
+        return f"{per_cent} is out of range: {condition.measure} cannot fall by more than 100%"
     if condition.relative or least is None or greatest is None or condition.allowed <= greatest - least:
         return None
-    return f"{condition.allowed:g} is out of reach: {condition.measure} reaches {_bounds(least, greatest)}"
+    return f"{condition.allowed:g} is out of range: {condition.measure} is {_bounds(least, greatest)}"
 
 
 def _bounds(least: float | None, greatest: float | None) -> str:

@@ -138,7 +138,7 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
         return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
     reference = compared.reference
     if reference is not None and reference.updating:
-        return Finding(Status.SKIPPED, "not compared: this run is to become the baseline", measure=measure.text)
+        return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=measure.text)
     problem = reference_problem(reference, (*now.counted, *now.undefined), measure.cutoff or compared.suite.depth)
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
@@ -161,7 +161,7 @@ def reference_problem(reference: Reference | None, queries: Iterable[str], neede
     if absent:
         return f"{_short_of(reference)} {' and '.join(_lacks(reference, absent))}{_remedy(reference)}"
     if reference.depth < needed:
-        kept = f"keeps {count(reference.depth, 'hit')} a query, and {needed} are needed"
+        kept = f"keeps {count(reference.depth, 'hit')} per query, but {needed} are needed"
         return f"{_short_of(reference)} {kept}{_remedy(reference)}"
     return ""
 
@@ -197,7 +197,7 @@ def _pair(
     if undefined and not compared.suite.skip_undefined:
         sentence = (
             f"it is undefined for {len(undefined)} of {count(now.size, 'query')}: {listed(undefined)}; judge a "
-            "relevant document for each, or say `undefined: skip` to leave such queries out"
+            "relevant document for each, or set `undefined: skip` to leave such queries out"
         )
         return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)
     before = {query: value for query, value in then.counted.items() if query in now.counted}
@@ -251,8 +251,8 @@ def tie_remedy(compared: Compared) -> str:
     """What would let it be known which documents tie with the last hit."""
     template = compared.suite.requests.get(compared.run.request)
     saved = compared.reference is not None and not compared.reference.name
-    ways = " or ".join(filter(None, (tie_break(template), "ask for more hits (`depth`)")))
-    return f"{ways}, then save the baseline anew" if saved else ways
+    ways = " or ".join(filter(None, (tie_break(template), "increase `depth`")))
+    return f"{ways}, then save the baseline again" if saved else ways
 
 
 def _cannot(

@@ -123,7 +123,7 @@ def _what_is_missing(score: Score | None) -> str:
     if score is None or score.outcome is Outcome.SKIPPED:
         return "did not run"
     if score.value is not None:
-        return f"the score is {score.value}, which is no finite number"
+        return f"the score is {score.value}, which is not a finite number"
     return score.reason or str(score.outcome)
 
 
@@ -208,9 +208,9 @@ def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
     """Which queries count as unchanged, for their ties alone are in another order; and of which that holds in part."""
     found = []
     if ties:
-        found.append(f"only ties changed places in {count(len(ties), 'query')}: {listed(ties)}")
+        found.append(f"only the order of ties changed in {count(len(ties), 'query')}: {listed(ties)}")
     if mixed:
-        found.append(f"beside other changes ties changed places in {count(len(mixed), 'query')}: {listed(mixed)}")
+        found.append(f"beside other changes the order of ties changed in {count(len(mixed), 'query')}: {listed(mixed)}")
     return found
 
 
@@ -231,7 +231,7 @@ def changed_question(query: str, before: Question, now: Question) -> str:
         said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
     if not said:
         large = now.params is None
-        said.append("its params, which are too large to be kept" if large else "a variable in it has another value")
+        said.append("its params, which are too large to be stored" if large else "a variable in it has another value")
     return f"{query} ({', '.join(said)})"
 
 

@@ -56,10 +56,10 @@ def leaves_ties(template: RequestTemplate | None) -> bool:
 def tie_break(template: RequestTemplate | None) -> str:
     """What would put documents of equal score in an order, in words; empty where *template* takes no such thing."""
     if template is not None and template.http is not None:
-        return "let the service order documents of equal score"
+        return "make the service break ties"
     body = _body_of(template) if template is not None else {}
     takes_none = isinstance(body, Mapping) and (any(key in body for key in _UNSORTED) or _has(body, "hybrid"))
-    return "" if takes_none else "order documents of equal score in the request (`sort: [_score, FIELD]`)"
+    return "" if takes_none else "break ties in the request (`sort: [_score, FIELD]`)"
 
 
 def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:

@@ -55,7 +55,7 @@ class Change(StrEnum):
     NONE = "not compared"
 
 
-NO_SPREAD = "the differences are all equal, so Cohen's d and the difference that so many queries can show are undefined"
+NO_SPREAD = "all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
 
 
 def change_of(query: QueryComparison) -> Change:
@@ -155,8 +155,8 @@ def method_text(comparison: Comparison) -> str:
 def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
     """What makes the figures of a measure worth less than they look."""
     if row.least_p > comparison.level:
-        few = f"so few queries that differ cannot give a p below {p_text(row.least_p)}"
-        yield f"{row.measure}: {few}; the test could not have found anything"
+        few = f"with so few queries that differ, p cannot be below {p_text(row.least_p)}"
+        yield f"{row.measure}: {few}; the test cannot detect a difference"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
@@ -168,7 +168,7 @@ def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | Non
         return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
     power = f"(80 % power, {comparison.test} test)"
     if row.detectable_if_all_move:
-        power += f" were all {count(row.queries, 'query')} to move (rough: only {row.wins + row.losses:,} did)"
+        power += f" if all {count(row.queries, 'query')} changed (rough: only {row.wins + row.losses:,} did)"
     return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 

@@ -37,13 +37,13 @@ def github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> Gi
     """
     if not in_github_actions(environ):
         raise UsageError(
-            f"{option} is for a step of GitHub Actions, and GITHUB_ACTIONS is not set: leave it out here; a report in "
-            f"Markdown is written by {markdown}"
+            f"{option} works only in GitHub Actions, and GITHUB_ACTIONS is not set: remove it; {markdown} writes a "
+            "report in Markdown"
         )
     if not environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
-            f"{option}: GITHUB_STEP_SUMMARY is not set, so that there is no summary to add to: a container or a shell "
-            "of another user has to be given it"
+            f"{option}: GITHUB_STEP_SUMMARY is not set, so there is no job summary: pass the variable to the "
+            "container, or to the shell of the other user"
         )
     return GitHubStep(Path(environ.get("GITHUB_WORKSPACE") or "."), Path(environ["GITHUB_STEP_SUMMARY"]))
 
@@ -98,9 +98,7 @@ class GitHubStep:
                 room = MOST_BYTES - file.tell() - 1
                 text = render(room)
                 if len(text.encode()) > room:
-                    raise UsageError(
-                        f"{self.summary}: the step has written so much of the summary that nothing more fits"
-                    )
+                    raise UsageError(f"{self.summary}: the job summary of this step is full")
                 file.write(f"\n{text}" if file.tell() else text)
         except OSError as error:
             raise UsageError(f"{self.summary}: the job's summary could not be written: {error.strerror}") from None

@@ -70,8 +70,8 @@ class JsonForm(Generic[T]):
         version = raw.get("schema") if isinstance(raw, dict) else None
         if version != self.version or isinstance(version, bool):
             found = "no schema version" if version is None else f"schema version {version!r}"
-            expected = f"{self.version} expected: this is not a {self.noun} that this version reads"
-            raise FormatError.at(path, 0, 0, f"{found} found, {expected}")
+            expected = f"expected {self.version}: this version of the harness cannot read this {self.noun}"
+            raise FormatError.at(path, 0, 0, f"found {found}, {expected}")
         try:
             return self._adapter.validate_python(raw)
         except ValidationError as error:

@@ -134,7 +134,7 @@ def remarks(overview: Overview) -> Iterator[str]:
     if any(figure.best for figure in figures):
         yield f"{BEST} the greatest mean of a suite's cells"
     if any(figure.difference is not None for figure in figures):
-        yield "a difference is that to the suite's first cell"
+        yield "differences are relative to the suite's first cell"
     if any(figure.partial for figure in figures):
         yield "a mean over fewer queries than another cell's is not compared"
     weighted = dict.fromkeys(row.suite.name for row in overview.rows if _is_weighted(row))
@@ -313,7 +313,7 @@ def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
     remarks = []
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"
-        remarks.append(f"{count(several, 'query')} {verb} in the line of each")
+        remarks.append(f"{count(several, 'query')} {verb} counted for each")
     left_out = [count(size, noun) for size, noun in ((tags, "more tag"), (measures, "more measure")) if size]
     if left_out:
         remarks.append(f"{' and '.join(left_out)} in the JSON report")

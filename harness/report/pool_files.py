@@ -56,7 +56,7 @@ def pool_yaml(pool: Pool) -> str:
 
     The lines below a query may also be put under its `judgments` in the suite.
     """
-    lines = [f"# {printable(pool.suite)}: unjudged documents of the top {pool.depth}; write a grade behind each colon"]
+    lines = [f"# {printable(pool.suite)}: unjudged documents of the top {pool.depth}; write a grade after each colon"]
     for query, documents in groupby(pool.documents, key=lambda one: one.query):
         known = list(documents)
         lines += ["", *_text_lines(known[0]), _key(query)]
@@ -72,7 +72,7 @@ WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": pool_csv, "yaml": pool_ya
 def _require_writable(one: PooledDocument) -> None:
     for what, text in (("query", one.query), ("document", one.document)):
         if "\r" in text or "\0" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
-            raise UsageError(f"the id of {what} {text!r} cannot be written to a CSV file; take yaml=FILE")
+            raise UsageError(f"the id of {what} {text!r} cannot be written to a CSV file; use yaml=FILE")
 
 
 def _text_lines(one: PooledDocument) -> Iterator[str]:

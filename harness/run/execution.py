@@ -293,7 +293,7 @@ def _locate(
     try:
         return locate_missing(answered.selection.selected, run, search, queries[:QUERIES_LOCATED]), []
     except SearchError as error:
-        return {}, [f"where the missing documents rank is not known: {error}"]
+        return {}, [f"the ranks of missing documents are unknown: {error}"]
 
 
 def _choices(answered: AnsweredSuite) -> Iterator[str]:
@@ -302,7 +302,7 @@ def _choices(answered: AnsweredSuite) -> Iterator[str]:
     template = suite.requests.get(answered.run.request)
     own = (template.index if template else None) or suite.target.index
     if index is not None and index != own:
-        yield f"the index {index} was asked for in place of {own or 'none'}"
+        yield f"index {index} was used instead of {own or 'none'}"
 
 
 def _deselection(answered: AnsweredSuite, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -321,10 +321,10 @@ def _tails(run: Run, suite: Suite) -> Iterator[str]:
         return
     queries = count(tails.queries, "query")
     if tails.problem:
-        yield f"which documents tie with the last hit of {queries} is not known: {tails.problem}"
+        yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
         return
-    left = f"; not all are known of {count(tails.left_open, 'query')}" if tails.left_open else ""
+    left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
     yield (
-        f"{queries} asked again for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
+        f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
         f"{tails.seconds:.1f} s{left}"
     )

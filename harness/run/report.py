@@ -318,7 +318,7 @@ def ungraded_notes(suite: Suite) -> list[str]:
     if not suite.ungraded:
         return []
     documents = "1 document has" if suite.ungraded == 1 else f"{suite.ungraded:,} documents have"
-    return [f"{documents} no grade yet in the judgment files: left out, and unjudged"]
+    return [f"{documents} no grade in the judgment files and count as unjudged"]
 
 
 def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[str]:
@@ -337,7 +337,7 @@ def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | Non
     """What would put documents of equal score in an order, where that order moves a figure."""
     moved = sum(verdict.ties is not None for verdict in verdicts)
     remedy = tie_break(template) if moved else ""
-    return [f"the order of documents of equal score moves {count(moved, 'gated figure')}: {remedy}"] if remedy else []
+    return [f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"] if remedy else []
 
 
 def _doubts(run: Run) -> list[str]:
@@ -347,8 +347,8 @@ def _doubts(run: Run) -> list[str]:
     uncounted = [f"{query} ({one.total_doubt})" for query, one in rankings.items() if one.total_doubt]
     untimed = [f"{query} ({one.took_doubt})" for query, one in rankings.items() if one.took_doubt]
     doubts = {
-        "the engine looked at a part of the documents only, as `terminate_after` says": stopped,
-        "how many documents match is not known": uncounted,
-        "how long the engine took is not known": untimed,
+        "the engine collected only a part of the documents because of `terminate_after`": stopped,
+        "the number of matching documents is unknown": uncounted,
+        "the engine's time is unknown": untimed,
     }
     return [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]

@@ -153,7 +153,7 @@ def test_an_index_that_was_built_in_another_order_passes_and_its_ties_are_named(
     assert (status, {verdict.status for verdict in report.verdicts}) == (0, {Status.PASSED})
     assert {verdict.observed for verdict in report.verdicts} == {0.0}
     for verdict in report.verdicts:
-        assert f"only ties changed places in {len(moved)} quer" in verdict.reason
+        assert f"only the order of ties changed in {len(moved)} quer" in verdict.reason
     assert not any("since the baseline" in note for note in report.notes)
 
 
@@ -198,13 +198,11 @@ def test_on_cranfield_ties_move_the_mean_further_than_is_allowed_and_pass(collec
     was, now = ndcg(before), ndcg(report)
     moved = [query for query in was if abs(was[query] - now[query]) > 1e-9]
     assert (status, {verdict.observed for verdict in report.verdicts}) == (0, {0.0})
-    assert f"only ties changed places in {len(moved)} queries" in report.verdicts[0].reason
+    assert f"only the order of ties changed in {len(moved)} queries" in report.verdicts[0].reason
     cut = [query for query in report.queries if query.tail]
     assert len(cut) == 31
     assert all(query.closed for query in report.queries), "so that nothing can be inconclusive"
-    assert any(
-        note.startswith("31 queries asked again for ties below rank 10: at most 100 hits") for note in report.notes
-    )
+    assert any(note.startswith("31 queries repeated for ties below rank 10: at most 100 hits") for note in report.notes)
 
 
 @pytest.mark.cranfield

@@ -60,7 +60,7 @@ def test_every_request_on_every_index_and_each_held_to_its_request_s_baseline(su
         assert {verdict.status for verdict in other.verdicts} == {Status.FAILED}
         assert not any("since the baseline" in note for note in there.notes)
         notes = "\n".join(other.notes)
-        assert f"the index {second} was asked for in place of {first}" in notes
+        assert f"index {second} was used instead of {first}" in notes
         assert "the mapping of the index changed" in notes
         assert "it had 3 documents and has 1" in notes
         assert "the request changed" not in notes

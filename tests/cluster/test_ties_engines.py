@@ -169,7 +169,7 @@ def test_documents_that_tie_in_another_order_pass_where_all_are_found(alike: Ali
     assert report.queries[0].scores["nDCG@10"] == 0.0, "the relevant ones are no longer among the first"
     assert (status, {one.observed for one in report.verdicts}) == (0, {0.0})
     assert len(report.queries[0].tail) == count - 10
-    assert any(note.startswith("1 query asked again for ties below rank 10") for note in report.notes)
+    assert any(note.startswith("1 query repeated for ties below rank 10") for note in report.notes)
 
 
 def test_documents_that_are_gone_from_among_them_fail(alike: Alike) -> None:

@@ -89,7 +89,7 @@ def sound(raw: object = None, *, edit: Callable[[str], str] = str, said: str = "
 
 
 def untimed(took: object) -> Row:
-    said = "the answer does not say how long it took" if took is None else "`took` is"
+    said = "the answer has no `took`" if took is None else "`took` is"
     return Row(NO_TIME, "scored", said, boots(item(took=took)))
 
 
@@ -133,7 +133,7 @@ ROWS = {
     "took true": untimed(True),
     "took a text": untimed("3"),
     "took absurd": untimed(ABSURD),
-    "hits not counted": uncounted(None, "the answer does not say how many documents match"),
+    "hits not counted": uncounted(None, "the answer has no number of matching documents"),
     "total without a value": uncounted({"relation": "eq"}, "`hits.total.value` is nothing"),
     "total without a relation": uncounted({"value": 2}, "`hits.total.relation` is nothing"),
     "total below 0": uncounted({"value": -1, "relation": "eq"}, "`hits.total.value` is -1"),

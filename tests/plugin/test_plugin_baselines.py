@@ -65,8 +65,8 @@ def test_ties_in_another_order_pass_and_are_named(suite: Suite, save, junit, eng
     engine.rankings["red shoes"] = ["c", "b", "a"]
     result, entry = junit()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["shop: drop nDCG@10 <= 0.02: holds; only ties changed places in 1 query: shoes"])
-    assert properties(entry)["relevance.caveat"] == "only ties changed places in 1 query: shoes"
+    result.stdout.fnmatch_lines(["shop: drop nDCG@10 <= 0.02: holds; only the order of ties changed in 1 query: shoes"])
+    assert properties(entry)["relevance.caveat"] == "only the order of ties changed in 1 query: shoes"
 
 
 def test_an_engine_error_is_an_error_with_or_without_a_baseline(suite: Suite, save, junit, engine) -> None:

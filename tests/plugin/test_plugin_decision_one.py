@@ -166,7 +166,7 @@ ROWS = {
     "undefined": fails("is undefined for 1 of 2 queries: boots", edit=undefined),
     "undefined, left out": passes("undefined", more=f"undefined: skip\n{MEAN}", edit=undefined),
     "undefined, all left out": fails(
-        "has nothing to judge: every query is left out (1 undefined)",
+        "has nothing to decide: every query is left out (1 undefined)",
         more=f"undefined: skip\n{MEAN.replace('0.8', '0.8 for tail')}",
         edit=undefined,
     ),

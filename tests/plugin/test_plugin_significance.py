@@ -56,7 +56,7 @@ def held(pytester: pytest.Pytester, engine, capsys) -> Callable[..., None]:
             225,
             [],
             [1],
-            r"smallest detectable drop 0\.008\d \(80 % power\) were all 225 queries to move \(rough: only 1 did\)",
+            r"smallest detectable drop 0\.008\d \(80 % power\) if all 225 queries changed \(rough: only 1 did\)",
             id="1 of 225 fell by 0.05",
         ),
         pytest.param(
@@ -105,14 +105,14 @@ def test_what_holds_says_what_could_have_been_found(
         pytest.param(
             5,
             [20, 20, 20, 20],
-            "4 of 5 queries moved, and p cannot be below 0.0625; it fell by 0.8000, more than the "
+            "4 of 5 queries changed, and p cannot be below 0.0625; it fell by 0.8000, more than the "
             "smallest detectable drop",
             id="4 of 5 fell from 1 to 0",
         ),
         pytest.param(
             4,
             [1],
-            "1 of 4 queries moved, and p cannot be below 0.5, so no drop is detectable: compare more queries, or say "
+            "1 of 4 queries changed, and p cannot be below 0.5, so no drop is detectable: compare more queries, or say "
             "`drop P@20 <= …`",
             id="a fall of 4 queries",
         ),

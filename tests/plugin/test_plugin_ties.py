@@ -67,7 +67,10 @@ ROWS = {
         "more documents may have the score of the last hit in 6 queries",
     ),
     "the same fifty documents in another order": Row(
-        scored(GOOD + BAD + OTHERS[:30]), scored(OTHERS[:30] + BAD + GOOD), *PASSES, "only ties changed places in 6"
+        scored(GOOD + BAD + OTHERS[:30]),
+        scored(OTHERS[:30] + BAD + GOOD),
+        *PASSES,
+        "only the order of ties changed in 6",
     ),
     "the last hit alone in its score": Row([*LAST, ("good0", 1.0)], [*LAST, ("bad0", 1.0)], *FAILS, "fell"),
 }

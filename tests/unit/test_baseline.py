@@ -496,7 +496,7 @@ def test_what_cannot_be_shown_is_said_to_differ():
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
     other = suite_of(replace(QUERIES[0], params={**large, "more": 1}), QUERIES[1])
     [change] = reference_to(entry, other, run_of()).changed_questions.values()
-    assert changed_question("shoes", *change) == "shoes (its params, which are too large to be kept)"
+    assert changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
 
 
 def test_where_nothing_changed_nothing_is_named():

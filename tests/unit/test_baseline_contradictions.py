@@ -106,7 +106,7 @@ OF_A_QUERY = {
     ),
     "an engine's score": ({"ranking": (("b", nan),)}, "the engine's score of b is nan"),
     "a score": ({"scores": {**SCORES, "AP": inf}}, "its AP is inf"),
-    "out of reach": ({"scores": {**SCORES, "AP": 1.5}}, "its AP is 1.5, which no ranking has"),
+    "out of range": ({"scores": {**SCORES, "AP": 1.5}}, "its AP is 1.5, which no ranking has"),
     "below reach": ({"scores": {**SCORES, "AP": -0.1}}, "its AP is -0.1, which no ranking has"),
     "a weight": ({"weight": 0.0}, "its weight is 0.0"),
     "a band that begins above its end": (

@@ -259,7 +259,7 @@ def test_a_stored_score_that_is_no_number_is_an_error():
     scored = by_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
     report = assemble_comparison((pair[0], broken), scored, OPTIONS, MADE)
     assert report.verdicts[0].status is Status.ERROR
-    assert "the score is nan, which is no finite number" in report.verdicts[0].reason
+    assert "the score is nan, which is not a finite number" in report.verdicts[0].reason
     assert {row.measure: row.queries for row in report.measures.measures} == {"RR": 2, "nDCG@3": 3}
 
 
@@ -329,7 +329,7 @@ def test_what_a_side_lacks_never_passes():
         report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
         assert [verdict.status for verdict in report.verdicts] == statuses
     assert report.verdicts[0].reason == "RR cannot be compared with A: A does not have 1 query (s)"
-    assert report.verdicts[1].reason == "RBO cannot be judged: A does not have 1 query (s)"
+    assert report.verdicts[1].reason == "RBO cannot be decided: A does not have 1 query (s)"
 
 
 def test_a_query_that_failed_in_the_reference_makes_a_drop_an_error():

@@ -93,7 +93,7 @@ def test_a_query_without_an_answer_on_either_side_is_an_error(failing):
     runs = (broken, SAME) if failing == "before" else (SAME, broken)
     verdict = held("mean RBO >= 0.1", *runs)
     assert (verdict.status, verdict.blamed) == (Status.ERROR, ("q2",))
-    assert "RBO cannot be judged: no ranking for 1 query: q2 (timeout: too slow" in verdict.reason
+    assert "RBO cannot be decided: no ranking for 1 query: q2 (timeout: too slow" in verdict.reason
 
 
 def test_a_query_that_did_not_run_is_an_error():
@@ -104,13 +104,13 @@ def test_what_the_baseline_lacks_fails_with_the_remedy():
     verdict = held("mean RBO >= 0.1", {"q1": "abc"}, SAME)
     assert verdict.status is Status.FAILED
     assert verdict.reason == (
-        "RBO cannot be judged: the baseline of 2026-04-01 is older than the suite: it does not have 1 query (q2); "
+        "RBO cannot be decided: the baseline of 2026-04-01 is older than the suite: it does not have 1 query (q2); "
         "save one"
     )
     optional = held("mean RBO >= 0.1", {"q1": "abc"}, SAME, baseline_optional=True)
     assert optional.status is Status.WARNED
     shallow = held("mean RBO@20 >= 0.1", SAME, SAME)
-    assert "keeps 10 hits a query, and 20 are needed" in shallow.reason
+    assert "keeps 10 hits per query, but 20 are needed" in shallow.reason
 
 
 @pytest.mark.parametrize("agreement", ["RBO", "overlap", "RBO(p=0.5)"])
@@ -120,7 +120,7 @@ def test_without_a_cutoff_the_baseline_has_to_be_as_deep_as_the_suite(agreement)
     fifty = {query: [*found, *range(40)] for query, found in ten.items()}
     verdict = held(f"mean {agreement} >= 0.9", ten, fifty, depth=50)
     assert (verdict.status, verdict.observed) == (Status.FAILED, None)
-    assert "it keeps 10 hits a query, and 50 are needed; save one" in verdict.reason
+    assert "it keeps 10 hits per query, but 50 are needed; save one" in verdict.reason
     deep = Reference(run_of(**fifty), depth=50, created="2026-04-01")
     assert held(f"mean {agreement} >= 0.9", None, fifty, reference=deep, depth=50).status is Status.PASSED
 
@@ -144,14 +144,15 @@ def test_one_that_a_service_may_have_ended_is_inconclusive(closed_before, total)
     verdict = held("every RBO >= 1", None, after, requests={"current": service}, **asked)
     assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("q1", "q2"))
     assert (
-        "RBO cannot be judged: more may match than came for 2 queries: q1 (3 hits that came, where 50" in verdict.reason
+        "RBO cannot be decided: more documents may match than were returned for 2 queries: q1 (3 hits returned, where"
+        in verdict.reason
     )
     assert held("every RBO@3 >= 1", None, after, requests={"current": service}, **asked).status is Status.PASSED
 
 
 def test_without_a_baseline_it_fails_and_while_one_is_made_it_is_skipped():
     none = held("mean RBO >= 0.1", SAME, SAME, reference=Reference(problem="there is no baseline"))
-    assert (none.status, none.reason) == (Status.FAILED, "RBO cannot be judged: there is no baseline")
+    assert (none.status, none.reason) == (Status.FAILED, "RBO cannot be decided: there is no baseline")
     assert held("mean RBO >= 0.1", SAME, SAME, reference=Reference(updating=True)).status is Status.SKIPPED
 
 
@@ -181,7 +182,7 @@ def test_what_is_out_of_the_grammar_is_told_with_its_place(text, said, offset):
 
 def test_no_agreement_is_above_1():
     condition, _ = parse_threshold("mean RBO >= 1.5", of_query=False)
-    assert check_reach(condition, Gain()) == "1.5 is out of reach: RBO reaches 0 to 1"
+    assert check_reach(condition, Gain()) == "1.5 is out of range: RBO is 0 to 1"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def expect(text, response, depth=DEPTH):
         ("a before b", "ab", Status.PASSED,
          "a is at rank 1, b is at rank 2", "rank 1; rank < 2"),
         ("b before a", "ab", Status.FAILED,
-         "b is at rank 2, a is at rank 1, required the other way round", "rank 2; rank < 1"),
+         "b is at rank 2, a is at rank 1, required in the opposite order", "rank 2; rank < 1"),
         ("a before x", "ab", Status.PASSED,
          "a is at rank 1, x is not among the 2 hits", "rank 1; –"),
         ("x before a", "ab", Status.FAILED,
@@ -85,7 +85,7 @@ def test_a_rank_that_is_not_known_is_no_absent_one():
 def test_a_ranking_that_is_not_deep_enough_is_inconclusive(wanted, k):
     verdict = expect(f"x {wanted} top {k}", ranking("abcde"))
     assert verdict.status is Status.INCONCLUSIVE
-    assert verdict.reason == f"cannot be judged: x is not in the 5 hits asked for, set `depth: {k}`"
+    assert verdict.reason == f"cannot be decided: x is not in the 5 hits requested, set `depth: {k}`"
 
 
 def test_a_short_ranking_is_whole_and_decides():
@@ -105,7 +105,7 @@ def test_a_document_found_above_decides_whatever_the_depth():
 def test_neither_document_in_a_full_ranking_is_inconclusive_and_says_how_to_look_deeper():
     verdict = expect("x before y", ranking("abcde"))
     assert verdict.status is Status.INCONCLUSIVE
-    assert verdict.reason == "cannot be judged: neither x nor y is in the 5 hits asked for, `depth` asks for more"
+    assert verdict.reason == "cannot be decided: neither x nor y is in the 5 hits requested, increase `depth`"
 
 
 @pytest.mark.parametrize("text", ["x in top 8", "x before y"])
@@ -136,19 +136,19 @@ def expect_of(template, text, response, *others):
 @pytest.mark.parametrize(
     ("template", "remedy"),
     [
-        (SERVICE, "the service may give fewer of its own accord: send it `{{depth}}`, name `total`"),
-        (STORED, "the search template may have a size of its own: write `{{size}}` there"),
+        (SERVICE, "the service may return fewer by default: send it `{{depth}}`, and set `total`"),
+        (STORED, "the search template may have its own size: use `{{size}}` in it"),
     ],
 )
 def test_fewer_hits_than_asked_for_is_inconclusive_where_the_size_need_not_be_heeded(wanted, template, remedy):
     short = expect_of(template, f"x {wanted} top 8", ranking("abcde", total=213), ranking("fghij"))
     assert short.status is Status.INCONCLUSIVE
     assert short.reason == (
-        f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for and 213 match; {remedy}"
+        f"cannot be decided: x is not in the 5 hits returned, where 8 were requested and 213 match; {remedy}"
     )
     unsaid = expect_of(template, f"x {wanted} top 8", ranking("abcde"))
     assert unsaid.status is Status.INCONCLUSIVE
-    assert unsaid.reason == f"cannot be judged: x is not in the 5 hits that came, where 8 were asked for; {remedy}"
+    assert unsaid.reason == f"cannot be decided: x is not in the 5 hits returned, where 8 were requested; {remedy}"
 
 
 @pytest.mark.parametrize("template", [SERVICE, STORED])
@@ -176,8 +176,7 @@ def test_neither_document_in_a_short_answer_says_that_more_may_follow():
     verdict = expect_of(SERVICE, "x before y", ranking("abcde", total=213))
     assert verdict.status is Status.INCONCLUSIVE
     assert (
-        "neither x nor y is in the 5 hits that came, where 8 were asked for and 213 match; the service"
-        in verdict.reason
+        "neither x nor y is in the 5 hits returned, where 8 were requested and 213 match; the service" in verdict.reason
     )
 
 
@@ -238,14 +237,14 @@ def test_a_lower_bound_decides_only_what_follows_from_it(text, status):
 def test_an_answer_without_a_total_is_inconclusive():
     verdict = expect("hits >= 0", ranking("ab"))
     assert verdict.status is Status.INCONCLUSIVE
-    assert verdict.reason == ("cannot be judged: the answer does not say how many documents match, required >= 0")
+    assert verdict.reason == ("cannot be decided: the answer has no number of matching documents, required >= 0")
 
 
 @pytest.mark.parametrize("text", ["a not in top 1", "a in top 1", "a before b", "hits >= 0"])
 def test_a_query_without_a_ranking_is_an_error(text):
     failed = expect(text, Failure(FailureKind.SHARDS, "1 of 2 failed"))
-    assert (failed.status, failed.reason) == (Status.ERROR, "cannot be judged: failed shards: 1 of 2 failed")
-    assert expect(text, None).reason == "cannot be judged: did not run"
+    assert (failed.status, failed.reason) == (Status.ERROR, "cannot be decided: failed shards: 1 of 2 failed")
+    assert expect(text, None).reason == "cannot be decided: did not run"
 
 
 def test_an_expectation_of_a_whole_suite_decides_nothing():
@@ -258,7 +257,7 @@ def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
     suite = suite_of((), Threshold("mean P@1 >= ${LEAST}", Unresolved(("LEAST",))))
     [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert (verdict.status, verdict.id) == (Status.ERROR, "mean-P-1-ge-LEAST")
-    assert verdict.reason == "cannot be judged: the suite was loaded without values for LEAST"
+    assert verdict.reason == "cannot be decided: the suite was loaded without values for LEAST"
 
 
 # ------------------------------------------------------------------------------------------------ latency
@@ -296,8 +295,8 @@ def test_a_slow_answer_is_blamed_slowest_first():
 @pytest.mark.parametrize(
     ("took", "status", "reason"),
     [
-        (Failure(FailureKind.TIMEOUT, "30 s"), Status.ERROR, "p50 latency cannot be judged: b (timeout: 30 s)"),
-        (None, Status.INCONCLUSIVE, "p50 latency cannot be judged: b (the answer does not say how long it took)"),
+        (Failure(FailureKind.TIMEOUT, "30 s"), Status.ERROR, "p50 latency cannot be decided: b (timeout: 30 s)"),
+        (None, Status.INCONCLUSIVE, "p50 latency cannot be decided: b (the answer has no `took`)"),
     ],
     ids=["failed", "no time"],
 )
@@ -318,4 +317,4 @@ def test_a_skipped_query_has_no_time_and_is_left_out():
 
 def test_where_no_query_ran_there_is_no_latency_to_pass():
     verdict = latency("max latency <= 5 ms", {"a": 1}, skip=["a"])
-    assert (verdict.status, verdict.reason) == (Status.FAILED, "max latency has nothing to judge: no query ran")
+    assert (verdict.status, verdict.reason) == (Status.FAILED, "max latency has nothing to decide: no query ran")

@@ -137,19 +137,19 @@ def test_a_fall_over_so_few_queries_that_none_could_be_found_fails(queries, afte
     assert (verdict.status, verdict.blamed, verdict.required) == (Status.FAILED, ("q00",), None)
     assert verdict.observed == pytest.approx((0.5 - after) / queries)
     assert verdict.reason.endswith(
-        f" cannot be tested at 5%: 1 of {count(queries, 'query')} moved, and p cannot be below 0.5, so no drop is "
-        "detectable: compare more queries, or say `drop P@10 <= …`"
+        f" cannot be tested at 5%: 1 of {count(queries, 'query')} changed, and p cannot be below 0.5, so no drop is "
+        "detectable: compare more queries, or use `drop P@10 <= …`"
     )
 
 
 def test_a_fall_of_one_query_of_many_passes_with_what_could_have_been_found():
     verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 225, [0.45] + [0.5] * 224)
     assert verdict.status is Status.PASSED
-    figure = r"smallest detectable drop 0\.008\d \(80 % power\) were all 225 queries to move \(rough: only 1 did\)"
+    figure = r"smallest detectable drop 0\.008\d \(80 % power\) if all 225 queries changed \(rough: only 1 did\)"
     assert re.fullmatch(figure, verdict.caveat)
     assert verdict.reason == (
-        "the drop of mean P@10, from 0.5000 to 0.4998, cannot be tested at 5%: 1 of 225 queries moved, and p cannot be "
-        f"below 0.5; {verdict.caveat}"
+        "the drop of mean P@10, from 0.5000 to 0.4998, cannot be tested at 5%: 1 of 225 queries changed, and p cannot "
+        f"be below 0.5; {verdict.caveat}"
     )
     assert verdict.observed == pytest.approx(0.05 / 225)
     assert verdict.required == pytest.approx(0.0083, abs=0.0001)
@@ -161,7 +161,7 @@ def test_a_fall_of_four_queries_of_five_from_one_to_nothing_fails():
     assert (verdict.status, verdict.caveat) == (Status.FAILED, "")
     assert (verdict.observed, verdict.required) == (pytest.approx(0.8), pytest.approx(0.765, abs=0.005))
     assert verdict.reason == (
-        "the drop of mean P@10, from 1.0000 to 0.2000, cannot be tested at 5%: 4 of 5 queries moved, and p cannot be "
+        "the drop of mean P@10, from 1.0000 to 0.2000, cannot be tested at 5%: 4 of 5 queries changed, and p cannot be "
         f"below 0.0625; it fell by 0.8000, more than the smallest detectable drop {verdict.required:.4f} (80 % power); "
         "fell most: q00 1.0000 -> 0.0000, q01 1.0000 -> 0.0000, q02 1.0000 -> 0.0000 and 1 more"
     )
@@ -170,7 +170,7 @@ def test_a_fall_of_four_queries_of_five_from_one_to_nothing_fails():
 def test_a_smallest_detectable_drop_that_no_scores_can_have_is_said_to_be_one():
     verdict = verdict_on(NOT_SIGNIFICANT, [1.0] * 5, [0.0] + [1.0] * 4)
     assert verdict.status is Status.PASSED
-    rough = "were all 5 queries to move (rough: only 1 did)"
+    rough = "if all 5 queries changed (rough: only 1 did)"
     assert verdict.caveat == f"smallest detectable drop 1.6 (80 % power) {rough}, more than P@10 can fall from 1.0000"
     assert "can fall" not in verdict_on(NOT_SIGNIFICANT, [1.0] * 8, [0.0] + [1.0] * 7).caveat
 
@@ -187,7 +187,7 @@ def test_too_few_that_moved_may_be_enough_for_the_test_and_not_for_its_power():
     verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 60, [0.2, 0.3, 0.4, 0.6, 0.45, *[0.5] * 55])
     assert verdict.status is Status.PASSED
     assert "p is 0.1250 (paired" in verdict.reason
-    assert verdict.caveat.endswith(" (80 % power) were all 60 queries to move (rough: only 5 did)")
+    assert verdict.caveat.endswith(" (80 % power) if all 60 queries changed (rough: only 5 did)")
 
 
 def test_at_a_level_that_no_simulation_reaches_the_figure_is_unknown():

@@ -170,7 +170,7 @@ def test_a_baseline_that_is_not_deep_enough_is_older_than_its_suite(measure, dep
     verdict = verdict_on(f"drop {measure} <= 0.1", {"a": 1.0}, {"a": 1.0}, facts={"depth": depth}, depth=20)
     assert verdict.status is status
     if status is Status.FAILED:
-        assert f"it keeps {depth} hits a query, and " in verdict.reason
+        assert f"it keeps {depth} hits per query, but " in verdict.reason
 
 
 def test_where_the_run_is_to_become_the_baseline_nothing_is_compared():

@@ -156,7 +156,7 @@ def test_a_strict_bound_that_is_passed_by_a_hair_reads_so():
 def test_a_query_without_an_answer_makes_an_error_however_well_the_others_do(outcome, text):
     verdict = verdict_on(text, {"a": 1.0, "b": outcome, "c": 1.0})
     assert (verdict.status, verdict.observed, verdict.blamed, verdict.counted) == (Status.ERROR, None, ("b",), 2)
-    assert "cannot be judged: no score for 1 of 3 queries: b (why)" in verdict.reason
+    assert "cannot be decided: no score for 1 of 3 queries: b (why)" in verdict.reason
 
 
 def test_an_error_outside_the_tag_is_none_of_the_threshold_s_business():
@@ -182,7 +182,7 @@ def test_an_undefined_query_fails_with_the_remedy():
     assert (verdict.status, verdict.observed, verdict.blamed, verdict.left_out) == (Status.FAILED, None, ("b",), 0)
     assert verdict.reason == (
         "mean nDCG@10 (gain exponential) is undefined for 1 of 2 queries: b; "
-        "judge a relevant document for each, or say `undefined: skip` to leave such queries out"
+        "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
     )
 
 
@@ -200,16 +200,16 @@ def test_an_error_wins_over_an_undefined_query():
 def test_where_every_query_is_left_out_there_is_nothing_to_judge_and_nothing_passes():
     undefined = verdict_on("mean P@5 >= 0", {"a": Outcome.UNDEFINED}, skip_undefined=True)
     assert (undefined.status, undefined.counted, undefined.left_out) == (Status.FAILED, 0, 1)
-    assert undefined.reason == "mean P@5 has nothing to judge: every query is left out (1 undefined)"
+    assert undefined.reason == "mean P@5 has nothing to decide: every query is left out (1 undefined)"
     skipped = verdict_on("mean P@5 >= 0", {}, queries=[Query("a", "a", skip=Waiver("winter"))])
     assert (skipped.status, skipped.left_out) == (Status.FAILED, 1)
-    assert skipped.reason == "mean P@5 has nothing to judge: every query is left out (1 skipped)"
+    assert skipped.reason == "mean P@5 has nothing to decide: every query is left out (1 skipped)"
 
 
 def test_a_tag_that_no_query_has_passes_nothing():
     verdict = verdict_on("mean P@5 >= 0 for tail", {"a": 1.0})
     assert verdict.status is Status.FAILED
-    assert verdict.reason == "mean P@5 has nothing to judge: no query is in its scope"
+    assert verdict.reason == "mean P@5 has nothing to decide: no query is in its scope"
 
 
 def test_zero_hits_count_as_their_score_and_are_named():

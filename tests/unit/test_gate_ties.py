@@ -85,15 +85,15 @@ def tied_verdict(before, after, *, judgments=None, text="drop RR <= 0", **fields
 def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
     verdict = tied_verdict(before, after)
     assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
-    assert verdict.reason.endswith("; only ties changed places in 1 query: q0")
-    assert verdict.caveat == "only ties changed places in 1 query: q0"
+    assert verdict.reason.endswith("; only the order of ties changed in 1 query: q0")
+    assert verdict.caveat == "only the order of ties changed in 1 query: q0"
 
 
 def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_baseline_s_in_its_place():
     assert tied_verdict("a5 b5 c3", "b5 a5 c3").reason == (
-        "with ties as in the baseline, mean RR is 1.0000 as in the baseline, allowed 0, over 1 query; as the ties "
-        "came, the mean fell by 0.5000 from 1.0000 to 0.5000 (q0 1.0000 -> 0.5000); "
-        "only ties changed places in 1 query: q0"
+        "with ties as in the baseline, mean RR is 1.0000 as in the baseline, allowed 0, over 1 query; with ties as "
+        "returned, the mean fell by 0.5000 from 1.0000 to 0.5000 (q0 1.0000 -> 0.5000); "
+        "only the order of ties changed in 1 query: q0"
     )
 
 
@@ -130,7 +130,7 @@ def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
 def test_a_tie_that_rose_counts_for_nothing_either():
     verdict = tied_verdict("b5 a5 c3", "a5 b5 c3")
     assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
-    assert "only ties" in verdict.reason
+    assert "only the order of ties" in verdict.reason
 
 
 def test_below_the_cutoff_nothing_matters_to_the_ties_above_it():
@@ -154,8 +154,8 @@ def test_ties_beside_another_change_do_not_count_with_it():
     assert verdict.observed == pytest.approx(was - as_before)
     assert verdict.reason.startswith("with ties as in the baseline, mean nDCG@4")
     assert f"from {was:.4f} to {as_before:.4f}" in verdict.reason
-    assert f"as the ties came, the mean fell by {was - came:.4f}" in verdict.reason
-    assert verdict.reason.endswith("beside other changes ties changed places in 1 query: q0")
+    assert f"with ties as returned, the mean fell by {was - came:.4f}" in verdict.reason
+    assert verdict.reason.endswith("beside other changes the order of ties changed in 1 query: q0")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_under_the_order_of_trec_eval_ties_move_nothing_within_the_ranking():
     assert (verdict.status, verdict.caveat) == (Status.PASSED, "")
     cut_off = tied_verdict("a5 b5 | c5", "b5 c5 | a5", depth=2, **fields)
     assert (cut_off.status, cut_off.observed) == (Status.PASSED, 0.0)
-    assert "only ties changed places" in cut_off.caveat
+    assert "only the order of ties changed" in cut_off.caveat
 
 
 # ------------------------------------------------------------------------------------------------ all replaced
@@ -235,14 +235,13 @@ def test_ten_hits_that_were_all_replaced_fail_where_nothing_else_has_their_score
 def test_where_more_may_have_it_that_is_inconclusive(text):
     verdict = replaced(text, closed=False)
     assert (verdict.status, verdict.observed, len(verdict.blamed)) == (Status.INCONCLUSIVE, None, 6)
-    assert verdict.reason.startswith("cannot be judged: with ties at their worst, ")
+    assert verdict.reason.startswith("cannot be decided: with ties at their worst, ")
     assert "; at their best, " in verdict.reason
     assert "1.0000 -> 0.0000" in verdict.reason
-    assert "as the ties came, the mean fell by 1.0000 from 1.0000 to 0.0000" in verdict.reason
+    assert "with ties as returned, the mean fell by 1.0000 from 1.0000 to 0.0000" in verdict.reason
     assert verdict.reason.endswith(
-        "more documents may have the score of the last hit in 6 queries (q0, q1, q2 and 3 more): order documents of "
-        "equal score in the request (`sort: [_score, FIELD]`) or ask for more hits (`depth`), then save the baseline "
-        "anew"
+        "more documents may have the score of the last hit in 6 queries (q0, q1, q2 and 3 more): break ties in the "
+        "request (`sort: [_score, FIELD]`) or increase `depth`, then save the baseline again"
     )
 
 
@@ -252,7 +251,7 @@ def test_a_query_s_own_threshold_is_judged_so_too(text):
     assert replaced(text, of_query=True, closed=True).status is Status.FAILED
     open_one = replaced(text, of_query=True, closed=False)
     assert (open_one.status, open_one.query) == (Status.INCONCLUSIVE, "q0")
-    assert "as the ties came, it fell by 1.0000 from 1.0000 to 0.0000; " in open_one.reason
+    assert "with ties as returned, it fell by 1.0000 from 1.0000 to 0.0000; " in open_one.reason
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -277,7 +276,7 @@ def test_at_its_worst_it_passes_and_says_what_came():
     assert (verdict.status, verdict.observed) == (Status.PASSED, 0.0)
     assert verdict.reason == (
         f"with ties at their worst, mean nDCG@2 (gain exponential) is {was:.4f} as in the baseline, allowed 0.02, over "
-        f"1 query; as the ties came, the mean rose by {now - was:.4f} from {was:.4f} to "
+        f"1 query; with ties as returned, the mean rose by {now - was:.4f} from {was:.4f} to "
         f"{now:.4f} (q0 {was:.4f} -> {now:.4f})"
     )
 
@@ -325,7 +324,7 @@ def test_without_bounds_the_reason_has_no_figures():
     text = "drop DCG(judged_only=true) <= 0.5"
     [verdict] = decided([before], [after], text, judgments=judgments, depth=20)
     assert verdict.status is Status.INCONCLUSIVE
-    assert "not every order of ties can be looked at" in verdict.reason
+    assert "too many orders of ties to check" in verdict.reason
     assert "inf" not in verdict.reason
 
 
@@ -379,7 +378,7 @@ def test_a_sort_is_proposed_where_the_request_takes_one(body, takes):
 
 def test_a_service_is_to_order_them_itself():
     service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
-    assert tie_break(service) == "let the service order documents of equal score"
+    assert tie_break(service) == "make the service break ties"
 
 
 # ------------------------------------------------------------------------------------------------ agreement
@@ -389,8 +388,8 @@ def test_a_service_is_to_order_them_itself():
 def test_another_order_of_ties_agrees_and_is_named(text):
     verdict = tied_verdict("a5 b5 c3", "b5 a5 c3", text=text)
     assert (verdict.status, verdict.observed) == (Status.PASSED, 1.0)
-    assert verdict.caveat == "only ties changed places in 1 query: q0"
-    assert verdict.reason.endswith("; compared with the baseline; only ties changed places in 1 query: q0")
+    assert verdict.caveat == "only the order of ties changed in 1 query: q0"
+    assert verdict.reason.endswith("; compared with the baseline; only the order of ties changed in 1 query: q0")
 
 
 @pytest.mark.parametrize(
@@ -412,7 +411,7 @@ def test_anything_more_than_the_order_of_ties_agrees_less(before, after, fields)
 def test_what_ties_moved_beside_other_changes_is_named():
     verdict = tied_verdict("a5 b5 c3 d2", "b5 a5 d3 c2", text="every RBO >= 1")
     assert verdict.status is Status.FAILED
-    assert verdict.reason.endswith("beside other changes ties changed places in 1 query: q0")
+    assert verdict.reason.endswith("beside other changes the order of ties changed in 1 query: q0")
 
 
 # ------------------------------------------------------------------------------------------------ without a baseline

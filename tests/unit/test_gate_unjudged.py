@@ -9,7 +9,7 @@ from harness.gate import decide
 from harness.metrics.run_scores import score_run
 from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Run, Status
 
-REMEDY = "`harness judgments pool` collects them to be graded"
+REMEDY = "`harness judgments pool` collects them for grading"
 
 
 def verdict_of(text, *, rankings, judgments, of_query=False, **fields):

@@ -25,7 +25,7 @@ def test_without_a_workspace_files_are_named_from_where_the_step_runs():
 def test_only_what_github_says_makes_it_one(value):
     environ = STEP | {"GITHUB_ACTIONS": value}
     assert not in_github_actions(environ)
-    with pytest.raises(UsageError, match=r"^--an-option is for a step of GitHub Actions, "):
+    with pytest.raises(UsageError, match=r"^--an-option works only in GitHub Actions, "):
         github_step(environ, option="--an-option", markdown="--its-other")
 
 

@@ -129,7 +129,7 @@ def test_another_index_takes_the_place_of_the_target_s_and_of_a_template_s_own()
     finished = execute(suite, search, RunOptions(index="products_v2", today=DAY))
     assert [request.index for request in search.requests] == ["products_v2", "products_v2"]  # the run, the deeper one
     assert finished.report.index == "products_v2"
-    assert finished.report.notes[0] == "the index products_v2 was asked for in place of products_old"
+    assert finished.report.notes[0] == "index products_v2 was used instead of products_old"
     assert finished.suite is suite
 
 
@@ -286,7 +286,7 @@ def test_a_deeper_search_that_fails_costs_no_verdict():
     suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
     report = execute(suite, GoneAfterwards({"q": ["x"]}), masker=Masker({"PASSWORD": "hunter2"})).report
     assert report.verdicts[0].status is Status.FAILED
-    assert report.notes[0] == "where the missing documents rank is not known: gone with ${PASSWORD}"
+    assert report.notes[0] == "the ranks of missing documents are unknown: gone with ${PASSWORD}"
     assert report.queries[0].missing == (MissingDocument("a", 1),)
 
 
@@ -442,8 +442,8 @@ def test_a_baseline_of_one_index_serves_for_another_and_says_what_differs(kept):
     other.facts = IndexFacts("m2", "s", 8)
     report = execute(suite, other, RunOptions(today=DAY, index="products_v2")).report
     assert report.verdicts[0].status is Status.PASSED
-    assert [note for note in report.notes if "since the baseline" in note or "asked for" in note] == [
-        "the index products_v2 was asked for in place of products",
+    assert [note for note in report.notes if "since the baseline" in note or "was used instead" in note] == [
+        "index products_v2 was used instead of products",
         "since the baseline of 2026-05-01 the mapping of the index changed",
         "since the baseline of 2026-05-01 the index changed: it had 7 documents and has 8",
     ]

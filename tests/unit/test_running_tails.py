@@ -305,7 +305,7 @@ def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any
     tested = suite_of(**drop(*thresholds))
     finished = finish(tested, RunOptions(**options), search)
     assert asked(search) == ([4, SIZES[0]] if again else [4])
-    notes = [note for note in finished.report.notes if "asked again" in note]
+    notes = [note for note in finished.report.notes if "repeated for ties" in note]
     assert len(notes) == again
     assert finished.report.queries[0].closed is again
 
@@ -319,12 +319,12 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 @pytest.mark.parametrize(
     ("tails", "note"),
     [
-        (TailSearch(2, 100, 0.04), "2 queries asked again for ties below rank 3: at most 100 hits each, 0.0 s"),
+        (TailSearch(2, 100, 0.04), "2 queries repeated for ties below rank 3: at most 100 hits each, 0.0 s"),
         (
             TailSearch(1, 1000, 0.51, left_open=1),
-            "1 query asked again for ties below rank 3: at most 1,000 hits each, 0.5 s; not all are known of 1 query",
+            "1 query repeated for ties below rank 3: at most 1,000 hits each, 0.5 s; some are unknown for 1 query",
         ),
-        (TailSearch(1, 100, 0.1, 1, "gone"), "which documents tie with the last hit of 1 query is not known: gone"),
+        (TailSearch(1, 100, 0.1, 1, "gone"), "the documents that tie with the last hit of 1 query are unknown: gone"),
     ],
 )
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:

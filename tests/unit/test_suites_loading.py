@@ -214,7 +214,7 @@ def test_what_a_measure_can_reach_is_a_matter_of_the_profile(write):
     own = SMALL.replace("{sku-1: 1}}", '{sku-1: 1}, thresholds: ["ERR@10 >= 0.99"]}')
     text = own + 'thresholds: ["mean ERR@10 >= 0.99"]\n'
     assert len(load_suite(write(text + "profile: rre\n"), {}).thresholds) == 1
-    with pytest.raises(SuiteError, match=r"0\.99 is out of reach: ERR@10 reaches 0 to"):
+    with pytest.raises(SuiteError, match=r"0\.99 is out of range: ERR@10 is 0 to"):
         load_suite(write(text), {})
 
 
@@ -327,7 +327,7 @@ def test_variables_wait_while_a_suite_is_checked(write):
 
 
 def test_a_default_is_checked_before_a_suite_runs(write):
-    with pytest.raises(SuiteError, match="9 is out of reach"):
+    with pytest.raises(SuiteError, match="9 is out of range"):
         load_suite(write(VARIABLES.replace(":-0.1", ":-9")), None)
 
 

@@ -359,7 +359,7 @@ CASES = {
     "threshold out of the measure's reach": (
         changed("0.8", "7"),
         "8:5",
-        "7 is out of reach: nDCG@10 reaches 0 to 1",
+        "7 is out of range: nDCG@10 is 0 to 1",
         '  - "mean nDCG@10 >= 7"',
     ),
     "share over 100 %": (
@@ -377,7 +377,7 @@ CASES = {
     "drop out of the measure's reach": (
         changed("mean nDCG@10 >= 0.8", "drop nDCG@10 <= 2"),
         "8:5",
-        "2 is out of reach: nDCG@10 reaches 0 to 1",
+        "2 is out of range: nDCG@10 is 0 to 1",
         '  - "drop nDCG@10 <= 2"',
     ),
     "baseline neither required nor optional": (

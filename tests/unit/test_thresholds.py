@@ -126,7 +126,7 @@ def test_equals_signs_and_blanks_inside_a_measure_are_its_own():
         ("101% nDCG@10 >= 0.8", 0, "found '101%', expected a share of the queries above 0% and up to 100%"),
         ("0 % nDCG@10 >= 0.8", 0, "found '0 %', expected a share of the queries above 0% and up to 100%"),
         ("-5% nDCG@10 >= 0.8", 0, "found '-5%', expected a share of the queries above 0% and up to 100%"),
-        ("drop nDCG@10 >= 0.02", 13, "found '>=', but a drop is only limited with '<='"),
+        ("drop nDCG@10 >= 0.02", 13, "found '>=', but a drop takes only '<='"),
         ("drop nDCG@10 <= -0.02", 16, "found -0.02, expected an allowed drop of at least 0"),
         (
             "drop nDCG@10 is significant at 5%",
@@ -141,13 +141,13 @@ def test_equals_signs_and_blanks_inside_a_measure_are_its_own():
         ("worse nDCG@10 <= 3 queries", 14, "found '<=', expected 'by' and a number such as 0.1"),
         ("worse nDCG@10 by <= 3 queries", 17, "found '<=', expected a number such as 0.1"),
         ("worse nDCG@10 by -0.1 <= 3 queries", 17, "found -0.1, expected at least 0"),
-        ("worse nDCG@10 by 0.1 < 3 queries", 21, "found '<', but the number of queries is only limited with '<='"),
+        ("worse nDCG@10 by 0.1 < 3 queries", 21, "found '<', but the number of queries takes only '<='"),
         ("worse nDCG@10 by 0.1 <= 3", 25, "found the end, expected 'queries' or '%'"),
         ("worse nDCG@10 by 0.1 <= 2.5 queries", 24, "found 2.5, expected a whole number of queries, at least 0"),
         ("worse nDCG@10 by 0.1 <= -1 queries", 24, "found -1, expected a whole number of queries, at least 0"),
         ("worse nDCG@10 by 0.1 <= 101%", 24, "found 101%, expected a share of the queries from 0% to 100%"),
         ("p90 latency <= 20 ms", 0, "found 'p90', expected p50, p95, p99 or max before 'latency'"),
-        ("p95 latency < 20 ms", 12, "found '<', but a latency is only limited with '<='"),
+        ("p95 latency < 20 ms", 12, "found '<', but a latency takes only '<='"),
         ("p95 latency <= 20", 17, "found the end, expected the unit 'ms'"),
         ("p95 latency <= 20 s", 18, "found 's', expected the unit 'ms'"),
         ("p95 latency <= 0 ms", 15, "found 0, expected more than 0 ms"),
@@ -225,25 +225,25 @@ def test_an_expectation_is_read(text, condition):
             "sku",
             3,
             "found the end, expected 'in top', 'not in top' or 'before' after the document 'sku'; "
-            "a document id with blanks is put in quotes",
+            "put a document id with spaces in quotes",
         ),
         (
             "sku 17 in top 3",
             4,
             "found '17', expected 'in top', 'not in top' or 'before' after the document 'sku'; "
-            "a document id with blanks is put in quotes",
+            "put a document id with spaces in quotes",
         ),
         (
             "sku not top 3",
             8,
-            "found 'top', expected 'in top' after the document 'sku'; a document id with blanks is put in quotes",
+            "found 'top', expected 'in top' after the document 'sku'; put a document id with spaces in quotes",
         ),
         ("sku in top", 10, "found the end, expected a rank such as 10, at least 1"),
         ("sku in top 0", 11, "found '0', expected a rank such as 10, at least 1"),
         ("sku in top -1", 11, "found '-1', expected a rank such as 10, at least 1"),
         ("sku in top 2.5", 11, "found '2.5', expected a rank such as 10, at least 1"),
         ("sku in top 3 please", 13, "found 'please', expected nothing after it"),
-        ("sku before sku", 11, "the document 'sku' cannot stand before itself"),
+        ("sku before sku", 11, "the document 'sku' cannot be before itself"),
         ("sku before", 10, "found the end, expected a document id"),
         ("hits => 1", 5, "found '=>', expected a comparison: >=, >, <=, < or ="),
         ("hits >= -1", 8, "found '-1', expected a number of hits such as 1, at least 0"),
@@ -259,15 +259,15 @@ def test_an_expectation_out_of_grammar_is_refused(text, offset, message):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mean nDCG@10 >= 7", "7 is out of reach: nDCG@10 reaches 0 to 1"),
-        ("mean nDCG@10 <= -0.5", "-0.5 is out of reach: nDCG@10 reaches 0 to 1"),
-        ("mean nDCG@10 > 1", "'> 1' can never be met: nDCG@10 reaches 0 to 1"),
-        ("mean nDCG@10 < 0", "'< 0' can never be met: nDCG@10 reaches 0 to 1"),
-        ("drop nDCG@10 <= 1.5", "1.5 is out of reach: nDCG@10 reaches 0 to 1"),
-        ("worse nDCG@10 by 1.5 <= 3 queries", "1.5 is out of reach: nDCG@10 reaches 0 to 1"),
+        ("mean nDCG@10 >= 7", "7 is out of range: nDCG@10 is 0 to 1"),
+        ("mean nDCG@10 <= -0.5", "-0.5 is out of range: nDCG@10 is 0 to 1"),
+        ("mean nDCG@10 > 1", "'> 1' can never be met: nDCG@10 is 0 to 1"),
+        ("mean nDCG@10 < 0", "'< 0' can never be met: nDCG@10 is 0 to 1"),
+        ("drop nDCG@10 <= 1.5", "1.5 is out of range: nDCG@10 is 0 to 1"),
+        ("worse nDCG@10 by 1.5 <= 3 queries", "1.5 is out of range: nDCG@10 is 0 to 1"),
         (
             "drop nDCG@10 <= 150%",
-            "150% is out of reach: nDCG@10 cannot fall by more than 100%",
+            "150% is out of range: nDCG@10 cannot fall by more than 100%",
         ),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_number_out_of_the_measures_reach_is_told(text, sentence):
 
 def test_the_reach_is_that_under_the_profile():
     condition = of_suite("mean ERR@10 >= 1")[0]
-    assert check_reach(condition, Gain()) == "1 is out of reach: ERR@10 reaches 0 to 0.968078"
+    assert check_reach(condition, Gain()) == "1 is out of range: ERR@10 is 0 to 0.968078"
     assert check_reach(condition, Gain(), Profile.RRE) is None, "RRE gives 1 to a query without hits"
 
 
@@ -305,6 +305,6 @@ def test_negative_gains_widen_the_reach():
 
 def test_fewer_than_no_hits_is_out_of_reach():
     assert check_reach(parse_expectation("hits < 0"), Gain()) == (
-        "fewer than 0 hits cannot be; expected 'hits < 1' or 'hits = 0' for no hits"
+        "there cannot be fewer than 0 hits; expected 'hits < 1' or 'hits = 0' for no hits"
     )
     assert check_reach(parse_expectation("hits < 1"), Gain()) is None

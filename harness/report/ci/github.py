@@ -50,9 +50,7 @@ def _shown(annotations: Sequence[Annotation]) -> Iterator[Annotation]:
     yield from annotations[: SHOWN - 1]
     rest = annotations[SHOWN - 1 :]
     title = f"{count(len(rest), 'more annotation')}"
-    yield Annotation(
-        rest[0].severity, title, "GitHub shows ten of a kind; the summary of the job tells more", Mark(), ""
-    )
+    yield Annotation(rest[0].severity, title, "GitHub shows ten of a kind; the job summary has more", Mark(), "")
 
 
 def _line(command: str, annotation: Annotation, repository: Path) -> str:

@@ -272,9 +272,9 @@ def _left_out(report: ComparisonReport, queries: Sequence[QueryView], limits: Li
     details = len(queries) - sum(view.detailed for view in queries)
     yield from verdicts_left_out(report.verdicts, limits.thresholds)
     if rows:
-        yield f"{count(rows, 'query')} that moved least"
+        yield f"{count(rows, 'query')} that changed least"
     if details:
-        yield f"the rankings of {count(details, 'query')} that moved less than those shown"
+        yield f"the rankings of {count(details, 'query')} that changed less than those shown"
 
 
 # A comparison as one HTML page: what it shows is chosen and bounded here, laid out by the template.

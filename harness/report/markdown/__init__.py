@@ -221,10 +221,10 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
 
 
 def _facts(suite: SuiteReport) -> str:
-    stated = " (as stated, not asked)" if suite.engine.stated else ""
+    stated = " (as stated in the target)" if suite.engine.stated else ""
     index = f", index {code(suite.index)}" if suite.index is not None else ""
     deselected = f", {suite.deselected:,} more not selected" if suite.deselected else ""
-    compared = f", held against the baseline of {escape(suite.baseline.created)}" if suite.baseline else ""
+    compared = f", compared with the baseline of {escape(suite.baseline.created)}" if suite.baseline else ""
     return (
         f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}, request "
         f"{code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "

@@ -109,7 +109,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
 
 def _agreement(agreement: Agreement) -> str:
     facts = agreement_facts(agreement)
-    over = f"Agreement of the rankings over {count(agreement.queries, 'query')}, with no judgment:"
+    over = f"Agreement of the rankings over {count(agreement.queries, 'query')}, without judgments:"
     return f"{over}\n\n{table([*map(escape, facts)], [[*map(escape, facts.values())]], right=[*map(escape, facts)])}"
 
 

@@ -116,7 +116,7 @@ def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
     parts = [head, *(pieces[place].text for place in sorted(chosen))]
     if left_out:
         counts = [count(left_out.count(noun), noun) for noun in dict.fromkeys(left_out)]
-        parts.append(f"Left out, for no more would be shown: {' and '.join(counts)}. An HTML or JSON report has all.\n")
+        parts.append(f"Omitted because of the size limit: {' and '.join(counts)}. See the HTML or JSON report.\n")
     return "\n".join(parts)
 
 

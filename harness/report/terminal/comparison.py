@@ -198,7 +198,7 @@ def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
         yield Text(printable(detectable))
     if row.moved:
         shown = (f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN])
-        yield Text(printable(f"{row.measure}: moved most: {', '.join(shown)}"))
+        yield Text(printable(f"{row.measure}: changed most: {', '.join(shown)}"))
 
 
 # A comparison on a terminal, or as plain lines for a log.
@@ -270,9 +270,7 @@ def _told(report: ComparisonReport) -> Iterator[RenderableType]:
 
 def _agreement(agreement: Agreement) -> Iterator[RenderableType]:
     queries, ranks = count(agreement.queries, "query"), count(agreement.depth, "rank")
-    yield indented(
-        Text(f"agreement of the rankings, over {queries} and {ranks}; no judgment goes into it", style="dim")
-    )
+    yield indented(Text(f"agreement of the rankings, over {queries} and {ranks}; without judgments", style="dim"))
     yield indented(_facts(agreement_facts(agreement)))
 
 

@@ -56,7 +56,7 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
     facts = [
         f"saved    {baseline.created} by version {baseline.harness}",
         f"engine   {baseline.engine}",
-        f"index    {'documents not known' if index.documents is None else count(index.documents, 'document')}"
+        f"index    {'number of documents unknown' if index.documents is None else count(index.documents, 'document')}"
         + (f"; not read: {', '.join(index.missing)}" if index.missing else ""),
         f"gain     {baseline.gain}, profile {baseline.profile}",
         f"queries  {queries}, at most {hits} of each",
@@ -192,8 +192,8 @@ def findings_json(findings: Sequence[JudgmentFinding]) -> str:
 
 def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
     """How much was looked at, and how much was found."""
-    looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} looked at"
-    return f"{looked_at}: {count(len(findings), 'finding') if findings else 'nothing found'}"
+    looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
+    return f"{looked_at}: {count(len(findings), 'finding') if findings else 'no findings'}"
 
 
 # Scores of run files.

@@ -220,7 +220,7 @@ def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:
     if attention.left:
         verb = "is" if attention.left == 1 else "are"
         left = count(attention.left, "more query")
-        yield Text(f"{left} {verb} blamed; an HTML report shows each.", style="dim")
+        yield Text(f"{left} {verb} affected; an HTML report shows each.", style="dim")
         yield Text()
 
 
@@ -341,10 +341,10 @@ def _unanswered(told: Sequence[Verdict]) -> Text:
 
 def _facts(suite: SuiteReport) -> Table:
     table = Table.grid(padding=(0, 2))
-    where = f"{suite.engine}{' (as stated, not asked)' if suite.engine.stated else ''} at {suite.cluster}"
+    where = f"{suite.engine}{' (as stated in the target)' if suite.engine.stated else ''} at {suite.cluster}"
     facts = {
         "engine": where if suite.index is None else f"{where}, index {suite.index}",
-        "request": f"{suite.request}, {count(suite.depth, 'hit')} asked for",
+        "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
         "gain": f"{suite.gain}, profile {suite.profile}",
         "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
         + (f", {suite.deselected:,} more not selected" if suite.deselected else ""),

@@ -99,7 +99,7 @@ def test_means_are_weighted_and_say_so(folder, engine, capsys):
     printed = capsys.readouterr().out
     assert ["RR@3", "0.8750", "0.6250", "-0.2500"] in [line.split()[:4] for line in printed.splitlines()]
     assert "weighted means, sign-flip test" in printed
-    assert "RR@3: moved most: q 1.0000 → 0.5000, r 0.5000 → 1.0000" in printed
+    assert "RR@3: changed most: q 1.0000 → 0.5000, r 0.5000 → 1.0000" in printed
 
 
 def test_what_was_saved_is_what_a_run_is_held_against(folder, engine, capsys):
@@ -324,7 +324,7 @@ def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, ca
     assert "the index changed: it had 3 documents and has 4" in text
     [row] = [line.split() for line in text.splitlines() if line.startswith("  RR@3  ")]
     assert (row[:4], row[-2:]) == (["RR@3", "0.7500", "0.4167", "-0.3333"], ["0/1/1", "2"])
-    assert "RR@3: moved most: q 1.0000 → 0.3333" in text
+    assert "RR@3: changed most: q 1.0000 → 0.3333" in text
     assert (folder / "shop.baseline.json").read_bytes() == before
 
 

@@ -118,6 +118,6 @@ def test_an_index_that_cannot_be_searched_is_refused_before_anything_is(folder, 
 def test_one_cell_prints_no_table(folder, opened, capsys):
     assert main(["run", "shop.relevance.yaml", "--request", "candidate", "--index", "v1"]) == 0
     out = capsys.readouterr().out
-    assert "the index v1 was asked for in place of products" in out
+    assert "index v1 was used instead of products" in out
     assert out.endswith("1 suite, 1 threshold: 1 passed\n")
     assert "suite " not in out.replace("1 suite, ", "")

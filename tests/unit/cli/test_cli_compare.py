@@ -359,7 +359,7 @@ def test_ties_are_excused_where_the_request_is_the_same(shop, capsys):
     words = ("index:v1", "index:v2", *SUITE_WORDS, "--threshold", "drop every RR@3 <= 0.1")
     status, report = told(capsys, *words)
     assert status == 0
-    assert "only ties changed places in 1 query: r" in report.verdicts[0].reason
+    assert "only the order of ties changed in 1 query: r" in report.verdicts[0].reason
     assert next(one for one in report.queries if one.id == "r").ties_only
     shop.answers = {"match": shop.answers["v1"], "match_phrase": shop.answers["v2"]}
     assert told(capsys, *PAIR, "--threshold", "drop every RR@3 <= 0.1")[0] == 1, "another request may have meant it"
@@ -412,7 +412,7 @@ def test_an_agreement_holds_a_suite_to_its_baseline_too(shop, capsys, tmp_path):
     assert main(["run", "shop.relevance.yaml", "-q"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "overlap@1 cannot be judged: there is no baseline: shop.baseline.json is not there; `harness baseline" in said
+        "overlap@1 cannot be decided: there is no baseline: shop.baseline.json is not there; `harness baseline" in said
     )
     main(["baseline", "save", "shop.relevance.yaml", "-q"])
     assert main(["run", "shop.relevance.yaml", "-q"]) == 0
@@ -503,7 +503,7 @@ FORMS = (
         ((*PAIR, "--threshold", "drop RR@3"), "threshold 'drop RR@3'"),
         ((*PAIR, "--threshold", "mean RR@3 >= 0.8"), "is about one run and not about a difference; expected a drop"),
         ((*PAIR, "--threshold", "drop RR@3 <= 0.1 for hed"), "no query has the tag 'hed'; did you mean 'head'?"),
-        ((*PAIR, "--threshold", "drop RR@3 <= 7"), "7 is out of reach: RR@3 reaches 0 to 1"),
+        ((*PAIR, "--threshold", "drop RR@3 <= 7"), "7 is out of range: RR@3 is 0 to 1"),
         ((*PAIR, "--threshold", "mean RBO@20 >= 0.1"), "RBO@20 looks at more hits than the 10 a query"),
         (("x.run", "x.run", "--measure", "RR@3"), "RR@3 cannot be compared, as run:x.run and run:x.run have no scores"),
         (("x.run", "x.run", "--threshold", "drop RR@3 <= 0.1"), "there are no scores to compare; give --suite"),

@@ -80,20 +80,20 @@ def test_a_summary_has_the_size_of_all_that_the_step_wrote(summary, pipeline):
     summary.write_text("x" * (MOST_BYTES - 1500))
     main(["run", "a.yaml", "--github", "-q"])
     assert summary.stat().st_size <= MOST_BYTES
-    assert "Left out, for no more would be shown" in summary.read_text(encoding="utf-8")
+    assert "Omitted because of the size limit" in summary.read_text(encoding="utf-8")
 
 
 def test_a_full_summary_is_a_sentence_and_stays_what_it_is(summary, pipeline, capsys):
     summary.write_text("x" * (MOST_BYTES - 20))
     assert main(["run", "a.yaml", "--github", "-q"]) == 2
-    assert "nothing more fits" in capsys.readouterr().err
+    assert "summary of this step is full" in capsys.readouterr().err
     assert summary.stat().st_size == MOST_BYTES - 20
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_elsewhere_it_is_refused_before_anything_runs(command, summary, pipeline, capsys, monkeypatch):
     pipeline.answer = AssertionError("nothing may run")
-    for name, sentence in [("GITHUB_STEP_SUMMARY", "no summary to add to"), ("GITHUB_ACTIONS", "--output markdown=")]:
+    for name, sentence in [("GITHUB_STEP_SUMMARY", "no job summary"), ("GITHUB_ACTIONS", "--output markdown=")]:
         monkeypatch.delenv(name)
         assert main([command, "a.yaml", "--github"]) == 2
         printed = capsys.readouterr()

@@ -158,7 +158,7 @@ def test_a_partly_graded_file_is_counted_and_never_silent(folder, engine, capsys
     assert main(["validate", "shop.relevance.yaml"]) == 0
     assert "3 judgments (3 not graded yet)" in capsys.readouterr().out
     assert main(["run", "shop.relevance.yaml"]) == 1
-    assert "3 documents have no grade yet in the judgment files: left out, and unjudged" in capsys.readouterr().out
+    assert "3 documents have no grade in the judgment files and count as unjudged" in capsys.readouterr().out
     suite = folder / "shop.relevance.yaml"
     suite.write_text(suite.read_text().replace(", ungraded: ignore", ""))
     assert main(["validate", "shop.relevance.yaml"]) == 2
@@ -303,7 +303,7 @@ def test_what_cannot_be_is_2(folder, engine, capsys, words, said):
 def test_an_id_that_csv_cannot_hold_is_refused_before_anything_is_written(folder, engine, capsys):
     engine.rankings["products", "boots"] = ["a\rb"]
     assert pool("--output", "yaml=u.yaml", "--output", "csv=u.csv") == 2
-    assert "the id of document 'a\\rb' cannot be written to a CSV file; take yaml=FILE" in capsys.readouterr().err
+    assert "the id of document 'a\\rb' cannot be written to a CSV file; use yaml=FILE" in capsys.readouterr().err
     assert not (folder / "u.yaml").exists()
 
 
@@ -366,7 +366,7 @@ def test_good_judgments_are_0(folder, engine, capsys):
     assert lint() == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert "3 judgments of 1 suite looked at: nothing found" in err
+    assert "3 judgments of 1 suite checked: no findings" in err
     assert "grades were held to no scale" in err
 
 
@@ -408,7 +408,7 @@ def test_everything_is_found_at_once(folder, engine, capsys):
         "target where they are the same document",
     ]
     assert "shop.relevance.yaml: 1 document has no grade yet, and the suite says to leave such out" in err
-    assert "9 judgments of 1 suite looked at: 9 findings" in err
+    assert "9 judgments of 1 suite checked: 9 findings" in err
 
 
 def test_json_stands_alone(folder, engine, capsys):
@@ -493,7 +493,7 @@ def test_a_suite_that_is_wrong_otherwise_is_2_with_what_was_found_in_the_others(
         "other.relevance.yaml:11:60; keep the right one\n"
     )
     assert "shop.relevance.yaml:8:" in err
-    assert "3 judgments of 1 suite looked at: 1 finding" in err
+    assert "3 judgments of 1 suite checked: 1 finding" in err
 
 
 def test_a_suite_with_other_mistakes_is_told_with_its_duplicates(folder, engine, capsys):

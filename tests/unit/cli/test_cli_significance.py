@@ -53,7 +53,7 @@ def test_people_get_a_table_that_says_how_it_was_tested(files, capsys):
     assert "sign test, two-sided, level 0.05, corrected by holm; 95 % intervals from" in text
     assert "seed 7" in text
     assert "0/10/20" in text
-    assert "moved most: q1 1.0000 → 0.0000" in text
+    assert "changed most: q1 1.0000 → 0.0000" in text
 
 
 @pytest.mark.parametrize(

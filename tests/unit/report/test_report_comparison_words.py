@@ -94,7 +94,7 @@ def test_measures_that_only_queries_have_are_named_too():
 
 def test_what_makes_a_figure_worth_less_is_told():
     few, left_out = measure_warnings(row(), comparison())
-    assert "cannot give a p below 0.0625" in few
+    assert "p cannot be below 0.0625" in few
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
     assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
 
@@ -105,15 +105,14 @@ def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_ta
     by_t = replace(comparison(), test="t")
     assert detectable_text(row(detectable=0.21), by_t) == figure.replace("sign-flip", "t")
     few = row(detectable=0.21, detectable_if_all_move=True, queries=30, wins=1, losses=2)
-    assert detectable_text(few, comparison()) == f"{figure} were all 30 queries to move (rough: only 3 did)"
+    assert detectable_text(few, comparison()) == f"{figure} if all 30 queries changed (rough: only 3 did)"
 
 
 def test_where_no_detectable_difference_is_known_a_reason_is_told_if_there_is_one():
     assert detectable_text(row(detectable=None), comparison()) is None
     assert detectable_text(row(detectable=None, effect=None, wins=0, losses=0), comparison()) is None
     assert detectable_text(row(detectable=None, effect=None, wins=3), comparison()) == (
-        "nDCG@10: the differences are all equal, so Cohen's d and the difference that so many queries can show are "
-        "undefined"
+        "nDCG@10: all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
     )
 
 

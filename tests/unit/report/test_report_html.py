@@ -12,7 +12,7 @@ from harness.report.html import Limits, render, shade_of
 def test_the_page_is_well_formed_and_says_what_matters(report):
     text = Page(render(report)).text
     assert "2 thresholds of 5 did not hold" in text
-    for fact in ("opensearch 3.8.0", "standard", "exponential", "current, 10 hits asked for", "2 more not selected"):
+    for fact in ("opensearch 3.8.0", "standard", "exponential", "current, 10 hits requested", "2 more not selected"):
         assert fact in text
     assert "The mapping may not be read." in text
     assert "1 failed, 1 error, 1 expected failure" in text
@@ -30,7 +30,7 @@ def test_a_waiver_that_the_reason_tells_is_not_told_again(report, suite):
 
 @pytest.fixture
 def unexpected(report, suite):
-    reason = "2 documents match; passed, though expected to fail: waits for synonyms; take the xfail away"
+    reason = "2 documents match; passed, though expected to fail: waits for synonyms; remove the xfail"
     verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
     held = Verdict("p5", "median P@5 >= 0.1", Status.PASSED, "It holds.", 0.2, 0.1, "P@5", counted=3)
     return replace(report, suites=(replace(suite, verdicts=(held, verdict)),), exit_status=0)
@@ -230,8 +230,8 @@ def test_thousands_of_queries_make_a_page_that_still_opens(report, suite):
     assert sum("data-outcome" in row for row in page.all("tr")) == 5_000
     assert len(page.all("details")) == Limits().details + 1
     assert len(text) < 8_000_000
-    assert "This page leaves out the rankings of 4,500 queries with better scores than those shown" in page.text
-    assert "This page leaves out 4,501 thresholds that held" in page.text
+    assert "This page omits the rankings of 4,500 queries with better scores than those shown" in page.text
+    assert "This page omits 4,501 thresholds that held" in page.text
 
 
 def test_the_failed_threshold_is_listed_however_many_hold(report, suite):
@@ -245,8 +245,8 @@ def test_thresholds_that_did_not_hold_and_are_left_out_are_told_apart(report, su
     failed = tuple(replace(suite.verdicts[0], id=f"f{n}") for n in range(7))
     many = replace(suite, verdicts=(*failed, suite.verdicts[2]))
     text = Page(render(replace(report, suites=(many,)), limits=Limits(thresholds=5))).text
-    assert "leaves out 2 thresholds that did not hold" in text
-    assert "leaves out 1 threshold that held" in text
+    assert "omits 2 thresholds that did not hold" in text
+    assert "omits 1 threshold that held" in text
 
 
 def test_what_is_cut_from_a_query_is_counted(report, suite):

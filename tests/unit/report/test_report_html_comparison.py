@@ -173,8 +173,8 @@ def test_thousands_of_queries_make_a_page_that_still_opens():
     assert len(page.all("details", **{"class": "held"})) == 1
     assert len(page.all("details")) == Limits().details + 1
     assert len(text) < 8_000_000
-    assert "This page leaves out 200 queries that moved least" in page.text
-    assert "This page leaves out the rankings of 4,500 queries that moved less than those shown" in page.text
+    assert "This page omits 200 queries that changed least" in page.text
+    assert "This page omits the rankings of 4,500 queries that changed less than those shown" in page.text
 
 
 def test_a_blamed_query_is_on_the_page_however_little_it_moved():
@@ -190,7 +190,7 @@ def test_a_blamed_query_is_on_the_page_however_little_it_moved():
 def test_thresholds_that_are_left_out_are_counted():
     failed = tuple(replace(verdicts()[0], id=f"f{number}") for number in range(7))
     text = Page(render(comparison_report(verdicts=failed), limits=Limits(thresholds=5))).text
-    assert "This page leaves out 2 thresholds that did not hold" in text
+    assert "This page omits 2 thresholds that did not hold" in text
 
 
 def test_ranks_below_the_limit_are_left_out_and_counted():

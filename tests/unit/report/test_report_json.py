@@ -76,10 +76,10 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
     ("text", "sentence"),
     [
         ("{", "r.json:1:2: not JSON"),
-        ("[]", "no schema version found, 1 expected"),
-        ('{"schema": 2}', "schema version 2 found, 1 expected"),
-        ('{"schema": true}', "schema version True found"),
-        ('{"schema": "1"}', "schema version '1' found"),
+        ("[]", "found no schema version, expected 1"),
+        ('{"schema": 2}', "found schema version 2, expected 1"),
+        ('{"schema": true}', "found schema version True"),
+        ('{"schema": "1"}', "found schema version '1'"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

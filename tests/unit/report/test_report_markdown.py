@@ -98,7 +98,7 @@ def test_the_figures_of_tags_are_told(suite):
 
 def test_the_baseline_is_named(suite):
     compared = replace(suite, baseline=BaselineSummary("2026-11-20"))
-    assert "held against the baseline of 2026-11-20" in Page(render(report_of(compared))).text
+    assert "compared with the baseline of 2026-11-20" in Page(render(report_of(compared))).text
     assert "held against" not in render(report_of(suite))
 
 
@@ -151,7 +151,7 @@ def test_it_never_is_larger_than_github_takes_and_says_what_it_leaves_out(suite)
     assert all(f"### suite-{place}\n" in text for place in range(60)), "what holds and what does not comes first"
     last = text.strip().splitlines()[-1]
     shown = text.count("<details>")
-    assert last == f"Left out, for no more would be shown: {600 - shown} queries. An HTML or JSON report has all."
+    assert last == f"Omitted because of the size limit: {600 - shown} queries. See the HTML or JSON report."
     Page(text)
 
 
@@ -166,7 +166,7 @@ def test_where_there_is_room_for_little_suites_that_hold_go_first(suite):
     assert [False, True] in kept
     assert kept[-1] == [True, True]
     assert [True, False] not in kept
-    assert "Left out, for no more would be shown: 2 suites and 10 queries." in texts[0]
+    assert "Omitted because of the size limit: 2 suites and 10 queries." in texts[0]
 
 
 @pytest.mark.parametrize("name", ["a|b", "a`b", "<b>", "@somebody", "#123", "a\nb"])

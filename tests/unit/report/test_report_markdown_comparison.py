@@ -92,7 +92,7 @@ def test_what_is_too_large_is_left_out_and_counted():
     assert "more would be shown" not in whole
     shown = cut.count("<details>")
     assert 0 < shown < 100
-    assert f"Left out, for no more would be shown: {100 - shown} queries." in cut
+    assert f"Omitted because of the size limit: {100 - shown} queries." in cut
 
 
 def test_thousands_of_queries_show_the_first_few():

@@ -133,7 +133,7 @@ def test_the_table_has_a_line_a_cell_and_a_column_a_measure():
 
 def test_what_has_to_be_known_stands_below_the_table():
     text = plain_report(two_requests())
-    for remark in ("* the greatest mean of a suite's cells", "a difference is that to the suite's first cell"):
+    for remark in ("* the greatest mean of a suite's cells", "differences are relative to the suite's first cell"):
         assert f"\n{remark}\n" in text
     assert "\ngain exponential\n" in text
     assert "not compared" not in text
@@ -264,7 +264,9 @@ def test_a_job_summary_begins_with_the_table():
     ]
     text = markdown.render(two_requests())
     assert text.index("### shop, request current") < text.index("### shop, request candidate")
-    assert "greatest mean of a suite's cells; a difference is that to the suite's first cell; gain exponential" in text
+    assert (
+        "greatest mean of a suite's cells; differences are relative to the suite's first cell; gain exponential" in text
+    )
 
 
 def test_a_job_summary_of_one_cell_has_no_such_table():

@@ -47,7 +47,7 @@ def test_one_request_has_one_rank():
 
 def test_a_pool_of_nothing_has_only_a_head():
     assert pool_csv(pool_of()) == "query,document,grade,text,title,snippet,rank current,rank candidate\n"
-    assert pool_yaml(pool_of()) == ("# shop: unjudged documents of the top 10; write a grade behind each colon\n")
+    assert pool_yaml(pool_of()) == ("# shop: unjudged documents of the top 10; write a grade after each colon\n")
 
 
 def test_yaml_shows_the_document_above_its_id():
@@ -76,7 +76,7 @@ def test_ascii_has_no_byte_order_mark_and_anything_else_has_one():
 
 @pytest.mark.parametrize("document", ["a\rb", "a\0b", "a\ud800"])
 def test_an_id_that_csv_does_not_give_back_is_refused(document):
-    with pytest.raises(UsageError, match="cannot be written to a CSV file; take yaml=FILE"):
+    with pytest.raises(UsageError, match="cannot be written to a CSV file; use yaml=FILE"):
         pool_csv(pool_of(PooledDocument("q", "q", document, {"current": 1})))
 
 

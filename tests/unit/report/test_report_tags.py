@@ -55,7 +55,7 @@ def test_a_line_a_tag_and_a_column_a_measure(tagged):
         "  tail               2  0.5000 of 1       –",
         "  new                1       0.2500  0.2000",
         "  no tag             1       1.0000  0.0000",
-        "  1 query has several tags and is in the line of each",
+        "  1 query has several tags and is counted for each",
     ]
 
 

@@ -24,7 +24,7 @@ def cell_of(line, word):
 def test_the_header_names_engine_index_request_gain_and_profile(report):
     text = plain_report(report)
     assert "engine   opensearch 3.8.0 at default, index products" in text
-    assert "request  current, 10 hits asked for" in text
+    assert "request  current, 10 hits requested" in text
     assert "gain     exponential, profile standard" in text
     assert "4 in 0.12 s, 2 more not selected" in text
     assert "The mapping may not be read." in text
@@ -32,7 +32,7 @@ def test_the_header_names_engine_index_request_gain_and_profile(report):
 
 def test_an_engine_that_was_not_asked_is_said_to_be_stated(report):
     stated = replace(report.suites[0], engine=Engine("elasticsearch", "9.4.3", stated=True))
-    assert "elasticsearch 9.4.3 (as stated, not asked)" in plain_report(replace(report, suites=(stated,)))
+    assert "elasticsearch 9.4.3 (as stated in the target)" in plain_report(replace(report, suites=(stated,)))
 
 
 def test_each_measure_has_its_figures_and_its_gain_where_that_differs(report):
@@ -94,7 +94,7 @@ def test_a_total_that_is_a_lower_bound_is_told_as_one(red_shoes):
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_an_unexpected_pass_is_told_with_its_reason_once_however_quiet(suite, report, quiet):
-    reason = "2 documents match; passed, though expected to fail: waits for synonyms; take the xfail away"
+    reason = "2 documents match; passed, though expected to fail: waits for synonyms; remove the xfail"
     verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
     unexpected = replace(report, suites=(replace(suite, verdicts=(verdict,)),), exit_status=0)
     text = plain(report_renderables(unexpected, quiet=quiet), 300)
@@ -227,10 +227,10 @@ def test_ten_queries_are_shown_and_three_of_one_threshold(report, red_shoes):
     names = [query.id for query in queries]
     one = report_on(report, queries, failed(1, *names))
     assert re.findall("^ *query (q[0-9]*) ", one, re.MULTILINE) == ["q0", "q1", "q2"]
-    assert "27 more queries are blamed; an HTML report shows each." in one
+    assert "27 more queries are affected; an HTML report shows each." in one
     many = report_on(report, queries, *(failed(n, *names[2 * n : 2 * n + 2]) for n in range(15)))
     assert len(re.findall("^ *query (q[0-9]*) ", many, re.MULTILINE)) == 10
-    assert "20 more queries are blamed; an HTML report shows each." in many
+    assert "20 more queries are affected; an HTML report shows each." in many
 
 
 def test_a_query_that_concerns_very_many_thresholds_names_a_few(report, red_shoes):

@@ -54,7 +54,7 @@ def test_each_measure_has_its_difference_interval_and_p():
 
 def test_agreement_is_told_without_judgments():
     text = text_of(unjudged_report())
-    assert "over 4 queries and 10 ranks; no judgment goes into it" in text
+    assert "over 4 queries and 10 ranks; without judgments" in text
     assert line_of(text, "RBO", "(p=0.9)")[-1] == "0.8531"
     assert line_of(text, "same", "first")[-3:] == ["2", "of", "4"]
     assert "measure" not in text
