@@ -26,7 +26,8 @@ from harness.judging.findings import (
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.model import ANY_TEXT, FindingKind, Hit, JudgmentFinding, Mark, Pool, PooledDocument, Suite
 from harness.options import RunOptions
-from harness.run import Matrix, Runner, connections_for
+from harness.run import Matrix, Runner
+from harness.run.connections import Connections, OpenCluster
 from harness.run.execution import AnsweredSuite, Progress
 from harness.search.lookup import find_documents, find_texts, pinned_of
 from harness.suites import load_suites
@@ -37,7 +38,6 @@ from harness.suites.reading import NamedFile
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
 
 if TYPE_CHECKING:
-    from harness.run.connections import Connections, OpenCluster
     from harness.search import Search
 
 __all__ = ["Lint", "PoolOptions", "lint_suites", "pool_suites", "read_judged"]
@@ -231,7 +231,7 @@ def lint_suites(
     read, problems = _read_all(paths, None if offline else environ)
     online = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
     lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
-    with connections_for(options, environ) as connections:
+    with Connections(environ, options) as connections:
         clusters = _open(connections, online)
         for one in read:
             known = _knowledge(one, clusters.get(one.suite.path), lint, offline=offline)

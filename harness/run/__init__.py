@@ -15,7 +15,7 @@ from harness.errors import InputError, Problem, SuiteError, UsageError, did_you_
 from harness.gate import exit_status
 from harness.gate.selection import check_tags, select
 from harness.model import Report, RequestTemplate, Run, Suite, SuiteReport
-from harness.options import RunOptions, check_servers
+from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.search.connection import Closing
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Matrix",
     "Runner",
-    "connections_for",
     "make_report",
     "run_suite",
     "run_suites",
@@ -76,25 +75,6 @@ def make_report(reports: Sequence[SuiteReport]) -> Report:
     """The report of a whole run, made now."""
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return Report(created, __version__, tuple(reports), exit_status(reports))
-
-
-def connections_for(options: RunOptions, environ: Mapping[str, str]) -> Connections:
-    """
-    The connections that *options* ask for; none is open yet.
-
-    Raises:
-        UsageError: they contradict each other.
-    """
-    check_servers(options)
-    return Connections(
-        environ,
-        url=options.url,
-        embedded=options.embedded,
-        engine_version=options.engine_version,
-        cluster=options.cluster,
-        client=options.client,
-        entry=options.entry,
-    )
 
 
 def _to_depth(suite: Suite, depth: int | None) -> Suite:
@@ -303,6 +283,6 @@ class Runner(Closing):
         for known, connections in self._open:
             if known == wanted and known.client is wanted.client:
                 return connections
-        opened = connections_for(wanted, self._environ)
+        opened = Connections(self._environ, wanted)
         self._open.append((wanted, opened))
         return opened

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.config import Configs, resolve_cluster
-from harness.errors import ConfigError, EntryPoint, InputError, Problem, SearchError, UsageError
+from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.model import Cluster, Fixture, Suite, Target
+from harness.options import RunOptions, check_servers
 from harness.search.connection import Closing
 
 if TYPE_CHECKING:
@@ -59,36 +60,25 @@ class OpenCluster:
 class Connections(Closing):
     """Opens what suites ask for, keeps it for the suites that follow, and closes everything in the end."""
 
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        *,
-        url: str | None = None,
-        embedded: bool = False,
-        engine_version: str | None = None,
-        cluster: str | None = None,
-        client: Any = None,
-        entry: EntryPoint = EntryPoint.PYTHON,
-    ) -> None:
+    def __init__(self, environ: Mapping[str, str], options: RunOptions) -> None:
         """
         Args:
             environ: Holds the logins.
-            url: A server that takes the place of every suite's cluster.
-            cluster: A name in harness.toml that does.
-            embedded: Whether a node of our own does.
-            engine_version: The version of that node.
-            client: The user's own client object, instead of connections of ours.
-            entry: Whose names of options messages have.
+            options: Say what takes the place of every suite's own cluster.
+
+        Raises:
+            UsageError: they contradict each other.
         """
+        check_servers(options)
         self._environ = environ
-        self._url = url
-        self._embedded = embedded
-        self._engine_version = engine_version
-        self._named = cluster
-        self._client = client
-        self._entry = entry
+        self._options = options
+        self._node: str | None = None
         self._opened: list[tuple[str | None, OpenCluster]] = []
         self._resources = ExitStack()
+
+    @property
+    def _url(self) -> str | None:
+        return self._options.url or self._node
 
     def open_all(self, suites: Sequence[Suite], configs: Configs | None = None) -> list[OpenCluster]:
         """
@@ -114,7 +104,7 @@ class Connections(Closing):
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
-                refusals.setdefault(error.text(self._entry), suite)
+                refusals.setdefault(error.text(self._options.entry), suite)
         if problems:
             problems.update(Problem(suite.path, 0, 0, sentence) for sentence, suite in refusals.items())
             raise ConfigError(sorted(problems))
@@ -123,12 +113,12 @@ class Connections(Closing):
         return found
 
     def _open(self, suite: Suite, configs: Configs) -> OpenCluster:
-        if self._embedded and self._url is None:
-            self._url = self._start_node()
+        if self._options.embedded and self._node is None:
+            self._node = self._start_node()
         target = self._target_of(suite)
         cluster = self._cluster_of(suite, target, configs)
         stated = None if self._url else target.engine
-        given = cluster.name if self._client is not None else self._url or target.cluster
+        given = cluster.name if self._options.client is not None else self._url or target.cluster
         for engine, known in self._opened:
             if known.cluster == cluster and engine == stated:
                 return known if known.given == given else replace(known, given=given)
@@ -138,11 +128,12 @@ class Connections(Closing):
 
     def _target_of(self, suite: Suite) -> Target:
         """What the suite says of its engine says nothing of another cluster's."""
-        return suite.target if self._named is None else replace(suite.target, cluster=self._named, engine=None)
+        name = self._options.cluster
+        return suite.target if name is None else replace(suite.target, cluster=name, engine=None)
 
     def _cluster_of(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
         """A client object knows its server itself, so harness.toml need not."""
-        if self._client is not None:
+        if self._options.client is not None:
             return Cluster("client")
         return resolve_cluster(target, configs.above(Path(suite.path).parent), url=self._url)
 
@@ -150,7 +141,7 @@ class Connections(Closing):
         from harness.search import open_search
 
         try:
-            search = open_search(cluster, self._environ, engine=stated, client=self._client)
+            search = open_search(cluster, self._environ, engine=stated, client=self._options.client)
         except SearchError as error:
             return OpenCluster(cluster, error=error)
         return OpenCluster(cluster, search=self._resources.enter_context(search))
@@ -158,7 +149,7 @@ class Connections(Closing):
     def _start_node(self) -> str:
         from harness.embedded import DEFAULT_VERSION, open_node
 
-        return self._resources.enter_context(open_node(self._engine_version or DEFAULT_VERSION))
+        return self._resources.enter_context(open_node(self._options.engine_version or DEFAULT_VERSION))
 
     def close(self) -> None:
         """Close the connections, then end the embedded node."""

@@ -8,6 +8,7 @@ import harness.embedded
 import harness.search
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.model import Cluster, Suite, Target
+from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster
 from harness.search.testing import FakeSearch
 
@@ -56,7 +57,7 @@ def folder(tmp_path):
 
 
 def test_suites_on_one_cluster_share_a_connection(openings, folder):
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         one, other, again = connections.open_all([suite_at(folder), suite_at(folder, "other"), suite_at(folder)])
         assert one.search is again.search is not other.search
         assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200"]
@@ -74,48 +75,48 @@ def test_the_harness_toml_of_a_linked_suite_is_the_one_above_the_link(openings, 
     (folder / "elsewhere" / "s.relevance.yaml").touch()
     (folder / "inner" / "s.relevance.yaml").symlink_to(folder / "elsewhere" / "s.relevance.yaml")
 
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         connections.open_all([suite])
 
     assert [url for url, _, _ in openings.opened] == ["http://four:9200"]
 
 
 def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, folder):
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         connections.open_all([suite_at(folder), suite_at(folder, engine="opensearch 2.19")])
     assert openings.opened == [("http://one:9200", None, None), ("http://one:9200", "opensearch 2.19", None)]
 
 
 def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, folder):
-    with Connections({}, url="http://three:9200") as connections:
+    with Connections({}, RunOptions(url="http://three:9200")) as connections:
         first, second = connections.open_all([suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")])
         assert first is second
     assert openings.opened == [("http://three:9200", None, None)]
 
 
 def test_a_named_cluster_takes_the_place_of_the_suites_own_and_of_what_is_stated(openings, folder):
-    with Connections({}, cluster="other") as connections:
+    with Connections({}, RunOptions(cluster="other")) as connections:
         [door] = connections.open_all([suite_at(folder, engine="elasticsearch 9.4.3")])
     assert openings.opened == [("http://two:9200", None, None)]
     assert door.name == "other (http://two:9200)"
 
 
 def test_a_door_is_called_what_was_asked_for(openings, folder):
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         configured, by_url, again = connections.open_all(
             [suite_at(folder), suite_at(folder, "http://one:9200"), suite_at(folder)]
         )
     named = "default (http://one:9200)"
     assert (configured.name, by_url.name, again.name) == (named, "http://one:9200", named)
     assert configured.search is by_url.search is again.search
-    with Connections({}, url="http://one:9200") as connections:
+    with Connections({}, RunOptions(url="http://one:9200")) as connections:
         [door] = connections.open_all([suite_at(folder, "other")])
     assert (door.name, door.cluster.name) == ("http://one:9200", "default")
 
 
 def test_a_client_object_needs_no_cluster(openings, tmp_path):
     client = object()
-    with Connections({}, client=client) as connections:
+    with Connections({}, RunOptions(client=client)) as connections:
         first, second = connections.open_all([suite_at(tmp_path, "nowhere"), suite_at(tmp_path)])
         assert first is second
         assert first.name == "client"
@@ -124,7 +125,7 @@ def test_a_client_object_needs_no_cluster(openings, tmp_path):
 
 def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, folder):
     openings.errors["http://one:9200"] = EngineUnreachable("no connection")
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         first, second, other = connections.open_all([suite_at(folder), suite_at(folder), suite_at(folder, "other")])
     assert first is second
     assert (first.search, str(first.error)) == (None, "no connection")
@@ -134,7 +135,7 @@ def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, 
 
 def test_all_mistakes_are_told_at_once_and_nothing_is_left_open(openings, folder):
     suites = [suite_at(folder, "nowhere"), suite_at(folder), suite_at(folder, "elsewhere"), suite_at(folder, "nowhere")]
-    with pytest.raises(UsageError) as caught, Connections({}) as connections:
+    with pytest.raises(UsageError) as caught, Connections({}, RunOptions()) as connections:
         connections.open_all(suites)
     first, second = str(caught.value).splitlines()
     assert "'nowhere'" in first
@@ -146,7 +147,7 @@ def test_a_wrong_harness_toml_is_told_beside_the_other_mistakes(openings, folder
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "harness.toml").write_text("[clusters.default]\nurl = 3\n")
-    with pytest.raises(ConfigError) as caught, Connections({}) as connections:
+    with pytest.raises(ConfigError) as caught, Connections({}, RunOptions()) as connections:
         connections.open_all([suite_at(folder, "nowhere", name="a"), suite_at(broken), suite_at(broken)])
     problems = {problem.path: problem.message for problem in caught.value.problems}
     assert set(problems) == {str(broken / "harness.toml"), str(folder / "a.relevance.yaml")}
@@ -167,7 +168,7 @@ def node(monkeypatch):
 
 
 def test_one_node_serves_all_suites_and_ends_after_the_connections(openings, folder, node):
-    with Connections({}, embedded=True, engine_version="2.19") as connections:
+    with Connections({}, RunOptions(embedded=True, engine_version="2.19")) as connections:
         assert node == []
         first, second = connections.open_all([suite_at(folder, "nowhere"), suite_at(folder, engine="x")])
         assert first is second
@@ -177,7 +178,7 @@ def test_one_node_serves_all_suites_and_ends_after_the_connections(openings, fol
 
 
 def test_without_a_suite_no_node_is_started(openings, node):
-    with Connections({}, embedded=True) as connections:
+    with Connections({}, RunOptions(embedded=True)) as connections:
         assert connections.open_all([]) == []
     assert node == []
 
@@ -189,7 +190,7 @@ def test_a_node_that_does_not_start_is_one_error(openings, folder, monkeypatch):
         yield
 
     monkeypatch.setattr(harness.embedded, "open_node", open_node)
-    with pytest.raises(EngineStartError, match="no Java"), Connections({}, embedded=True) as connections:
+    with pytest.raises(EngineStartError, match="no Java"), Connections({}, RunOptions(embedded=True)) as connections:
         connections.open_all([suite_at(folder)])
 
 
@@ -211,7 +212,7 @@ def test_logins_and_variables_are_hidden(folder):
 
 def test_what_could_not_be_opened_is_tried_again_for_the_next_run(openings, folder):
     openings.errors = {"http://one:9200": EngineUnreachable("away")}
-    with Connections({}) as connections:
+    with Connections({}, RunOptions()) as connections:
         failed, other = connections.open_all([suite_at(folder), suite_at(folder, "other")])
         assert (failed.search, other.search) == (None, openings.searches[0])
         openings.errors = {}
