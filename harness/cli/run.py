@@ -30,7 +30,7 @@ from harness.model import Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
 from harness.report.json import dumps_report
-from harness.report.outputs import KINDS, Output, render, write_output
+from harness.report.outputs import KINDS, Output, write_report
 from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, run_suites
 from harness.words import one_of
@@ -78,7 +78,7 @@ def command(
     if step is not None:
         step.summarise(report)
     for output in outputs:
-        write_output(output, render(report, output.kind), f"the {output.kind} report")
+        write_report(report, output)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
     if not quiet:

@@ -37,7 +37,7 @@ from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
 from harness.report.json import dumps_report, loads_report
-from harness.report.outputs import remove_outdated, render, write_output
+from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite
@@ -340,7 +340,7 @@ class SessionRuns:
             return
         for output in session.options.reports:
             try:
-                write_output(output, render(report, output.kind), "the report")
+                write_report(report, output)
             except HarnessError as error:
                 session.problems.append(str(error))
             else:

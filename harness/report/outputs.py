@@ -24,6 +24,7 @@ __all__ = [
     "render",
     "render_comparison",
     "write_output",
+    "write_report",
 ]
 
 KINDS = ("html", "json", "markdown", "codequality")
@@ -76,6 +77,16 @@ def render_comparison(report: ComparisonReport, kind: str) -> str:
     if kind == "json":
         return json.dumps_comparison(report)
     return html.render(report) if kind == "html" else markdown.render(report)
+
+
+def write_report(report: Report, output: Output) -> None:
+    """
+    Write *report* as *output* says, whole or not at all.
+
+    Raises:
+        UsageError: the file could not be written.
+    """
+    write_output(output, render(report, output.kind), f"the {output.kind} report")
 
 
 def write_output(output: Output, text: str, called: str) -> None:

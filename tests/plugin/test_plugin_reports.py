@@ -66,7 +66,7 @@ def test_a_report_that_cannot_be_written_is_said_and_ends_in_an_error(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines("*file/report.json: the report could not be written: *")
+    result.stdout.fnmatch_lines("*file/report.json: the json report could not be written: *")
     assert (pytester.path / "report.json").exists()
     assert "Traceback" not in result.stdout.str()
 
@@ -103,7 +103,7 @@ def test_of_a_report_that_does_not_fit_on_the_disk_no_half_is_left(
     result = run("--relevance-report", "report.json", "-p", "no:cacheprovider")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines("*report.json: the report could not be written: File too large")
+    result.stdout.fnmatch_lines("*report.json: the json report could not be written: File too large")
     assert yesterdays.read_text() == YESTERDAY
     assert not list(pytester.path.glob(".report.json.*"))
 

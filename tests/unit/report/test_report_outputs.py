@@ -11,7 +11,7 @@ from harness.errors import UsageError
 from harness.files.writing import write_whole
 from harness.model import Report
 from harness.report import json
-from harness.report.outputs import KINDS, SUFFIXES, Output, output_named, remove_outdated, render, write_output
+from harness.report.outputs import KINDS, SUFFIXES, Output, output_named, remove_outdated, write_output, write_report
 
 REPORT = Report("2026-11-21T06:00:00+00:00", "0.1.0", (), 0)
 
@@ -30,7 +30,7 @@ def test_a_name_that_says_nothing_is_no_report():
 def test_files_are_written_whole_with_the_usual_permissions(tmp_path):
     path = tmp_path / "r.json"
     path.write_text("what was there before, and much longer than a report without suites" * 9)
-    write_output(Output("json", path), render(REPORT, "json"), "the report")
+    write_report(REPORT, Output("json", path))
     assert json.loads_report(path.read_text()) == REPORT
     assert list(tmp_path.iterdir()) == [path]
     plain = tmp_path / "plain"
@@ -41,14 +41,14 @@ def test_files_are_written_whole_with_the_usual_permissions(tmp_path):
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs a folder that nobody can write to")
 def test_a_file_that_cannot_be_written_is_a_sentence():
     with pytest.raises(UsageError, match="the json report could not be written"):
-        write_output(Output("json", Path("/proc/report.json")), "", "the json report")
+        write_report(REPORT, Output("json", Path("/proc/report.json")))
 
 
 def test_a_pipe_is_written_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_output(Output("json", pipe), render(REPORT, "json"), "the report")
+    write_report(REPORT, Output("json", pipe))
     assert json.loads_report(os.read(reader, 65536).decode()) == REPORT
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
