@@ -36,9 +36,11 @@ from harness.model import (
     Verdict,
 )
 from harness.options import Options, RunOptions
-from harness.run import Runner
+from harness.report.outputs import SUFFIXES, output_named, write_report
+from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
+from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.compare import CompareOptions, PreparedComparison
@@ -72,6 +74,18 @@ class SuiteRun(Scores):
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the gate decided about each threshold."""
         return self.report.verdicts
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """
+        Write the report, as the end of the name says: `.html`, `.json`, `.md`, or `.codequality.json` for GitLab.
+
+        Raises:
+            UsageError: the name says nothing, or the file could not be written; what was there stays then.
+        """
+        output = output_named(Path(path))
+        if output is None:
+            raise UsageError(f"{os.fspath(path)}: a report's name ends with {one_of(SUFFIXES)}")
+        write_report(make_report([self.report]), output)
 
     def assert_thresholds(self) -> None:
         """

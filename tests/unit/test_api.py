@@ -36,6 +36,7 @@ from harness.model import (
     Waiver,
 )
 from harness.options import RunOptions
+from harness.report.json import loads_report
 from harness.run.execution import FinishedSuite
 from harness.run.report import assemble
 from harness.search.testing import FakeSearch
@@ -325,6 +326,16 @@ def test_a_query_without_an_answer_fails_the_assertion_though_no_threshold_is_ab
     assert [verdict.status for verdict in run.verdicts] == [Status.FAILED]
     with pytest.raises(AssertionError, match=r"r: engine error \(500\): gone"):
         run.assert_thresholds()
+
+
+def test_a_run_writes_its_report_as_the_name_of_the_file_says(tmp_path):
+    run = suite_run({"q": GOOD})
+    run.write_report(tmp_path / "new" / "report.json")
+    assert loads_report((tmp_path / "new" / "report.json").read_text()).suites == (run.report,)
+    run.write_report(str(tmp_path / "report.html"))
+    assert "<!doctype html>" in (tmp_path / "report.html").read_text().lower()
+    with pytest.raises(UsageError, match=r"report\.pdf: a report's name ends with \.html, "):
+        run.write_report(tmp_path / "report.pdf")
 
 
 def test_a_suite_without_thresholds_asserts_nothing_and_says_so():
