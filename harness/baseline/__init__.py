@@ -36,6 +36,7 @@ __all__ = [
     "CI_VARIABLES",
     "BaselineUpdate",
     "ci_variable",
+    "entry_of",
     "keep_run",
     "read_entry",
     "reference_for",
@@ -71,7 +72,11 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
         BaselineError: There is none, it cannot be read or contradicts itself, or the file is that of another suite.
     """
     path = file or baseline_path(suite.path)
-    found = read_baselines(path)
+    return entry_of(read_baselines(path), path, suite, request)
+
+
+def entry_of(found: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
+    """The baseline of *request* in a file that was read from *path*; raises as `read_entry`."""
     if found.suite != suite.name:
         raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
     if request not in found.requests:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.baseline import read_entry
+from harness.baseline import entry_of
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
@@ -353,19 +353,16 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
         UsageError: It has several entries and *request* does not say which.
     """
     if suite is not None:
-        chosen = request or _request_of(path or baseline_path(suite.path), suite)
-        return side_of_baseline(name, read_entry(suite, chosen, path), chosen)
+        file = path or baseline_path(suite.path)
+        found = read_baselines(file)
+        usual = found.requests if len(found.requests) == 1 else suite.requests
+        chosen = request or next(iter(usual))
+        return side_of_baseline(name, entry_of(found, file, suite, chosen), chosen)
     assert path is not None
     entries = read_baselines(path).requests
     chosen = _choose(name, entries, request)
     refuse_contradictions(entries[chosen], path.as_posix(), chosen)
     return side_of_baseline(name, entries[chosen], chosen)
-
-
-def _request_of(path: Path, suite: Suite) -> str:
-    """The only entry there is, else the suite's first request."""
-    entries = read_baselines(path).requests
-    return next(iter(entries)) if len(entries) == 1 else next(iter(suite.requests))
 
 
 def _choose(name: str, known: Iterable[str], request: str | None) -> str:

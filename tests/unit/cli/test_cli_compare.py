@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import harness.baseline
 import harness.compare.report
 import harness.compare.scores
+import harness.compare.sides
 import harness.config
 import harness.run.execution
 import harness.search
 import harness.suites.loading
+from harness.baseline.files import read_baselines
 from harness.cli import main
 from harness.compare.sides import FormKind
 from harness.errors import EngineUnreachable
@@ -647,6 +650,20 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
         counted(module, "decide")
     main(words)
     assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}
+
+
+def test_a_baseline_is_read_once(shop, capsys, monkeypatch):
+    main(["baseline", "save", "shop.relevance.yaml", "-q"])
+    reads = []
+
+    def counted(path):
+        reads.append(path.name)
+        return read_baselines(path)
+
+    monkeypatch.setattr(harness.compare.sides, "read_baselines", counted)
+    monkeypatch.setattr(harness.baseline, "read_baselines", counted)
+    assert compare("baseline", "request:candidate", *SUITE_WORDS) == 0
+    assert reads == ["shop.baseline.json"]
 
 
 def test_a_login_that_a_server_repeats_is_masked(shop, capsys, monkeypatch, tmp_path):
