@@ -105,16 +105,16 @@ class RunOption:
 
     *word* is its name on command lines, where that is another than in Python. *commands* have it, and *metavar* stands
     for its value in their help. Where it may be repeated there, *several* is what its values are called. The plugin has
-    it where *pytest* is true, with a line of the ini file where *ini* is. A call from Python takes it where *python* is
-    true, and None for it where it is *optional*; `RunOptions` itself holds all.
+    it on the command line where *pytest* or *ini* is true, and with *ini* as a line of the ini file too. A call from
+    Python takes it where *python* is true, and None for it where it is *optional*; `RunOptions` itself holds all.
     """
 
     field: str
     kind: Kind
     help: str
     commands: Commands
+    metavar: str | None
     word: str = ""
-    metavar: str | None = None
     several: str = ""
     pytest: bool = False
     ini: bool = False
@@ -127,9 +127,12 @@ class RunOption:
         return Option(self.word or self.field.replace("_", "-"), self.field)
 
 
-def _option(default: Any, kind: Kind, help: str, commands: Commands = Commands.NONE, **others: Any) -> Any:
+def _option(
+    default: Any, kind: Kind, help: str, commands: Commands = Commands.NONE, metavar: str | None = None, **others: Any
+) -> Any:
     """A field of `RunOptions` with its row; what is no value of its own, a client, is neither compared nor shown."""
-    row = RunOption("", kind, help, commands, **others, optional=default is None)
+    others = {"pytest": others.get("ini", False)} | others
+    row = RunOption("", kind, help, commands, metavar, **others, optional=default is None)
     is_value = kind is not CLIENT
     return field(default=default, compare=is_value, repr=is_value, metadata={"row": row})
 
@@ -139,29 +142,17 @@ class RunOptions:
     """What the user asked for."""
 
     url: str | None = _option(
-        None,
-        TEXT,
-        "Run on this server instead of the suites' own clusters.",
-        Commands.WITH_A_SERVER,
-        metavar="URL",
-        pytest=True,
-        ini=True,
+        None, TEXT, "Run on this server instead of the suites' own clusters.", Commands.WITH_A_SERVER, "URL", ini=True
     )
     embedded: bool = _option(
-        False,
-        FLAG,
-        "Run on an OpenSearch node that is started for this run.",
-        Commands.WITH_A_SERVER,
-        pytest=True,
-        ini=True,
+        False, FLAG, "Run on an OpenSearch node that is started for this run.", Commands.WITH_A_SERVER, ini=True
     )
     engine_version: str | None = _option(
         None,
         TEXT,
         "The embedded node's version: 3.8 (the default) or 2.19.",
         Commands.WITH_A_SERVER,
-        metavar="VERSION",
-        pytest=True,
+        "VERSION",
         ini=True,
     )
     request: str | None = _option(
@@ -169,9 +160,8 @@ class RunOptions:
         TEXT,
         "Send this one of the suites' named requests; may be repeated.",
         Commands.OF_CELLS,
-        metavar="NAME",
+        "NAME",
         several="requests",
-        pytest=True,
         ini=True,
     )
     index: str | None = _option(
@@ -179,9 +169,8 @@ class RunOptions:
         TEXT,
         "Search this index instead of the suites' own; may be repeated.",
         Commands.OF_CELLS,
-        metavar="NAME",
+        "NAME",
         several="indexes",
-        pytest=True,
         ini=True,
     )
     cluster: str | None = _option(None, TEXT, "Run on the cluster of this name in harness.toml.")
@@ -190,18 +179,13 @@ class RunOptions:
         TAGS,
         "Run only queries with this tag; may be repeated.",
         Commands.OF_SUITES,
+        "TAG",
         word="tag",
-        metavar="TAG",
         several="tags",
         pytest=True,
     )
     allow_write: bool = _option(
-        False,
-        FLAG,
-        "Let suites build the index that their fixture describes.",
-        Commands.OF_SUITES,
-        pytest=True,
-        ini=True,
+        False, FLAG, "Let suites build the index that their fixture describes.", Commands.OF_SUITES, ini=True
     )
     locate: bool = _option(True, FLAG, "Look with deeper searches for where missing documents rank.")
     baseline: Path | None = _option(
@@ -209,7 +193,7 @@ class RunOptions:
         FILE,
         "Compare with this file of baselines, instead of the one beside the suite.",
         Commands.RUN,
-        metavar="FILE",
+        "FILE",
         pytest=True,
     )
     save_baseline: bool = _option(
@@ -221,8 +205,7 @@ class RunOptions:
         SECONDS,
         "Send nothing more of a suite after so many seconds; its other queries did not run.",
         Commands.RUN,
-        metavar="SECONDS",
-        pytest=True,
+        "SECONDS",
         ini=True,
     )
     strict_xfail: bool = _option(
