@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
+from harness.compare.sides import ComparedSide, side_of_run
 from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
 from harness.gate.aggregates import median
 from harness.gate.scope import Scope, scope_scores
@@ -16,9 +17,6 @@ from harness.metrics.ranking import finite
 from harness.metrics.run_scores import score_of
 from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, SideKind, Suite, Target
 from harness.words import count, listed
-
-if TYPE_CHECKING:
-    from harness.compare.sides import ComparedSide
 
 __all__ = ["Evaluation", "Scores", "evaluate"]
 
@@ -52,8 +50,6 @@ class Scores:
 
     def side(self, name: str) -> ComparedSide:
         """The rankings as a side of a comparison, called *name* where they have no name."""
-        from harness.compare.sides import side_of_run
-
         return side_of_run(name, SideKind.PYTHON, self._suite, self._run)
 
     def mean(self, measure: str) -> float:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from harness.api.choices import (
     OF_RUN,
@@ -19,8 +19,12 @@ from harness.api.choices import (
     refuse_unknown,
 )
 from harness.api.evaluation import Scores, evaluate
+from harness.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
+from harness.compare.scores import absent_packages
+from harness.compare.sides import ComparedSide, RunLoaded
 from harness.config import Configs
 from harness.errors import UsageError, did_you_mean
+from harness.files.scored_runs import read_measures
 from harness.gate import exit_status
 from harness.metrics import parse_measure
 from harness.model import (
@@ -37,14 +41,12 @@ from harness.model import (
 )
 from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, output_named, write_report
+from harness.report.terminal import comparison as comparison_texts
+from harness.report.terminal import run as run_texts
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
 from harness.words import one_of
-
-if TYPE_CHECKING:
-    from harness.compare import CompareOptions, PreparedComparison
-    from harness.compare.sides import ComparedSide, RunLoaded
 
 __all__ = ["AnySide", "ComparedRuns", "Relevance", "SuiteRun", "compare_runs"]
 
@@ -102,10 +104,8 @@ class SuiteRun(Scores):
             raise AssertionError("\n\n".join(self._complaints()))
 
     def _complaints(self) -> list[str]:
-        from harness.report.terminal.run import failure_text
-
         broken = [one for one in self.verdicts if one.status is Status.FAILED or one.status.is_undecided]
-        complaints = [failure_text(self.report, verdict) for verdict in broken]
+        complaints = [run_texts.failure_text(self.report, verdict) for verdict in broken]
         blamed = {query for verdict in broken for query in verdict.blamed}
         unanswered = self.report.unanswered.values()
         return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
@@ -280,16 +280,12 @@ class ComparedRuns:
                 queries' rankings side by side.
             UsageError: None is given, or one cannot be decided.
         """
-        from harness.compare import read_thresholds
-
         if not thresholds:
             raise UsageError("there are no thresholds to hold the difference to")
         read = read_thresholds([read_argument("threshold", text) for text in thresholds])
         held = self._prepared.report(read)
         if held.exit_status != 0:
-            from harness.report.terminal.comparison import failure_text
-
-            raise AssertionError(failure_text(held))
+            raise AssertionError(comparison_texts.failure_text(held))
 
 
 def _suite_of(given: Sequence[AnySide]) -> Suite | None:
@@ -331,9 +327,6 @@ def compare_runs(
         run: Runs a suite.
         environ: Where a suite's variables are looked up.
     """
-    from harness.compare import ComparisonRequest, prepare
-    from harness.files.scored_runs import read_measures
-
     known = list(CompareChoices.__annotations__) + list(OF_RUN)
     refuse_unknown(options, known)
     given = {name: read_argument(name, value) for name, value in options.items()}
@@ -364,9 +357,6 @@ def _side(one: object, name: str) -> str | ComparedSide:
 
 def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
     """How the two are compared; without the packages for statistics only rankings can be."""
-    from harness.compare import CompareOptions
-    from harness.compare.scores import absent_packages
-
     tested = {name: given[name] for name in OF_TEST if name in given}
     how = None
     if not absent_packages():

@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
+from harness.words import count
 
 SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
@@ -193,8 +194,6 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
-    from harness.words import count
-
     return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
 
 

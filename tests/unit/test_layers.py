@@ -142,3 +142,19 @@ def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
     source = tmp_path / "example.py"
     source.write_text("def f():\n    from harness.gate import decide\n    import os.path\n")
     assert set(imported(source)) == {"harness.gate.decide", "os.path"}
+
+
+LATE = {
+    "harness.cli.options": {"harness.statistics.compare"},  # numpy, which an extra brings
+    "harness.pytest_plugin.node": {"harness.embedded"},
+    "harness.pytest_plugin.options": {"harness.baseline", "harness.config"},
+}
+"""What entry points import inside functions; the table of commands and plugin.py are there for the rest."""
+
+
+@pytest.mark.parametrize("module", [one for one in MODULES if one.startswith(("harness.cli", "harness.pytest_plugin"))])
+def test_an_entry_point_imports_at_the_top(module):
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    late = {name for function in functions for name in _imports(MODULES[module], ast.walk(function))}
+    assert late == LATE.get(module, set())
