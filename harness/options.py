@@ -144,9 +144,7 @@ class RunOptions:
     url: str | None = _option(
         None, TEXT, "Run on this server instead of the suites' own clusters.", Commands.WITH_A_SERVER, "URL", ini=True
     )
-    embedded: bool = _option(
-        False, FLAG, "Run on an OpenSearch node that is started for this run.", Commands.WITH_A_SERVER, ini=True
-    )
+    embedded: bool = _option(False, FLAG, "Start an OpenSearch node and run on it.", Commands.WITH_A_SERVER, ini=True)
     engine_version: str | None = _option(
         None,
         TEXT,
@@ -158,7 +156,7 @@ class RunOptions:
     request: str | None = _option(
         None,
         TEXT,
-        "Send this one of the suites' named requests; may be repeated.",
+        "Send the suites' request of this name; may be repeated.",
         Commands.OF_CELLS,
         "NAME",
         several="requests",
@@ -185,13 +183,13 @@ class RunOptions:
         pytest=True,
     )
     allow_write: bool = _option(
-        False, FLAG, "Let suites build the index that their fixture describes.", Commands.OF_SUITES, ini=True
+        False, FLAG, "Let suites build the index of their fixture.", Commands.OF_SUITES, ini=True
     )
     locate: bool = _option(True, FLAG, "Look with deeper searches for where missing documents rank.")
     baseline: Path | None = _option(
         None,
         FILE,
-        "Compare with this file of baselines, instead of the one beside the suite.",
+        "Compare with this baseline file, instead of the one beside the suite.",
         Commands.RUN,
         "FILE",
         pytest=True,
@@ -203,14 +201,12 @@ class RunOptions:
     budget: float | None = _option(
         None,
         SECONDS,
-        "Send nothing more of a suite after so many seconds; its other queries did not run.",
+        "Stop sending queries of a suite after this many seconds; the rest did not run.",
         Commands.RUN,
         "SECONDS",
         ini=True,
     )
-    strict_xfail: bool = _option(
-        False, FLAG, "Take a threshold that holds in spite of its xfail for a failure.", Commands.RUN
-    )
+    strict_xfail: bool = _option(False, FLAG, "Count an unexpected pass as a failure.", Commands.RUN)
     depth: int | None = _option(
         None, WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False
     )

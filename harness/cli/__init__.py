@@ -30,16 +30,16 @@ class _Entry:
 
 
 COMMANDS = {
-    "run": _Entry("harness.cli.run", "Run suites against an engine and report how they came out."),
-    "validate": _Entry("harness.cli.validate", "Check suites without an engine; all problems at once."),
-    "baseline": _Entry("harness.cli.baseline", "Keep what suites returned, to hold later runs against it."),
-    "judgments": _Entry("harness.cli.judgments", "Find what is still to be judged, and what is judged wrongly."),
-    "init": _Entry("harness.cli.init", "Write a small suite with documents that runs at once."),
+    "run": _Entry("harness.cli.run", "Run suites against an engine and report the results."),
+    "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
+    "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
+    "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),
+    "init": _Entry("harness.cli.init", "Write a small suite with documents, ready to run."),
     "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
     "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),
-    "compare": _Entry("harness.cli.compare", "Compare two runs: what changed, and whether chance would do the same."),
-    "significance": _Entry("harness.cli.significance", "Tell whether run files differ by more than chance."),
-    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites, or of what is written as JSON."),
+    "compare": _Entry("harness.cli.compare", "Compare two runs side by side, with tests of significance."),
+    "significance": _Entry("harness.cli.significance", "Test whether run files differ significantly."),
+    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites or of JSON reports."),
 }
 
 

@@ -39,7 +39,7 @@ file_option = click.option(
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The file of baselines, instead of the one beside the suite.",
+    help="The baseline file, instead of the one beside the suite.",
 )
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
@@ -71,7 +71,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         refuse_in_ci(os.environ, option="baseline save", forced="--force")
     options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
     if len(set(matrix.indexes)) > 1:
-        raise click.UsageError("a baseline keeps one run of each request; give one --index")
+        raise click.UsageError("a baseline has one run per request; give one --index")
     found = found_suites(suites)
     kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options, file)
     for each in kept:
@@ -152,10 +152,10 @@ def _loaded(suite: Path) -> Suite | None:
 def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[RenderableType]:
     """What queries of *suite* asked when *entry* was saved, where they ask something else by now."""
     if suite is None:
-        yield Text("  whether queries still ask the same is not known: the suite cannot be read")
+        yield Text("  cannot check whether queries changed: the suite cannot be read")
         return
     for query, both in changed_questions(entry, suite).items():
-        yield Text(printable(f"  answers another question: {changed_question(query, *both)}"))
+        yield Text(printable(f"  changed query: {changed_question(query, *both)}"))
 
 
 def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
@@ -198,4 +198,4 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
 
 def _check_one(file: Path | None, suites: int) -> None:
     if file is not None and suites > 1:
-        raise UsageError(f"{file} is the baseline of one suite, and {suites} suites were given")
+        raise UsageError(f"{file} is the baseline of one suite, but {suites} suites were given")

@@ -69,10 +69,10 @@ A URL, and a file that says by itself what it is, need no word before.
 @click.command("compare", epilog=SIDES)
 @click.argument("reference", metavar="A")
 @click.argument("candidate", metavar="B")
-@click.option("--suite", type=existing_file, metavar="FILE", help="Gives queries, judgments and requests.")
+@click.option("--suite", type=existing_file, metavar="FILE", help="The suite with queries, judgments and requests.")
 @click.option("--qrels", type=existing_file, metavar="FILE", help="Judgments for run files, without a suite.")
 @click.option(
-    "--request", metavar="NAME", help="What an index or cluster is asked with; which entry of a file is meant."
+    "--request", metavar="NAME", help="The request for an index or cluster; the entry of a baseline or report."
 )
 @engine_options
 @click.option(
@@ -80,19 +80,25 @@ A URL, and a file that says by itself what it is, need no word before.
     "thresholds",
     metavar="TEXT",
     multiple=True,
-    help="Hold the difference to this, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
+    help="A threshold on the difference, such as 'drop nDCG@10 <= 0.02' or 'mean RBO >= 0.9'; may be repeated.",
 )
 @click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Such as nDCG@10; may be repeated.")
-@click.option("--depth", type=click.IntRange(min=1), help="Ranks that are compared.")
-@click.option("-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="Of rank-biased overlap.")
-@click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Goes with --qrels.")
-@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; goes with --qrels.")
-@click.option("--complete", is_flag=True, help="Count a query that a run file does not hold as one without hits.")
+@click.option("--depth", type=click.IntRange(min=1), help="The number of ranks compared.")
+@click.option(
+    "-p", "--persistence", "p", type=float, default=0.9, show_default=True, help="The p of rank-biased overlap."
+)
+@click.option("--profile", type=click.Choice([str(profile) for profile in Profile]), help="Only with --qrels.")
+@click.option("--gain", metavar="GAIN", help="exponential, linear, or a map such as {0: 0, 1: 1}; only with --qrels.")
+@click.option("--complete", is_flag=True, help="Count a query that is not in a run file as a query without hits.")
 @statistics_options
 @click.option(
-    "--queries", type=click.IntRange(min=0), default=QUERIES_SHOWN, show_default=True, help="How many to show."
+    "--queries",
+    type=click.IntRange(min=0),
+    default=QUERIES_SHOWN,
+    show_default=True,
+    help="The number of queries shown.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 @click.option(
     "--output",
     "outputs",
@@ -100,7 +106,7 @@ A URL, and a file that says by itself what it is, need no word before.
     type=OutputType(COMPARISON_KINDS, "html=comparison.html"),
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold, and no progress.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
 def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: int, **given: Any) -> int:
     """
     Compare B with A: what changed, by how much, and whether chance would do the same.
@@ -161,7 +167,7 @@ def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) 
     """An option that changes nothing was meant to change something."""
     if (run.url or run.embedded) and not any(side.startswith(("request:", "index:")) for side in sides):
         option = "--url" if run.url else "--embedded"
-        raise click.UsageError(f"{option} is for request: and index: sides, and neither A nor B is one")
+        raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")
     if run.tags and suite is None:
         raise click.UsageError("--tag selects queries of a suite; give --suite")
 

@@ -26,8 +26,8 @@ def command() -> None:
 
 @command.command("up")
 @version_option
-@click.option("--port", type=click.IntRange(1, 65535), help="Where it listens; a free port where none is given.")
-@click.option("--quiet", "-q", is_flag=True, help="Print the URL only, and no progress of a download.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port; by default a free one.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only the URL, and no download progress.")
 def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
     """Start a node, or find the one that runs, and print its URL."""
     progress = SilentProgress() if quiet else download_progress()
@@ -63,4 +63,4 @@ def status() -> int:
 def _require_known(version: str | None) -> None:
     known = versions()
     if version is not None and version not in known:
-        raise UsageError(f"there is no version {version!r}, only {' and '.join(known)}{did_you_mean(version, known)}")
+        raise UsageError(f"unknown version {version!r}, only {' and '.join(known)}{did_you_mean(version, known)}")

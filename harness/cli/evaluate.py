@@ -18,8 +18,8 @@ from harness.report.terminal.others import score_renderables
 @click.command("evaluate")
 @file_options
 @click.option("--run", required=True, metavar="FILE", type=existing_file, help="The run to score.")
-@click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON holds them always.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+@click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON always has them.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 def command(
     qrels: Path,
     run: Path,

@@ -32,8 +32,8 @@ def conftest_hint(problems: Iterable[Problem]) -> str | None:
     if found is None:
         return None
     return (
-        f"{found} registers measures, which pytest alone reads; a package that offers them under the entry point group "
-        "relevance_harness.measures serves this command and pytest"
+        f"{found} registers measures, which only pytest reads; a package with the entry point group "
+        "relevance_harness.measures works for this command and pytest"
     )
 
 
@@ -92,7 +92,7 @@ def guarded(action: Callable[[], object]) -> int:
 def _unforeseen(error: Exception) -> int:
     """Say what nobody caught: a name that no file has, standard output on a full disk, or a fault of ours."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        click.echo(f"harness: {str(error.filename)[:100]}…: the name is too long for a file", err=True)
+        click.echo(f"harness: {str(error.filename)[:100]}…: the file name is too long", err=True)
         return WRONG_USE
     if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
         silence_stdout()
@@ -151,7 +151,7 @@ def _say_fault(error: Exception) -> None:
     frame = (ours or frames)[-1]
     place = f"{Path(frame.filename).name}, line {frame.lineno}"
     click.echo(
-        f"harness: this is a fault of the harness: {type(error).__name__} in {place}. Please report it with the command"
-        f" that you gave and what it prints with {DEBUG}=1; look through that for secrets first.",
+        f"harness: internal error: {type(error).__name__} in {place}. Please report it with the command"
+        f" and its output with {DEBUG}=1; remove secrets from it first.",
         err=True,
     )

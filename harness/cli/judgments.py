@@ -52,19 +52,19 @@ def command() -> None:
     "--depth",
     metavar="RANK",
     type=click.IntRange(min=1),
-    help="Pool this many hits of each query; the suite's deepest cutoff where it is left out.",
+    help="Pool this many hits per query; by default the suite's deepest cutoff.",
 )
 @click.option(
     "--snippet",
     metavar="FIELD",
-    help="The field of a document that a snippet is cut from; its longest text, the title apart, where left out.",
+    help="The field for snippets; by default the longest text except the title.",
 )
 @click.option(
     "--output",
     "outputs",
     multiple=True,
     type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
-    help="Write what is to be judged: csv=FILE or yaml=FILE; may be repeated.",
+    help="Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def pool(
@@ -100,7 +100,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
     is the suite.
     """
     if outputs and len(suites) > 1:
-        raise UsageError(f"a file holds the judgments of one suite, and {len(suites)} suites were given")
+        raise UsageError(f"a file has the judgments of one suite, but {len(suites)} suites were given")
     taken = {os.path.realpath(path): "is the suite itself" for path in suites}
     for output in outputs:
         file = os.path.realpath(output.path)
@@ -110,7 +110,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
         taken[file] = "is named twice"
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
-            raise UsageError(f"{output.path} holds {count(graded, 'grade')} already; write to another file")
+            raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
@@ -122,7 +122,7 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
     for one in pools:
         texts = [WRITERS[output.kind](one) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
-            write_output(output, text, "what is to be judged")
+            write_output(output, text, "the unjudged documents")
     for output in outputs if pools and not quiet else ():
         click.echo(f"wrote {output.path}", err=True)
 
@@ -130,9 +130,9 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
 @command.command("lint")
 @suites_argument
 @server_options
-@click.option("--offline", is_flag=True, help="Ask no engine whether the judged documents are still there.")
-@click.option("--scale", metavar="LOW..HIGH", help="The least and the greatest grade, as in 0..3.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+@click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
+@click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **given: Any) -> int:
     """
     Look through the judgments of suites for what cannot be right, all of it at once.
@@ -143,7 +143,7 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     where the engine could not answer.
     """
     if offline and (given["url"] or given["embedded"]):
-        raise click.UsageError("--offline asks no engine; leave out --url and --embedded")
+        raise click.UsageError("--offline uses no engine; remove --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
     found = found_suites(suites)
     lint = lint_suites(found.suites, run_options(**given), offline=offline, scale=bounds, environ=os.environ)

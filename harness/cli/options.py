@@ -109,7 +109,7 @@ def engine_options(command: Command) -> Command:
 
 def cell_options(command: Command) -> Command:
     """Give *command* the options of a run with several requests or indexes."""
-    every = click.option("--all-requests", is_flag=True, help="Send every request that a suite has.")
+    every = click.option("--all-requests", is_flag=True, help="Send every request of a suite.")
     request, *others = _of(Commands.OF_CELLS)
     return _given_to(command, [request, every, *others])
 
@@ -129,7 +129,7 @@ def run_choices(
         click.UsageError: The options contradict each other.
     """
     if all_requests and requests:
-        raise click.UsageError("--all-requests sends every request, and --request names some; give one of them")
+        raise click.UsageError("--all-requests sends every request; remove --request")
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
 
@@ -160,36 +160,36 @@ _STATISTICS_OPTIONS = (
         type=click.Choice(TESTS),
         default=TESTS[0],
         show_default=True,
-        help="How p is found, of paired scores.",
+        help="The paired test.",
     ),
     click.option(
         "--alternative",
         type=click.Choice(["two-sided", "less", "greater"]),
         default="two-sided",
         show_default=True,
-        help="less asks whether the candidate is worse.",
+        help="less: the candidate is worse.",
     ),
-    click.option("--level", type=float, default=0.05, show_default=True, help="What p is compared with."),
+    click.option("--level", type=float, default=0.05, show_default=True, help="The significance level."),
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
         default=CORRECTIONS[0],
         show_default=True,
-        help="Of p, for all measures and candidates.",
+        help="The correction of p for several measures and candidates.",
     ),
     click.option(
         "--samples",
         type=click.IntRange(min=1),
         default=SAMPLES,
         show_default=True,
-        help="Bootstrap samples, and sampled sign flips.",
+        help="Bootstrap samples, and random sign flips.",
     ),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
         default=SEED,
         show_default=True,
-        help="Of what is drawn; the same seed gives the same figures.",
+        help="The random seed; the same seed gives the same figures.",
     ),
 )
 
@@ -231,13 +231,13 @@ def file_options(function: Command) -> Command:
             type=click.Choice([str(profile) for profile in Profile]),
             default=str(Profile.STANDARD),
             show_default=True,
-            help="Whose numbers to reproduce.",
+            help="The system whose scores are reproduced.",
         ),
         click.option(
             "--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}."
         ),
         click.option(
-            "--complete", is_flag=True, help="Count a judged query that is not in the run as one without hits."
+            "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
         ),
     )
     return _given_to(function, options)
@@ -271,13 +271,13 @@ def say_left_out(found: FoundSuites) -> None:
     """At the end, which folders were not looked into and hold suites."""
     if found.left_out:
         text = left_out_text(found.left_out)
-        click.echo(printable(f"harness: left out: {text}; name a folder to have its suites read"), err=True)
+        click.echo(printable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
 
 
 github_option = click.option(
     "--github",
     is_flag=True,
-    help="In a step of GitHub Actions: annotate the lines of suites, and add to the job's summary.",
+    help="In GitHub Actions: annotate the lines of suites and add to the job's summary.",
 )
 
 
@@ -326,7 +326,7 @@ class OutputType(click.ParamType[Output]):
         kinds = one_of(self._kinds)
         if not equals or not file:
             self.fail(
-                f"{value!r} was found, KIND=FILE is expected with {kinds} as the kind, as in {self._example}",
+                f"found {value!r}, expected KIND=FILE with {kinds} as the kind, as in {self._example}",
                 param,
                 ctx,
             )
@@ -334,9 +334,9 @@ class OutputType(click.ParamType[Output]):
             self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, self._kinds)}", param, ctx)
         path = Path(file)
         if path.is_dir():
-            self.fail(f"{file} is a folder, a file is expected", param, ctx)
+            self.fail(f"{file} is a folder, expected a file", param, ctx)
         if not path.absolute().parent.is_dir():
-            self.fail(f"the folder {path.parent} is not there; create it first", param, ctx)
+            self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
         return Output(kind, path)
 
 
@@ -347,5 +347,5 @@ def outdated_removed(outputs: Iterable[Output]) -> Iterator[None]:
         yield
     except BaseException:
         for path in remove_outdated(outputs)[0]:
-            click.echo(f"removed {path}, which was of an earlier run", err=True)
+            click.echo(f"removed {path}, the report of an earlier run", err=True)
         raise

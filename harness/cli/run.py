@@ -41,7 +41,7 @@ from harness.words import one_of
 @engine_options
 @cell_options
 @only_run_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, and nothing else, on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else on standard output.")
 @click.option(
     "--output",
     "outputs",
@@ -51,7 +51,7 @@ from harness.words import one_of
 )
 @github_option
 @click.option(
-    "--quiet", "-q", is_flag=True, help="Print only thresholds that do not hold or pass unexpectedly, and no progress."
+    "--quiet", "-q", is_flag=True, help="Print only thresholds that fail or pass unexpectedly, and no progress."
 )
 def command(
     suites: Sequence[Path],
@@ -62,7 +62,7 @@ def command(
     **given: Any,
 ) -> int:
     """
-    Run suites against an engine and report how they came out.
+    Run suites against an engine and report the results.
 
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Without --url or --embedded, each suite runs on
     the cluster that it names. With several requests or indexes each suite runs with all of them, and a table puts them
@@ -92,7 +92,8 @@ def _undecided(report: Report, options: RunOptions) -> int:
         return 0
     tags = " or ".join(map(repr, options.tags))
     click.echo(
-        f"harness: nothing was decided: no threshold is for {tags}; add 'for TAG' to one, or select no tag", err=True
+        f"harness: nothing was decided: no threshold applies to {tags}; add 'for TAG' to one, or select no tag",
+        err=True,
     )
     return 1
 

@@ -11,7 +11,7 @@ from harness.report.json import comparison_schema, report_schema
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
-In VS Code with the YAML extension, write it to a file and name that on a suite's first line:
+In VS Code with the YAML extension, write it to a file and name the file in a suite's first line:
   harness schema > relevance.schema.json
   # yaml-language-server: $schema=relevance.schema.json
 """
@@ -19,7 +19,7 @@ In VS Code with the YAML extension, write it to a file and name that on a suite'
 
 @click.command("schema", epilog=EDITOR_HINT)
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
-@click.option("--comparison", "of", flag_value="comparison", help="The schema of a comparison as JSON.")
+@click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
     schemas = {None: _suite_schema, "report": _report_schema, "comparison": _comparison_schema}

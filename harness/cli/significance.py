@@ -20,7 +20,7 @@ from harness.report.terminal.comparison import comparison_renderables
 @click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=existing_file)
 @file_options
 @statistics_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 def command(
     reference: Path,
     candidates: tuple[Path, ...],

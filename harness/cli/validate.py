@@ -47,7 +47,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
         click.echo(f"{printable(suite.path)}: {_contents(suite)}")
         for line in _groups(suite):
             click.echo(f"  {printable(line)}")
-    click.echo(f"{count(len(checked), 'suite')} checked: no problem found")
+    click.echo(f"{count(len(checked), 'suite')} checked: no problems")
     say_left_out(found)
 
 

@@ -70,7 +70,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--relevance-each-query",
         action=argparse.BooleanOptionalAction,
-        help="Make an item of every query, not only of those with thresholds of their own.",
+        help="Make an item for every query, not only for those with their own thresholds.",
     )
     group.addoption(
         "--relevance-report",
@@ -81,7 +81,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--relevance-github",
         action=argparse.BooleanOptionalAction,
-        help="In a step of GitHub Actions: annotate the lines of suites, and add to the job's summary.",
+        help="In GitHub Actions: annotate the lines of suites and add to the job's summary.",
     )
     for option in of_runs:
         if option.kind is FILE:
@@ -92,19 +92,19 @@ def add_options(parser: pytest.Parser) -> None:
         const="yes",
         type=update_word,
         metavar="force",
-        help="Keep what suites return as their baseline; in CI only with =force.",
+        help="Save the rankings of suites as their baseline; in CI only with =force.",
     )
     for option in of_runs:
         if option.ini:
             kind: IniType = "args" if option.several else "bool" if option.kind is FLAG else "string"
             parser.addini(_key(option), f"{option.help} ({option.name.name_in(PYTEST)})", type=kind)
-    parser.addini("relevance_each_query", "Make an item of every query (--relevance-each-query).", type="bool")
+    parser.addini("relevance_each_query", "Make an item for every query (--relevance-each-query).", type="bool")
     parser.addini(
-        "relevance_report", "Report files, one a line, relative to the rootdir (--relevance-report).", type="linelist"
+        "relevance_report", "Report files, one per line, relative to the rootdir (--relevance-report).", type="linelist"
     )
     parser.addini(
         "relevance_github",
-        "Wherever GitHub Actions runs the session, annotate and summarise (--relevance-github).",
+        "In GitHub Actions, annotate and summarize (--relevance-github).",
         type="bool",
     )
 
@@ -153,7 +153,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
     update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
     if update_baseline and len(indexes) > 1:
         raise pytest.UsageError(
-            "--relevance-update-baseline: a baseline keeps one run of each request; give one --relevance-index"
+            "--relevance-update-baseline: a baseline has one run per request; give one --relevance-index"
         )
     return PluginOptions(
         RunOptions(**given, save_baseline=update_baseline, entry=PYTEST),
@@ -245,9 +245,9 @@ def _reports(config: pytest.Config) -> tuple[Output, ...]:
 def _report(path: Path) -> Output:
     output = output_named(path)
     if output is None:
-        raise pytest.UsageError(f"--relevance-report {path.name}: a report's name ends with {one_of(SUFFIXES)}")
+        raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
     if path.is_dir():
-        raise pytest.UsageError(f"--relevance-report {path}: is a folder, the name of a file is needed")
+        raise pytest.UsageError(f"--relevance-report {path}: is a folder, expected a file")
     return output
 
 
@@ -266,7 +266,7 @@ def _given(options: PluginOptions) -> Iterator[str]:
     if options.run.budget is not None:
         yield f"at most {options.run.budget:g} s a suite"
     if options.each_query:
-        yield "an item for each query"
+        yield "an item for every query"
     if options.run.allow_write:
         yield "may build indexes"
     if options.run.baseline:

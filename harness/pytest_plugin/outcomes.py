@@ -273,7 +273,7 @@ def _as_expected(decided: Status, item: PlannedItem, decisive: Sequence[Verdict]
 def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
     """A query that no threshold is about: as missing never passes, it still has to have a score."""
     if query is None:
-        return Status.ERROR, f"nothing is reported of query {item.query}: {CHANGED}"
+        return Status.ERROR, f"there is no report of query {item.query}: {CHANGED}"
     if query.outcome is Outcome.SKIPPED:
         return Status.SKIPPED, "the query was skipped"
     if query.outcome is Outcome.UNDEFINED:

@@ -27,7 +27,7 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     if report is not None or failures or session.problems or session.removed or unread:
         _print_suites(terminal, session, report, failures)
     if unread:
-        terminal.write_line(f"left out: {left_out_text(unread)}; name a path to have its suites run")
+        terminal.write_line(f"skipped: {left_out_text(unread)}; pass a path to run its suites")
     step = session.options.github
     if step is not None:
         for line in [*step.problems(runs.file_problems()), *(step.annotations(report) if report else ())]:
@@ -49,7 +49,7 @@ def _print_suites(
     for path in session.written:
         terminal.write_line(f"report written to {path}")
     for path in session.removed:
-        terminal.write_line(f"no suite ran: the report of an earlier session is removed from {path}")
+        terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in session.problems:
         terminal.write_line(problem, red=True)
 

@@ -85,7 +85,7 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
     """Refuse tags and requests that the suites do not have, and an index that they cannot search, all in one error."""
     refusals = []
     if options.baseline is not None and len(suites) > 1:
-        refusals.append(f"{options.baseline} is the baseline of one suite, and {len(suites)} suites were given")
+        refusals.append(f"{options.baseline} is the baseline of one suite, but {len(suites)} suites were given")
     for check in (partial(check_tags, suites, options.tags), partial(matrix.check, suites)):
         try:
             check()

@@ -90,7 +90,7 @@ def test_elsewhere_the_option_is_refused_and_the_line_of_the_ini_file_says_nothi
     refused = run("--relevance-github")
 
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*--relevance-github is for a step of GitHub Actions*--relevance-report FILE.md*"])
+    refused.stderr.fnmatch_lines(["*--relevance-github works only in GitHub Actions*--relevance-report FILE.md*"])
     pytester.makeini("[pytest]\nrelevance_github = true\n")
     result = run()
     assert result.ret == pytest.ExitCode.TESTS_FAILED

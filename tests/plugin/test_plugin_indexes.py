@@ -99,7 +99,7 @@ def test_the_fixture_searches_the_first_and_any_that_a_call_names(
 def test_a_baseline_is_kept_from_one_index_and_not_from_several(shop: Path, run: Run) -> None:
     refused = run(*TWO, "--relevance-update-baseline=force")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(["*a baseline keeps one run of each request; give one --relevance-index*"])
+    refused.stderr.fnmatch_lines(["*a baseline has one run per request; give one --relevance-index*"])
     run("--relevance-index", "products_v1", "--relevance-update-baseline=force")
     assert shop.with_name("shop.baseline.json").is_file()
 

@@ -18,11 +18,11 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "give --relevance-embedded too"),
         (
             ["--relevance-report=report.pdf"],
-            "--relevance-report report.pdf: a report's name ends with .html, .codequality.json, .json or .md",
+            "--relevance-report report.pdf: the name of a report ends with .html, .codequality.json, .json or .md",
         ),
         (
             ["--relevance-report=report"],
-            "--relevance-report report: a report's name ends with .html, ",
+            "--relevance-report report: the name of a report ends with .html, ",
         ),
         (["--relevance-url=https://elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
         (["--relevance-url=elastic:secret@h:9200"], "--relevance-url: a URL must not hold a login"),
@@ -59,7 +59,10 @@ def test_a_report_may_not_be_a_folder(pytester: pytest.Pytester) -> None:
             ["--relevance-tag=head", "--relevance-tag=tail", "--relevance-request=candidate"],
             "relevance: request candidate, tags head, tail",
         ),
-        (["--relevance-each-query", "--relevance-allow-write"], "relevance: an item for each query, may build indexes"),
+        (
+            ["--relevance-each-query", "--relevance-allow-write"],
+            "relevance: an item for every query, may build indexes",
+        ),
     ],
 )
 def test_the_header_says_what_was_asked_for(pytester: pytest.Pytester, options: list[str], header: str) -> None:
@@ -92,7 +95,8 @@ def test_the_ini_file_may_say_it_too(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest()
 
     assert (
-        "relevance: embedded node 2.19, request candidate, an item for each query, may build indexes" in result.outlines
+        "relevance: embedded node 2.19, request candidate, an item for every query, may build indexes"
+        in result.outlines
     )
 
 

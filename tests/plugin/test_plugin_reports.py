@@ -166,7 +166,7 @@ def test_where_what_should_run_does_not_no_earlier_report_is_left(
 
     assert result.ret != pytest.ExitCode.OK
     assert not yesterdays.exists()
-    result.stdout.fnmatch_lines([f"no suite ran: the report of an earlier session is removed from {yesterdays}"])
+    result.stdout.fnmatch_lines([f"no suite ran: removed the report of an earlier session from {yesterdays}"])
 
 
 @pytest.mark.parametrize("options", [("--collect-only",), ("-k", "test_other"), ("test_other.py",)])

@@ -223,7 +223,7 @@ def test_no_mistake_is_anything_but_a_harness_error(folder, search):
 
 
 def test_one_baseline_file_is_for_one_suite(folder, search):
-    with pytest.raises(UsageError, match=r"kept.json is the baseline of one suite, and 2 suites were given"):
+    with pytest.raises(UsageError, match=r"kept.json is the baseline of one suite, but 2 suites were given"):
         run(write(folder, "one"), write(folder, "two"), baseline=folder / "kept.json")
 
 

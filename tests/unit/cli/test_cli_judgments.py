@@ -290,7 +290,7 @@ def test_what_was_written_is_said(folder, engine, capsys):
         (["shop.relevance.yaml", "--depth", "0"], "0 is not in the range"),
         (["shop.relevance.yaml", "--request", "next"], "found no request 'next'"),
         (["shop.relevance.yaml", "--tag", "haed"], "did you mean 'head'"),
-        ([".", "--output", "csv=u.csv"], "a file holds the judgments of one suite, and 2 suites were given"),
+        ([".", "--output", "csv=u.csv"], "a file has the judgments of one suite, but 2 suites were given"),
     ],
 )
 def test_what_cannot_be_is_2(folder, engine, capsys, words, said):
@@ -343,7 +343,7 @@ def test_a_suite_without_any_judgment_is_pooled_for_its_first(folder, engine, ca
 def test_what_somebody_has_graded_is_not_written_over(folder, engine, capsys, name, content):
     (folder / name).write_text(content)
     assert pool("--output", f"{name[2:]}={name}") == 2
-    assert f"{name} holds 1 grade already; write to another file" in capsys.readouterr().err
+    assert f"{name} holds 1 grade; write to another file" in capsys.readouterr().err
     assert (folder / name).read_text() == content
     assert engine.requests == []
 
@@ -473,7 +473,7 @@ def test_an_engine_that_is_down_is_3(folder, monkeypatch, capsys):
     ("words", "said"),
     [
         (["--scale", "3"], "found '3' as a scale, expected the least and the greatest grade, as in 0..3"),
-        (["--offline", "--embedded"], "--offline asks no engine; leave out --url and --embedded"),
+        (["--offline", "--embedded"], "--offline uses no engine; remove --url and --embedded"),
         (["--url", "http://one", "--embedded"], "--url and --embedded name two engines"),
     ],
 )

@@ -12,11 +12,11 @@ def test_kind_and_file_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("report.html", "KIND=FILE is expected"),
-        ("html=", "KIND=FILE is expected"),
+        ("report.html", "expected KIND=FILE"),
+        ("html=", "expected KIND=FILE"),
         ("htlm=x", "did you mean 'html'"),
         ("html=.", "is a folder"),
-        ("html=no/such/folder/x.html", "the folder no/such/folder is not there"),
+        ("html=no/such/folder/x.html", "the folder no/such/folder does not exist"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_runs(value, sentence):

@@ -105,7 +105,7 @@ def test_errors_are_told_in_their_own_words(capsys):
 def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
     guarded(raising(ZeroDivisionError("secret-password")))
     text = capsys.readouterr().err
-    assert "fault of the harness: ZeroDivisionError in exits.py" in text
+    assert "internal error: ZeroDivisionError in exits.py" in text
     assert "HARNESS_DEBUG=1" in text
     assert "secret-password" not in text
 
@@ -151,4 +151,4 @@ def test_a_terminal_that_lacks_a_character_gets_its_escape():
 @pytest.mark.parametrize("words", [["run"], ["validate"], ["baseline", "show"], ["baseline", "diff"]])
 def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
     assert main([*words, "x" * 5000]) == 2
-    assert capsys.readouterr().err == f"harness: {'x' * 100}…: the name is too long for a file\n"
+    assert capsys.readouterr().err == f"harness: {'x' * 100}…: the file name is too long\n"

@@ -61,14 +61,14 @@ def test_requests_and_indexes_are_cells(pipeline, words, matrix):
 
 def test_all_requests_and_a_named_one_contradict_each_other(pipeline, capsys):
     assert main(["run", "a.yaml", "--all-requests", "--request", "new"]) == 2
-    assert "--all-requests sends every request, and --request names some; give one of them" in capsys.readouterr().err
+    assert "--all-requests sends every request; remove --request" in capsys.readouterr().err
 
 
 def test_tags_that_leave_nothing_to_decide_do_not_pass(pipeline, capsys):
     decided = pipeline.answer
     pipeline.answer = replace(decided, suites=(replace(decided.suites[0], verdicts=()),))
     assert main(["run", "a.yaml", "--tag", "head", "--tag", "tail"]) == 1
-    assert "nothing was decided: no threshold is for 'head' or 'tail'" in capsys.readouterr().err
+    assert "nothing was decided: no threshold applies to 'head' or 'tail'" in capsys.readouterr().err
     assert main(["run", "a.yaml"]) == 0
     pipeline.answer = replace(pipeline.answer, exit_status=3)
     assert main(["run", "a.yaml", "--tag", "head"]) == 3
@@ -199,7 +199,7 @@ def test_a_run_that_comes_to_nothing_leaves_no_report_of_an_earlier_one(pipeline
     pipeline.answer = error
     assert main(["run", "a.yaml", "--output", f"html={page}", "--output", f"json={absent}"]) != 0
     assert list(tmp_path.iterdir()) == []
-    assert f"removed {page}, which was of an earlier run" in capsys.readouterr().err
+    assert f"removed {page}, the report of an earlier run" in capsys.readouterr().err
 
 
 def test_a_report_goes_to_a_device_that_an_error_leaves_alone(pipeline, tmp_path):

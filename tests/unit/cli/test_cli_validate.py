@@ -23,7 +23,7 @@ def test_what_was_checked_is_said(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("products.relevance.yaml: 6 queries, 25 judgments, 4 measures, 7 thresholds, 1 request")
-    assert lines[1:] == ["  tags: head 3; no tag 3", "1 suite checked: no problem found"]
+    assert lines[1:] == ["  tags: head 3; no tag 3", "1 suite checked: no problems"]
 
 
 def weigh(suite, *weights):
@@ -94,8 +94,8 @@ def test_the_suite_that_init_writes_keeps_to_the_schema_that_schema_prints(scaff
 
 
 HINT = (
-    "registers measures, which pytest alone reads; a package that offers them under the entry point group "
-    "relevance_harness.measures serves this command and pytest"
+    "registers measures, which only pytest reads; a package with the entry point group "
+    "relevance_harness.measures works for this command and pytest"
 )
 
 
