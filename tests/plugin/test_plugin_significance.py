@@ -112,7 +112,7 @@ def test_what_holds_says_what_could_have_been_found(
         pytest.param(
             4,
             [1],
-            "1 of 4 queries changed, and p cannot be below 0.5, so no drop is detectable: compare more queries, or say "
+            "1 of 4 queries changed, and p cannot be below 0.5, so no drop is detectable: compare more queries, or use "
             "`drop P@20 <= …`",
             id="a fall of 4 queries",
         ),
