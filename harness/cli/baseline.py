@@ -16,7 +16,8 @@ from harness.baseline import BaselineUpdate, keep_run, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
-from harness.cli.options import cell_options, engine_options, found_suites, run_choices, say_left_out, suites_argument
+from harness.cli.options import cell_options, engine_options, found_suites, say_left_out, suites_argument
+from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline

@@ -6,13 +6,56 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import existing_file, file_options, read_options
+from harness.cli.options import Command, existing_file, given_to
 from harness.cli.terminal import show
-from harness.files.scored_runs import FileOptions, evaluate_files, gains_in_force
+from harness.files.scored_runs import FileOptions, evaluate_files, gains_in_force, read_measures
+from harness.metrics import read_gain
 from harness.metrics.evaluate import Evaluation
+from harness.model import Profile
 from harness.report.json import scores_json
 from harness.report.run_sentences import left_out_lines
 from harness.report.terminal.others import score_renderables
+
+
+def file_options(function: Command) -> Command:
+    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain`` and ``--complete``."""
+    options = (
+        click.option("--qrels", required=True, metavar="FILE", type=existing_file, help="The judgments."),
+        click.option(
+            "--measure",
+            "measures",
+            required=True,
+            multiple=True,
+            metavar="MEASURE",
+            help="Such as nDCG@10; may be repeated.",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice([str(profile) for profile in Profile]),
+            default=str(Profile.STANDARD),
+            show_default=True,
+            help="The system whose scores are reproduced.",
+        ),
+        click.option(
+            "--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}."
+        ),
+        click.option(
+            "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
+        ),
+    )
+    return given_to(function, options)
+
+
+def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
+    """
+    What the options ask for.
+
+    Raises:
+        UsageError: a measure or the gain is none.
+    """
+    return FileOptions(
+        read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
+    )
 
 
 @click.command("evaluate")

@@ -15,12 +15,12 @@ from harness.cli.options import (
     cell_options,
     engine_options,
     found_suites,
-    run_choices,
     run_options,
     say_left_out,
     server_options,
     suites_argument,
 )
+from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.files.judgments import count_grades

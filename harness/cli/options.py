@@ -12,9 +12,6 @@ import click
 
 from harness.cli.exits import COMMAND
 from harness.errors import HarnessError, InputError, Problem, UsageError, did_you_mean
-from harness.files.scored_runs import FileOptions, read_measures
-from harness.metrics import read_gain
-from harness.model import Profile
 from harness.options import (
     FILE,
     FLAG,
@@ -30,7 +27,6 @@ from harness.options import (
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
-from harness.run import Matrix
 from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
 from harness.words import one_of
 
@@ -47,7 +43,6 @@ __all__ = [
     "github_option",
     "only_run_options",
     "refusals_told",
-    "run_choices",
     "run_options",
     "server_options",
     "statistics_options",
@@ -86,7 +81,7 @@ def _click_option(option: RunOption) -> Callable[[Command], Command]:
     )
 
 
-def _given_to(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+def given_to(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
     """*command* with *options*, which its help lists in this order."""
     for option in reversed(list(options)):
         command = option(command)
@@ -99,38 +94,24 @@ def _of(commands: Commands) -> list[Callable[[Command], Command]]:
 
 def server_options(command: Command) -> Command:
     """Give *command* the options that say where its engine is."""
-    return _given_to(command, _of(Commands.WITH_A_SERVER))
+    return given_to(command, _of(Commands.WITH_A_SERVER))
 
 
 def engine_options(command: Command) -> Command:
     """Give *command* the options that say where suites run, and with which queries."""
-    return server_options(_given_to(command, _of(Commands.OF_SUITES)))
+    return server_options(given_to(command, _of(Commands.OF_SUITES)))
 
 
 def cell_options(command: Command) -> Command:
     """Give *command* the options of a run with several requests or indexes."""
     every = click.option("--all-requests", is_flag=True, help="Send every request of a suite.")
     request, *others = _of(Commands.OF_CELLS)
-    return _given_to(command, [request, every, *others])
+    return given_to(command, [request, every, *others])
 
 
 def only_run_options(command: Command) -> Command:
     """Give *command* the options that ``harness run`` has beside those."""
-    return _given_to(command, _of(Commands.RUN))
-
-
-def run_choices(
-    *, requests: tuple[str, ...], indexes: tuple[str, ...], all_requests: bool, **others: Any
-) -> tuple[RunOptions, Matrix]:
-    """
-    What was asked for of all cells, and which cells there are; raises as `run_options`.
-
-    Raises:
-        click.UsageError: The options contradict each other.
-    """
-    if all_requests and requests:
-        raise click.UsageError("--all-requests sends every request; remove --request")
-    return run_options(**others), Matrix(requests, indexes, all_requests)
+    return given_to(command, _of(Commands.RUN))
 
 
 def run_options(**given: Any) -> RunOptions:
@@ -196,7 +177,7 @@ _STATISTICS_OPTIONS = (
 
 def statistics_options(command: Command) -> Command:
     """Give *command* the options."""
-    return _given_to(command, _STATISTICS_OPTIONS)
+    return given_to(command, _STATISTICS_OPTIONS)
 
 
 def tested_as(**given: Any) -> ComparisonOptions:
@@ -212,47 +193,6 @@ def tested_as(**given: Any) -> ComparisonOptions:
 
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-def file_options(function: Command) -> Command:
-    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain`` and ``--complete``."""
-    options = (
-        click.option("--qrels", required=True, metavar="FILE", type=existing_file, help="The judgments."),
-        click.option(
-            "--measure",
-            "measures",
-            required=True,
-            multiple=True,
-            metavar="MEASURE",
-            help="Such as nDCG@10; may be repeated.",
-        ),
-        click.option(
-            "--profile",
-            type=click.Choice([str(profile) for profile in Profile]),
-            default=str(Profile.STANDARD),
-            show_default=True,
-            help="The system whose scores are reproduced.",
-        ),
-        click.option(
-            "--gain", metavar="GAIN", help="exponential, linear, or a map of grades such as {0: 0, 1: 1, 2: 5}."
-        ),
-        click.option(
-            "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
-        ),
-    )
-    return _given_to(function, options)
-
-
-def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
-    """
-    What the options ask for.
-
-    Raises:
-        UsageError: a measure or the gain is none.
-    """
-    return FileOptions(
-        read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
-    )
 
 
 suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))

@@ -20,7 +20,7 @@ from harness.cli.options import (
     only_run_options,
     outdated_removed,
     refusals_told,
-    run_choices,
+    run_options,
     say_left_out,
     step_of_github,
     suites_argument,
@@ -34,6 +34,20 @@ from harness.report.outputs import KINDS, Output, write_report
 from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, run_suites
 from harness.words import one_of
+
+
+def run_choices(
+    *, requests: tuple[str, ...], indexes: tuple[str, ...], all_requests: bool, **others: Any
+) -> tuple[RunOptions, Matrix]:
+    """
+    What was asked for of all cells, and which cells there are; raises as `run_options`.
+
+    Raises:
+        click.UsageError: The options contradict each other.
+    """
+    if all_requests and requests:
+        raise click.UsageError("--all-requests sends every request; remove --request")
+    return run_options(**others), Matrix(requests, indexes, all_requests)
 
 
 @click.command("run")

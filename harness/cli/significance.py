@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from harness.cli.options import existing_file, file_options, read_options, statistics_options, tested_as
+from harness.cli.evaluate import file_options, read_options
+from harness.cli.options import existing_file, statistics_options, tested_as
 from harness.cli.terminal import show
 from harness.compare import compare_files
 from harness.compare.scores import require_packages
