@@ -148,10 +148,12 @@ class SuiteItem(pytest.Item):
             self.warn(RelevanceWarning(settled.reason))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The reason, which pytest repeats in its summary, then the worst queries, which it does not."""
+        """The reason, then the worst queries. pytest's summary, which cuts long lines, begins with the figures."""
         if self._settlement is None or not isinstance(excinfo.value, pytest.fail.Exception):
             return super().repr_failure(excinfo, style)
         shown = excinfo.getrepr(style="value")
+        if self._settlement.headline and shown.reprcrash is not None:
+            shown.reprcrash.message = f"{self._settlement.headline}; {self._settlement.reason}"
         for title, text in self._settlement.sections:
             shown.addsection(title, text, "-")
         return shown

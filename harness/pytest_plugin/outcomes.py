@@ -11,6 +11,7 @@ from harness import __version__
 from harness.gate import decide
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 from harness.pytest_plugin.plan import PlannedItem
+from harness.report.sentences import figures_text
 from harness.report.terminal.run import query_block
 from harness.run.execution import FinishedSuite
 
@@ -144,12 +145,13 @@ class Settlement:
     """
     What an item came to.
 
-    *reason* is one line or a few; *sections* are titles with longer texts, printed where the item did not hold.
-    *properties* go to JUnit XML.
+    *reason* is one line or a few, *headline* what pytest's summary says of a failure; *sections* are titles with longer
+    texts, printed where the item did not hold. *properties* go to JUnit XML.
     """
 
     status: Status
     reason: str
+    headline: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     waiver: Waiver | None = None
     properties: tuple[Property, ...] = ()
@@ -208,6 +210,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
+        headline="; ".join(filter(None, map(figures_text, decisive))),
         sections=_sections(item, decisive, of_query, indexed)
         if status.is_undecided or status in (Status.FAILED, Status.XFAILED)
         else (),

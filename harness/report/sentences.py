@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from harness.model import QueryReport, Status, Unit, Verdict
+from harness.model import Operator, QueryReport, Status, Unit, Verdict
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -87,6 +87,32 @@ def required_text(verdict: Verdict) -> str:
     if verdict.unit is Unit.SHARE:
         return f"{plain_text(verdict.required * 100)}%"
     return _with_unit(plain_text(verdict.required), verdict.required, verdict.unit)
+
+
+_MISSED: Mapping[Operator, str] = {
+    Operator.AT_LEAST: "<",
+    Operator.ABOVE: "<=",
+    Operator.AT_MOST: ">",
+    Operator.BELOW: ">=",
+    Operator.EQUAL: "!=",
+}
+"""How a figure compares that missed what was required."""
+
+
+def figures_text(verdict: Verdict) -> str:
+    """
+    The figures of *verdict*, which failed, before its threshold: ``0.4758 < 0.8: mean nDCG@10 >= 0.80``.
+
+    A rank, and a number of hits, stand alone, as the threshold says what was required. Empty where nothing was decided.
+    """
+    if verdict.status not in (Status.FAILED, Status.XFAILED, Status.WARNED) or verdict.operator is None:
+        return ""
+    observed = observed_text(verdict)
+    if verdict.unit not in (Unit.RANK, Unit.HITS):
+        if verdict.observed is None or verdict.required is None:
+            return ""
+        observed += f" {_MISSED[verdict.operator]} {required_text(verdict)}"
+    return f"{observed}: {verdict.threshold}"
 
 
 def qualified_text(verdict: Verdict) -> str:

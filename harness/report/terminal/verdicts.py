@@ -79,8 +79,8 @@ def _table(verdicts: Iterable[Verdict]) -> Table:
     table.add_column(overflow="fold", ratio=1)
     table.add_column(justify="right", no_wrap=True)
     for verdict in verdicts:
-        observed = "" if verdict.observed is None else observed_text(verdict)
-        table.add_row(status_text(verdict.status), _with_caveat(verdict), observed)
+        observed = observed_text(verdict)
+        table.add_row(status_text(verdict.status), _with_caveat(verdict), "" if observed == "–" else observed)
     return table
 
 

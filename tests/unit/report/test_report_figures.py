@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from harness.model import Status, Unit, Verdict
-from harness.report.sentences import observed_text, plain_text, printable, required_text, score_text
+from harness.model import Operator, Status, Unit, Verdict
+from harness.report.sentences import figures_text, observed_text, plain_text, printable, required_text, score_text
 
 
 def verdict(observed, required, measure="nDCG@10"):
@@ -101,3 +101,25 @@ def test_a_grade_has_the_decimals_it_needs(value, text):
 )
 def test_what_cannot_be_read_is_written_as_its_escape(text, shown):
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"observed": 0.4758, "required": 0.8, "operator": Operator.AT_LEAST}, "0.4758 < 0.8: T"),
+        ({"observed": 0.79996, "required": 0.8, "operator": Operator.AT_LEAST}, "0.79996 < 0.8: T"),
+        ({"observed": 0.5, "required": 0.5, "operator": Operator.ABOVE}, "0.5000 <= 0.5: T"),
+        ({"observed": 0.4, "required": 0.02, "operator": Operator.AT_MOST}, "0.4000 > 0.02: T"),
+        ({"observed": 0.9, "required": 1, "operator": Operator.EQUAL}, "0.9000 != 1: T"),
+        ({"observed": 0.662, "required": 0.8, "operator": Operator.AT_LEAST, "unit": Unit.SHARE}, "66.2% < 80%: T"),
+        ({"observed": 6, "required": 3, "operator": Operator.AT_MOST, "unit": Unit.RANK}, "rank 6: T"),
+        ({"required": 3, "operator": Operator.AT_MOST, "unit": Unit.RANK, "counted": 1}, "no rank: T"),
+        ({"observed": 0, "required": 1, "operator": Operator.AT_LEAST, "unit": Unit.HITS}, "0 hits: T"),
+        ({"required": 0.8, "operator": Operator.AT_LEAST}, ""),
+        ({"observed": 0.4, "required": 0.8, "operator": Operator.AT_LEAST, "status": Status.ERROR}, ""),
+        ({"observed": 0.9, "required": 0.8, "operator": Operator.AT_LEAST, "status": Status.PASSED}, ""),
+    ],
+)
+def test_the_figures_of_what_failed_come_first(fields, text):
+    verdict = Verdict(**{"id": "id", "threshold": "T", "status": Status.FAILED, "reason": "", **fields})
+    assert figures_text(verdict) == text
