@@ -260,6 +260,15 @@ class Options(TypedDict, total=False):
     client: Any
 
 
+SERVERS = ("url", "cluster", "embedded", "client")
+"""The options that name a server, of which only one may be given."""
+
+
+def is_given(value: Any) -> bool:
+    """Whether the *value* of such an option names a server; a client object of the user's may have no truth value."""
+    return bool(value) if isinstance(value, bool | str) else value is not None
+
+
 def check_servers(options: RunOptions) -> None:
     """
     Refuse what asks for two engines, or for a version of an engine that is not ours.
@@ -267,7 +276,7 @@ def check_servers(options: RunOptions) -> None:
     Raises:
         UsageError: *options* do.
     """
-    named = [OPTIONS[name].name for name in ("url", "cluster", "embedded", "client") if getattr(options, name)]
+    named = [OPTIONS[name].name for name in SERVERS if is_given(getattr(options, name))]
     if len(named) > 1:
         raise UsageError(named[0], " and ", named[1], " name two engines; give one of them")
     if options.engine_version and not options.embedded:

@@ -12,7 +12,7 @@ from harness.errors import UsageError, did_you_mean
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
-from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions
+from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions, is_given
 
 __all__ = [
     "OF_RUN",
@@ -126,7 +126,7 @@ def merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
     refuse_unknown(given, OF_RUN)
     given = {name: read_argument(name, value) for name, value in given.items()}
     servers: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
-    chosen = [name for name in servers if given.get(name) not in (None, False, "")]
+    chosen = [name for name in servers if is_given(given.get(name))]
     if chosen:
         version = defaults.engine_version if "embedded" in chosen else None
         defaults = replace(defaults, **servers, engine_version=version)

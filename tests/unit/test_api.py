@@ -380,6 +380,21 @@ def test_a_url_takes_the_place_of_the_embedded_node_and_the_other_way():
     assert relevance.asked[1].client is client
 
 
+def test_a_client_object_needs_no_truth_value():
+    class Odd:
+        def __bool__(self):
+            raise ValueError("no truth value")
+
+        __eq__ = __ne__ = lambda self, other: self
+        __hash__ = None
+
+    client = Odd()
+    relevance = Recorder(options=RunOptions(embedded=True))
+    relevance.run("a.yaml", client=client)
+    assert relevance.asked[1].client is client
+    assert not relevance.asked[1].embedded
+
+
 def test_an_unknown_option_is_an_error_with_the_nearest():
     with pytest.raises(UsageError, match="unknown option 'tag'; did you mean 'tags'"):
         Recorder().run("a.yaml", tag="head")
