@@ -211,11 +211,11 @@ def evaluate_trec(
     columns = score_batches(batches(), measures, gain=gain, profile=profile)
     judged = dict.fromkeys(judgments.queries, True)
     unjudged, missing, scored = _queries_in_the_mean(queries, judged, profile, complete=complete)
-    kept, rows = set(scored), [*queries, *(missing if complete else ())]
-    by_query = {
-        text: {query: value for query, value in zip(rows, _or_none(column), strict=True) if query in kept}
-        for text, column in columns.items()
-    }
+    rows = [*queries, *(missing if complete else ())]
+    by_query = {text: dict(zip(rows, _or_none(column), strict=True)) for text, column in columns.items()}
+    for query in set(rows).difference(scored):
+        for of_measure in by_query.values():
+            del of_measure[query]
     return Evaluation(profile, by_query, missing, unjudged, _summed(measures))
 
 
