@@ -71,10 +71,10 @@ def test_command_and_pytest_name_the_same_folders(
     capsys.readouterr()
     assert main(["validate", "."]) == 0
 
-    [line] = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
-    [same] = [line for line in result.outlines if line.startswith("left out: ")]
-    folders = line.removeprefix("harness: left out: ").partition(";")[0]
-    assert folders == same.removeprefix("left out: ").partition(";")[0]
+    [line] = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
+    [same] = [line for line in result.outlines if line.startswith("skipped: ")]
+    folders = line.removeprefix("harness: skipped: ").partition(";")[0]
+    assert folders == same.removeprefix("skipped: ").partition(";")[0]
     named = {part.partition(" (")[0] for part in folders.split(", ")}
     assert named == {*LEFT_OUT, *(f"web/{name}" for name in LEFT_OUT)}
 
@@ -86,7 +86,7 @@ def test_what_is_named_outright_is_read(tree: None, run: Run, pytester: pytest.P
     for path in (name, inside):
         result = run("--collect-only", "-q", path)
         assert collected(result) == [inside] == [found.as_posix() for found in find_suites([Path(path)]).suites]
-        result.stdout.no_fnmatch_line("*left out*")
+        result.stdout.no_fnmatch_line("*skipped: *")
 
 
 @pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
@@ -114,7 +114,7 @@ def test_what_is_named_beside_a_folder_that_holds_it_is_read(
     result = run(*options, "-W", "default", ".", named)
 
     assert result.parseoutcomes()["passed"] == 2
-    [line] = [line for line in result.outlines if line.startswith("left out")]
+    [line] = [line for line in result.outlines if line.startswith("skipped: ")]
     assert ("build" in line) is ("build" not in named)
     assert ("node_modules" in line) is ("node_modules" not in named)
     assert "dist (1 suite)" in line
@@ -145,8 +145,8 @@ def test_what_a_project_leaves_out_itself_is_named_too(
     result.assert_outcomes(passed=1)
     parts = ("build/left.relevance.yaml", "legacy", "old", "older", "older.relevance.yaml")
     sentence = ", ".join(f"{part} (1 suite)" for part in parts)
-    assert [line for line in result.outlines if line.startswith("left out")] == [
-        f"left out: {sentence}; name a path to have its suites run"
+    assert [line for line in result.outlines if line.startswith("skipped: ")] == [
+        f"skipped: {sentence}; pass a path to run its suites"
     ]
 
 
@@ -162,7 +162,7 @@ def test_of_what_was_not_asked_for_nothing_is_said(suite: Suite, run: Run, pytes
     for asked in ("two", "one/shop.relevance.yaml", "one/shop.relevance.yaml::mean-nDCG-10-ge-0.8"):
         result = run(asked)
         result.assert_outcomes(passed=1)
-        result.stdout.no_fnmatch_line("*left out*")
+        result.stdout.no_fnmatch_line("*skipped: *")
 
 
 def test_without_a_suite_the_folders_that_hold_some_are_named(suite: Suite, run: Run) -> None:
@@ -171,7 +171,7 @@ def test_without_a_suite_the_folders_that_hold_some_are_named(suite: Suite, run:
     result = run()
 
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["left out: build (1 suite); name a path to have its suites run"])
+    result.stdout.fnmatch_lines(["skipped: build (1 suite); pass a path to run its suites"])
 
 
 @pytest.mark.parametrize("has_config", [True, False])
@@ -186,7 +186,7 @@ def test_beside_tests_in_python_they_are_named_in_a_project_that_has_a_harness_t
     result = run()
 
     result.assert_outcomes(passed=1)
-    assert any(line.startswith("left out: build") for line in result.outlines) is has_config
+    assert any(line.startswith("skipped: build") for line in result.outlines) is has_config
 
 
 # ------------------------------------------------------------------------------------------------ links and names
@@ -265,7 +265,7 @@ def test_the_command_names_what_it_left_out_at_the_end_of_what_it_says(
 ) -> None:
     suite(MEAN)
     suite(MEAN, name="build/left.relevance.yaml")
-    line = "harness: left out: build (1 suite); name a folder to have its suites read"
+    line = "harness: skipped: build (1 suite); pass a folder to read its suites"
 
     for command in commands(engine):
         assert main([*command, "."]) == 0, command
