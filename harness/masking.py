@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
 from harness.model import (
+    Cluster,
     ComparisonReport,
     Failure,
     Hit,
@@ -79,6 +80,12 @@ class Masker:
         if isinstance(value, (list, tuple)):
             return [self.mask_json(item) for item in value]
         return value
+
+
+def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+    """The login secrets of *cluster* by the variables that hold them, as far as these are set; a user name is none."""
+    names = [cluster.api_key_env, cluster.password_env, *cluster.headers_env.values()]
+    return {name: environ[name] for name in names if name and environ.get(name)}
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -49,12 +49,9 @@ class OpenCluster:
         Hides what came from the environment: the logins of the cluster however short they are, and the variables of
         *suite* that may be secrets.
         """
-        from harness.masking import Masker
+        from harness.masking import Masker, login_secrets
 
-        cluster = self.cluster
-        names = [cluster.api_key_env, cluster.password_env, *cluster.headers_env.values()]
-        logins = {name: environ[name] for name in names if name and environ.get(name)}
-        return Masker({**suite.variables, **logins})
+        return Masker({**suite.variables, **login_secrets(self.cluster, environ)})
 
 
 class Connections(Closing):

@@ -18,6 +18,7 @@ from typing import Protocol, Self, TypeVar
 
 from harness.config import url_problem
 from harness.errors import EngineUnreachable, UsageError
+from harness.masking import Masker, login_secrets
 from harness.model import Cluster
 
 T = TypeVar("T")
@@ -142,8 +143,6 @@ class Login:
 
     def masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
-        from harness.masking import Masker
-
         outer, inner = Masker(self.encoded), Masker(self.secrets)
         return lambda text: inner.mask(outer.mask(text))
 
@@ -163,7 +162,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     if unset:
         verb = "is" if len(unset) == 1 else "are"
         raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
-    secrets = {name: environ[name] for name in named if name and name != cluster.username_env}
+    secrets = login_secrets(cluster, environ)
     headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
     if cluster.api_key_env:
         token, name = _encoded(environ[cluster.api_key_env]), cluster.api_key_env
