@@ -117,12 +117,12 @@ def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> 
     if scope.unanswered:
         missing = listed([f"{query} ({reason})" for query, reason in scope.unanswered.items()])
         raise SearchError(
-            f"{measure} is not known for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
+            f"{measure} is unknown for {len(scope.unanswered)} of {count(scope.size, 'query')}: {missing}"
         )
     if scope.undefined and not skip_undefined:
         raise UndefinedScore(
             f"{measure} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: "
-            f"{listed(scope.undefined)}; judge a relevant document for each, or have undefined queries left out"
+            f"{listed(scope.undefined)}; judge a relevant document for each, or leave undefined queries out"
         )
     if not scope.counted:
         raise UndefinedScore(f"no query has a score of {measure}: {count(scope.size, 'query')}, all left out")

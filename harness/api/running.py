@@ -99,7 +99,7 @@ class SuiteRun(Scores):
             UsageError: the suite has no thresholds that could hold.
         """
         if not self.verdicts:
-            raise UsageError(f"{self.report.path}: there are no thresholds to hold the rankings to")
+            raise UsageError(f"{self.report.path}: there are no thresholds")
         if exit_status([self.report]) != 0:
             raise AssertionError("\n\n".join(self._complaints()))
 
@@ -281,7 +281,7 @@ class ComparedRuns:
             UsageError: None is given, or one cannot be decided.
         """
         if not thresholds:
-            raise UsageError("there are no thresholds to hold the difference to")
+            raise UsageError("there are no thresholds")
         read = read_thresholds([read_argument("threshold", text) for text in thresholds])
         held = self._prepared.report(read)
         if held.exit_status != 0:
@@ -303,8 +303,8 @@ def _suite_of(given: Sequence[AnySide]) -> Suite | None:
     for other in others:
         unlike = [query.id for query in other.queries if judgments.get(query.id, query.judgments) != query.judgments]
         if unlike or (other.gain, other.profile) != (first.gain, first.profile):
-            what = f"queries {', '.join(unlike)} are judged otherwise" if unlike else "gain or profile are not the same"
-            raise UsageError(f"the two were not scored alike: {what}; say by what both are to be scored: suite=…")
+            what = f"queries {', '.join(unlike)} are judged differently" if unlike else "gain or profile differ"
+            raise UsageError(f"the two were not scored alike: {what}; give suite=… to score both")
     return first
 
 

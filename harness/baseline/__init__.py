@@ -258,7 +258,7 @@ def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
     changed = changed_questions(entry, suite)
     if changed:
         changes = listed([changed_question(query, *both) for query, both in changed.items()])
-        yield f"what was kept of {count(len(changed), 'query')} that did not run answers another question: {changes}"
+        yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"
 
 
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:

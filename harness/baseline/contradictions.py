@@ -75,7 +75,7 @@ def _of_entry(baseline: Baseline) -> Iterator[str]:
     }
     for name, (value, digest) in texts.items():
         if value is not None and not _fits(value, digest):
-            yield f"the fingerprint of its {name} is another"
+            yield f"the fingerprint of its {name} differs"
 
 
 def _fits(value: Json, digest: str | None) -> bool:
@@ -131,7 +131,7 @@ def _of_query(
     yield from _of_outcome(kept)
     yield from _of_ranking(kept, baseline.depth)
     if kept.params is not None and not _fits({"text": kept.text, "params": kept.params}, kept.question):
-        yield "the fingerprint of its text and params is another"
+        yield "the fingerprint of its text and params differs"
     version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
     for measure, value in kept.scores.items():
         if measure in scored:
@@ -139,7 +139,7 @@ def _of_query(
                 now = _number(scored[measure])
                 yield f"its {measure} was kept as {_number(value)}{version}, and its ranking has {now}"
         elif value is not None and not _within(value, reach.get(measure, (-math.inf, math.inf))):
-            yield f"its {measure} is {_number(value)}, which no ranking has"
+            yield f"its {measure} is {_number(value)}, which is out of range"
     yield from _of_bands(kept)
 
 
@@ -157,7 +157,7 @@ def _of_numbers(kept: BaselineQuery) -> Iterator[str]:
 def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
     scored = [measure for measure, value in kept.scores.items() if value is not None]
     if kept.outcome not in (*OF_A_SCORE, Outcome.UNDEFINED):
-        yield f"{kept.outcome} is nothing that is kept of a query"
+        yield f"{kept.outcome} is not an outcome in a baseline"
     if kept.outcome is Outcome.SCORED and not kept.ranking:
         yield f"it is {kept.outcome}, and its ranking is empty"
     if kept.outcome is Outcome.ZERO_HITS and kept.ranking:

@@ -57,7 +57,7 @@ def judgments_fingerprint(query: Query) -> str:
 
 
 def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
-    """The queries of *suite* that are judged otherwise than when *baseline* was saved."""
+    """The queries of *suite* that are judged differently than when *baseline* was saved."""
     kept = baseline.queries
     return [
         query.id
@@ -93,7 +93,7 @@ def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
         yield "the request changed"
     changed = list(changed_questions(baseline, suite))
     if changed:
-        yield f"what is asked changed: {_named(changed)}"
+        yield f"the text or params changed: {_named(changed)}"
     judged = changed_judgments(baseline, suite)
     if judged:
         yield f"the judgments changed: {_named(judged)}"
@@ -152,7 +152,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
     refuse_unanswered(suite, run, REFUSAL)
     _refuse_unscored(suite, scores)
     if not run.responses:
-        raise BaselineError(f"{suite.path}: no baseline is saved from a run of no query")
+        raise BaselineError(f"{suite.path}: no baseline is saved from a run without queries")
     values = {(score.query, score.measure): score.value for score in scores}
     has_ties = leaves_ties(suite.requests.get(run.request))
     masker = Masker(suite.variables)

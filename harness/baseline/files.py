@@ -50,7 +50,7 @@ def read_baselines(path: Path) -> BaselineFile:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BaselineError(f"there is no baseline: {path.as_posix()} is not there") from None
+        raise BaselineError(f"there is no baseline: {path.as_posix()} does not exist") from None
     except OSError as error:
         raise BaselineError(f"the baseline {path.as_posix()} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -66,7 +66,7 @@ def loads(text: str, path: str) -> BaselineFile:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-            raise BaselineError(f"the baseline {path} cannot be read: the key {twice!r} stands twice in one object")
+            raise BaselineError(f"the baseline {path} cannot be read: the key {twice!r} occurs twice in one object")
         return found
 
     try:
@@ -91,7 +91,7 @@ def loads(text: str, path: str) -> BaselineFile:
 
 def _written_by(version: object) -> str:
     if version == 1:
-        return "an older version of the harness wrote it, which kept no texts of queries"
+        return "an older version of the harness wrote it, without the texts of queries"
     return "another version of the harness wrote it"
 
 

@@ -93,7 +93,7 @@ def assemble_comparison(
     """
     suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
     if not suite.queries:
-        raise UsageError(f"there is no query to compare {names[1]} with {names[0]} on")
+        raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}")
     Depths.of(pair, suite).refuse_ranks(options.depth)
     depth = options.depth or scored.depth or USUAL_DEPTH
     check_thresholds(suite, judged=scored.is_judged, depth=scored.depth)
@@ -194,8 +194,8 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
             thresholds.append(Threshold(text, condition, tag))
         else:
             refusals.append(
-                f"threshold {text!r} is about one run and not about a difference; expected {EXPECTED}; "
-                "harness run holds a run to it"
+                f"threshold {text!r} applies to one run and not to a difference; expected {EXPECTED}; "
+                "use harness run for it"
             )
     if refusals:
         raise UsageError("\n".join(refusals))
@@ -231,7 +231,7 @@ def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None
         return (f"no query has the tag {threshold.tag!r}{did_you_mean(threshold.tag, tags)}",)
     if not judged and isinstance(condition, BaselineCondition):
         found = "there are no scores to compare; give "
-        return found, SUITE, ", or ", QRELS, " and ", MEASURE, ", or ask for an RBO or overlap"
+        return found, SUITE, ", or ", QRELS, " and ", MEASURE, ", or use a threshold on RBO or overlap"
     if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
         return (f"{condition.agreement} looks at more hits than the {depth} a query that both sides have",)
     sentence = check_reach(condition, suite.gain, suite.profile)
@@ -290,7 +290,7 @@ def _changed(then: Mapping[str, Question], now: Mapping[str, Question]) -> dict[
 
 
 def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
-    return Failure(FailureKind.NOT_RUN, f"something else was asked: {changed_question(query, *both)}")
+    return Failure(FailureKind.NOT_RUN, f"another text or params: {changed_question(query, *both)}")
 
 
 def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:

@@ -141,7 +141,7 @@ def by_suite(
         thresholds=tuple(thresholds),
     )
     judged_by = f"the suite {suite.name}" if suite.path else "the evaluation"
-    notes = [f"both are scored with the judgments of {judged_by}", *_strangers(pair, suite)]
+    notes = [f"both sides are scored with the judgments of {judged_by}", *_strangers(pair, suite)]
     return _scored(pair, bare, notes, score_run)
 
 
@@ -163,7 +163,7 @@ def by_judgments(
         measures=tuple(measures),
         thresholds=tuple(thresholds),
     )
-    notes = [f"both are scored with the judgments of {judgments.judgments}"]
+    notes = [f"both sides are scored with the judgments of {judgments.judgments}"]
     known = {query.id for query in suite.queries}
     absent = [query for query in judgments.judged_queries if query not in known]
     if absent:
@@ -290,7 +290,7 @@ def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]
     be left out as one that nobody ever judged.
     """
     there = {(score.query, score.measure) for score in other.scores if score.value is not None}
-    gone = f"undefined, where {other.side.name} has a score: its judgments are gone"
+    gone = f"undefined, where {other.side.name} has a score: its judgments are missing"
     return tuple(
         replace(score, outcome=Outcome.ERROR, reason=gone)
         if score.outcome is Outcome.UNDEFINED and (score.query, score.measure) in there
@@ -322,12 +322,12 @@ def _refuse_unlike(pair: tuple[ComparedSide, ComparedSide]) -> None:
     ]
     if unlike:
         raise UsageError(
-            f"the scores of {first.side.name} and {second.side.name} were made with other rules: "
+            f"the scores of {first.side.name} and {second.side.name} were computed with different settings: "
             f"{', '.join(unlike)}; give ",
             SUITE,
             " or ",
             QRELS,
-            " to score both alike",
+            " to score both sides in the same way",
         )
 
 
@@ -338,7 +338,7 @@ def _shared_measures(pair: tuple[ComparedSide, ComparedSide], named: Iterable[Me
     if lacking or not shared:
         both = f"{pair[0].side.name} and {pair[1].side.name} both hold {', '.join(shared) or 'no measure'}"
         others = f", and not {', '.join(dict.fromkeys(lacking))}" if lacking else ""
-        raise UsageError(f"{both}{others}; give ", SUITE, " or ", QRELS, " to compute what is wanted")
+        raise UsageError(f"{both}{others}; give ", SUITE, " or ", QRELS, " to compute other measures")
     return shared
 
 

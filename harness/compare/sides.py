@@ -155,7 +155,7 @@ def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
 def _checked(form: Form) -> Form:
     path = Path(form.value)
     if form.value and not form.is_live and (path.is_dir() or not path.exists()):  # a pipe is there, and no regular file
-        what = "is a folder" if path.is_dir() else "is not there"
+        what = "is a folder" if path.is_dir() else "does not exist"
         raise UsageError(f"{form}: the file {form.value} {what}")
     return form
 
@@ -176,11 +176,13 @@ def _kind_of(path: Path) -> FormKind:
         if {"suite", "requests"} <= members:
             return FormKind.BASELINE
         raise UsageError(
-            f"{path} is neither a JSON report of harness run nor a baseline; say report:{path} or baseline:{path}"
+            f"{path} is neither a JSON report of harness run nor a baseline; write report:{path} or baseline:{path}"
         )
     if suffixes and suffixes[-1] in RUN_SUFFIXES:
         return FormKind.RUN
-    raise UsageError(f"the name of {path} does not say what it is; say run:{path}, report:{path} or baseline:{path}")
+    raise UsageError(
+        f"the name of {path} does not determine its type; write run:{path}, report:{path} or baseline:{path}"
+    )
 
 
 def _members(path: Path) -> frozenset[str]:
@@ -196,7 +198,7 @@ def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) ->
     if colon:
         meant = nearest(word, FormKind)
         guess = f"; did you mean {f'{meant}:{value}'!r}?" if meant else ""
-        return f"no form that is known, nor a file{guess}"
+        return f"neither a known form nor a file{guess}"
     if text in requests:
         return f"no file; the request of that name is 'request:{text}'"
     meant = nearest(text, requests)
@@ -437,7 +439,7 @@ def _choose_report(name: str, report: Report, suite: Suite | None, request: str 
     if not fitting:
         raise UsageError(f"{name} does not hold {named or 'a suite'}; it holds {known}")
     option = REQUEST if len({one.request for one in fitting}) == len(fitting) else SUITE
-    raise UsageError(f"{name} holds several that could be meant: {known}; ", option, " says which")
+    raise UsageError(f"{name} has several possible entries: {known}; ", option, " says which")
 
 
 def _which(report: SuiteReport) -> str:

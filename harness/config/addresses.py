@@ -10,7 +10,7 @@ from harness.errors import did_you_mean
 __all__ = ["engine_problem", "lacks_scheme", "url_problem"]
 
 _NO_LOGIN = (
-    "a URL must not hold a login; name the environment variables that do under [clusters.NAME] in harness.toml: "
+    "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
     "username_env and password_env, or api_key_env"
 )
 _ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*))?")
@@ -39,7 +39,7 @@ def url_problem(url: str) -> str | None:
     if not parts.hostname or port_is_wrong or re.search(r"\s", url):
         return f"found {url!r}, expected a URL such as http://localhost:9200"
     if parts.query or parts.fragment:
-        return "a URL of a server has neither ? nor #; expected one such as http://localhost:9200"
+        return "the URL of a server must not have ? or #; expected one such as http://localhost:9200"
     return None
 
 

@@ -45,7 +45,7 @@ def _variable_problem(name: str) -> str | None:
     """A value that is no name may be the secret itself, so it is not repeated."""
     if _VARIABLE.fullmatch(name):
         return None
-    return "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself"
+    return "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself"
 
 
 def _service_problem(text: str) -> str | None:
@@ -129,7 +129,7 @@ def _sentence(failure: Any) -> str:
 
 def _not_a_key(key: str) -> str:
     if key in ("api_key", "username", "password"):
-        return f"{key!r} is not kept here; expected {key}_env, the name of the environment variable that holds it"
+        return f"{key!r} is not allowed here; expected {key}_env, the name of an environment variable"
     return unknown_key(key, _ClusterShape.model_fields)
 
 
@@ -141,12 +141,12 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) ->
     if shape.api_key_env is not None and shape.username_env is not None:
         tell(place, "found two logins, expected api_key_env, or username_env and password_env")
     if shape.nodes and (shape.url is None or shape.service == "http"):
-        tell((*place, "nodes"), "nodes are the addresses of an engine's other nodes, beside its url")
+        tell((*place, "nodes"), "nodes are URLs of an engine's other nodes, in addition to its url")
     if shape.service == "http" and shape.cloud_id is not None:
         tell(place, "an HTTP service has a url, not a cloud_id")
     secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")
     if not secure and (shape.ca_certs is not None or shape.fingerprint is not None):
-        tell(place, "ca_certs and fingerprint are for https only, and the url begins with http://")
+        tell(place, "ca_certs and fingerprint need https, but the url begins with http://")
 
 
 def _type_name(value: Any) -> str:

@@ -119,7 +119,7 @@ def _point_hint(value: str) -> str:
 def no_grade_sentence(record: Record) -> str:
     """What is said of a document that still is to be judged."""
     return (
-        f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, take it out, or say "
+        f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, remove it, or set "
         "'judgments: {files: …, ungraded: ignore}' in the suite"
     )
 

@@ -225,7 +225,7 @@ def opened(path: Path, name: str) -> Iterator[BinaryIO]:
 
 def _absence(path: Path) -> str:
     if path.is_symlink():
-        return f"this is a link to {path.readlink()}, which is not there"
+        return f"this is a link to {path.readlink()}, which does not exist"
     return "there is no such file"
 
 
@@ -234,7 +234,7 @@ def read_bytes(path: Path, name: str, *, limit: int) -> bytes:
     with opened(path, name) as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the most that is read")
+        raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")
     return content
 
 
@@ -258,8 +258,8 @@ def decode(content: bytes, name: str) -> Source:
 
 def _control_sentence(character: str) -> str:
     if character == "\0":
-        return "found a NUL byte; a text file cannot hold one"
-    return f"found the character U+{ord(character):04X}, which a text file cannot hold"
+        return "found a NUL byte; which a text file must not contain"
+    return f"found the character U+{ord(character):04X}, which a text file must not contain"
 
 
 def _window(text: str, column: int) -> tuple[int, str]:

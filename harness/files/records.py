@@ -135,7 +135,7 @@ def _text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]
             findings.add(number, f"byte 0x{byte:02x} is not UTF-8; expected a file in UTF-8", column=error.start + 1)
             continue
         if "\0" in text:
-            findings.add(number, "found a NUL byte; a text file cannot hold one", column=text.index("\0") + 1)
+            findings.add(number, "found a NUL byte; which a text file must not contain", column=text.index("\0") + 1)
         elif text.strip():
             yield number, text.rstrip("\r\n")
 

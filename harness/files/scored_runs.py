@@ -119,7 +119,7 @@ class FileScorer:
         others = [measure.text for measure in self.measures if not is_of_novelty(measure)]
         if of_novelty and others:
             raise UsageError(
-                f"{', '.join(of_novelty)} take judgments by subtopic, and {', '.join(others)} one grade a document; "
+                f"{', '.join(of_novelty)} need judgments by subtopic, and {', '.join(others)} one grade a document; "
                 "ask for them one after the other"
             )
         path = self.judgments

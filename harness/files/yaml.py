@@ -24,7 +24,7 @@ __all__ = ["yaml_records"]
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """What stands there, unquoted, where nothing does."""
 
-EXPECTED = "expected query ids, below each the ids of documents, and behind each its grade, as in 'sku-17: 3'"
+EXPECTED = "expected query ids with document ids and grades below them, such as 'sku-17: 3'"
 
 
 class _OtherShape(Exception):
@@ -36,7 +36,7 @@ def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterato
     import yaml
 
     if layout is not JUDGMENTS:
-        findings.add(0, "a run is not read from YAML; expected TREC, CSV, JSON lines or Parquet")
+        findings.add(0, "a run cannot be YAML; expected TREC, CSV, JSON lines or Parquet")
         return
     events = yaml.parse(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     try:

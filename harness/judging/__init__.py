@@ -141,7 +141,7 @@ class _Pooling:
         if search is None or not pool.documents:
             return {}, []
         if self.suite.target.service == "http":
-            return {}, ["there are no snippets: an HTTP service is not asked for documents by their ids"]
+            return {}, ["there are no snippets: documents cannot be looked up by id in an HTTP service"]
         by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
         for document in pool.documents:
             best = min(document.ranks, key=lambda name: document.ranks[name])
@@ -266,10 +266,10 @@ def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: 
     indexes, fixture = one.indexes(), one.fixture
     ids = {judgment.document for judgment in one.judged.judged}
     if one.suite.target.service == "http":
-        lint.notes.append(f"{one.suite.path}: an HTTP service is not asked for documents by their ids")
+        lint.notes.append(f"{one.suite.path}: documents cannot be looked up by id in an HTTP service")
         return None
     if (indexes and offline) or (fixture is not None and fixture.ids is None):
-        lint.notes.append(f"{one.suite.path}: whether the judged documents are still there was not looked up")
+        lint.notes.append(f"{one.suite.path}: the judged documents were not looked up")
         return None
     places = [*([fixture.file] if fixture else []), *(f"index {name}" for name in indexes)]
     found: set[str] = set(fixture.ids or ()) if fixture else set()
@@ -291,7 +291,7 @@ def _look_up(cluster: OpenCluster, index: str, ids: set[str]) -> tuple[frozenset
         raise (
             cluster.error
             if cluster is not None and cluster.error
-            else SearchError(f"nobody was asked for index {index}")
+            else SearchError(f"no server was asked for index {index}")
         )
     search: Search = cluster.search
     known = find_documents(search, index, sorted(ids))
@@ -303,11 +303,13 @@ def _look_up(cluster: OpenCluster, index: str, ids: set[str]) -> tuple[frozenset
 def _notes(one: _Read, has_scale: bool) -> list[str]:
     notes = []
     if not has_scale and one.judged.judged:
-        notes.append(f"{one.suite.path}: grades were held to no scale: name them under `grades`, or give --scale")
+        notes.append(
+            f"{one.suite.path}: grades were not checked against a scale: name them under `grades`, or give --scale"
+        )
     left_out = sum(judgment.grade is None for judgment in one.judged.judged)
     if one.judged.skip_ungraded and left_out:
         documents = "1 document has" if left_out == 1 else f"{left_out:,} documents have"
-        notes.append(f"{one.suite.path}: {documents} no grade yet, and the suite says to leave such out")
+        notes.append(f"{one.suite.path}: {documents} no grade yet, which the suite ignores")
     return notes
 
 

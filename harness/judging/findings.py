@@ -85,7 +85,7 @@ def difference(one: str, other: str) -> str:
         ("letter case", str.casefold),
         ("blanks", _without_blanks),
         ("Unicode normalisation", _compatible),
-        ("letter case, blanks or Unicode normalisation", _folded),
+        ("letter case, spaces or Unicode normalization", _folded),
     )
     return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
 
@@ -115,7 +115,7 @@ def _sentence(one: PlacedJudgment, known: PlacedJudgment) -> str:
     what = difference(one.document, known.document)
     return (
         f"document {one.document!r} differs from {known.document!r}, judged at {known.mark}, only in {what}; "
-        "are they one document? Then write its id as the index has it"
+        "if they are one document, use its id in the index"
     )
 
 
@@ -282,7 +282,7 @@ def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge 
 def _ungraded(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
     for one in judged:
         if one.grade is None:
-            remedy = "grade it, take it out, or say 'judgments: {files: …, ungraded: ignore}' in the suite"
+            remedy = "grade it, remove it, or set 'judgments: {files: …, ungraded: ignore}' in the suite"
             yield JudgmentFinding(one.mark, FindingKind.NO_GRADE, f"{one} has no grade yet; {remedy}")
 
 
@@ -295,7 +295,7 @@ def _repeats(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
         if known is one or known.grade is None or math.isnan(known.grade) or math.isnan(one.grade):
             continue
         if known.grade == one.grade:
-            sentence = f"{one} is judged twice with grade {one.grade:g}, first at {known.mark}; take one out"
+            sentence = f"{one} is judged twice with grade {one.grade:g}, first at {known.mark}; remove one"
             yield JudgmentFinding(one.mark, FindingKind.DUPLICATE, sentence)
         else:
             sentence = f"{one} has grade {one.grade:g} here and {known.grade:g} at {known.mark}; keep the right one"
@@ -312,7 +312,7 @@ def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFin
     for query, one in first.items():
         documents = "1 document is" if counts[query] == 1 else f"{counts[query]:,} documents are"
         sentence = (
-            f"the suite has no query {query!r}, for which {documents} judged; correct the id, or say "
+            f"the suite has no query {query!r}, for which {documents} judged; correct the id, or set "
             f"'judgments: {{files: …, other_queries: ignore}}'{did_you_mean(query, own)}"
         )
         yield JudgmentFinding(one.mark, FindingKind.UNKNOWN_QUERY, sentence)
@@ -347,13 +347,13 @@ def _not_in_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKn
     missing = [one for one in judged if one.document not in known.found]
     ids = {one.document for one in missing}
     if len(missing) == len(judged) and len(ids) >= MANY and not known.found:
-        sentence = f"none of the {len(ids):,} judged documents is in {known.places}; is that the right place?"
+        sentence = f"none of the {len(ids):,} judged documents is in {known.places}; is this the right index?"
         yield JudgmentFinding(_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
         return
     meant = other_names(ids, known.found)
     for one in missing:
         hint = _hint(one.document, meant.get(one.document))
-        sentence = f"{one} is not in {known.places}{hint}; take the judgment out, or bring the document back"
+        sentence = f"{one} is not in {known.places}{hint}; remove the judgment, or restore the document"
         yield JudgmentFinding(one.mark, FindingKind.MISSING_DOCUMENT, sentence)
 
 

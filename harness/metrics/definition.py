@@ -87,7 +87,7 @@ class Number:
             return f"a number {'above' if self.open_ends else 'of at least'} {self.least:g}"
         if self.least == -inf:
             return f"a number {'below' if self.open_ends else 'of at most'} {self.greatest:g}"
-        ends = ", ends left out" if self.open_ends else ""
+        ends = ", exclusive" if self.open_ends else ""
         return f"a number from {self.least:g} to {self.greatest:g}{ends}"
 
 
@@ -202,7 +202,7 @@ def _table(text: str) -> dict[float, float]:
         except MeasureError as error:
             raise MeasureError(f"in the map, {error}", offset) from None
         if grade in table:
-            raise MeasureError(f"grade {as_text(grade)} stands twice in the map", offset)
+            raise MeasureError(f"grade {as_text(grade)} occurs twice in the map", offset)
         table[grade] = gain
     return table
 

@@ -54,7 +54,7 @@ def parse_measure(text: str) -> Measure:
 def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
     cutoff = parts.cutoff
     if definition.cutoff is Cutoff.NONE and parts.at is not None:
-        raise MeasureError(f"{definition.name} has no cutoff; leave out @{cutoff}", parts.at.offset)
+        raise MeasureError(f"{definition.name} has no cutoff; remove @{cutoff}", parts.at.offset)
     if definition.cutoff is Cutoff.REQUIRED and cutoff is None:
         raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.name.offset)
     return cutoff
@@ -170,7 +170,7 @@ def _closing(text: str, opening: int) -> int:
     """Where the parenthesis closes; braces of a gain map may hold commas, but no parentheses."""
     close = text.find(")", opening)
     if close < 0:
-        raise MeasureError(f"the parenthesis of {text[: opening + 1].strip()} is never closed", opening)
+        raise MeasureError(f"the parenthesis of {text[: opening + 1].strip()} is not closed", opening)
     return close
 
 

@@ -39,7 +39,7 @@ def _gain(grade: float) -> Decimal:
     try:
         return EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
     except OverflowError:
-        raise MeasureError(f"the gain of grade {grade:g} is too large for a number") from None
+        raise MeasureError(f"the gain of grade {grade:g} is too large for a float") from None
 
 
 def _discounted(gain: Decimal, rank: int) -> Decimal:

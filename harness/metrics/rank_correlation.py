@@ -45,7 +45,7 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: b
     """
     short, long = sorted((first, second), key=len)
     if not long:
-        raise UndefinedScore("two empty rankings have no overlap to speak of")
+        raise UndefinedScore("the overlap of two empty rankings is undefined")
     if not short:
         return 0.0
     shared = list(_shared(short, long, len(long)))

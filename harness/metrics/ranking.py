@@ -71,7 +71,7 @@ def _exponential(grade: float) -> float:
         return float(2.0**grade) - 1.0
     except OverflowError:
         raise MeasureError(
-            f"the exponential gain of grade {grade:g} is too large for a number; use gain: linear or a map"
+            f"the exponential gain of grade {grade:g} is too large for a float; use gain: linear or a map"
         ) from None
 
 

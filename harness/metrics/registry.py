@@ -103,11 +103,13 @@ class Registry:
         """
         name = definition.name
         if not (name.isascii() and name.isidentifier()):
-            raise UsageError(f"{name!r} cannot name a measure: letters, digits and _ only, a letter first")
+            raise UsageError(
+                f"{name!r} is not a valid name of a measure: expected letters, digits and _, with a letter first"
+            )
         if self._added.get(name) is definition:
             return
         if name in self._definitions and name not in self._replaceable and not _is_interactive(definition):
-            raise UsageError(f"a measure named {name} is registered already")
+            raise UsageError(f"a measure named {name} is already registered")
         self._replaceable.discard(name)
         self._added[name] = definition
         self._definitions[name] = _guarded(definition)

@@ -135,7 +135,7 @@ def score_diverse_query(
     """
     formula: DiverseFormula | None = definition_of(measure).diverse
     if formula is None:
-        raise MeasureError(f"{measure} takes no judgments by subtopic")
+        raise MeasureError(f"{measure} does not use judgments by subtopic")
     settings = settings_of(measure, None, profile)
     diverse = cover_subtopics(ranking, judgments, settings.level, settings.cutoff)
     if diverse.subtopics:

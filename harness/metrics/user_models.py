@@ -56,7 +56,7 @@ def stop_probability(grade: float, top: float) -> float:
 def _within(grade: float, top: float, name: str) -> None:
     if grade > top:
         hint = f"name the scale's, as {name}(max={grade:g})"
-        raise MeasureError(f"grade {grade:g} is above the top grade {top:g} that {name} reckons with; {hint}")
+        raise MeasureError(f"grade {grade:g} is above the top grade {top:g} of {name}; {hint}")
 
 
 def err(stops: Sequence[float]) -> float:
@@ -250,7 +250,7 @@ def _rbp_range(settings: Settings) -> Range:
 
 def _rbp_check(settings: Settings) -> str | None:
     if settings.given("rel") and settings.given("max"):
-        return "rel= makes it binary and max= graded: give one of them"
+        return "rel= makes it binary and max= graded: use one of them"
     return None
 
 

@@ -186,7 +186,7 @@ def compare(
     if weights and options.test not in TESTS_OF_MEANS:
         raise UsageError(
             f"the {options.test} test does not test a weighted mean; expected {' or '.join(TESTS_OF_MEANS)}, "
-            "or queries that all weigh the same"
+            "or queries with equal weights"
         )
     pairs = [pair_up(measure, reference[measure], candidate[measure], weights) for measure in shared]
     intervals = _intervals(pairs, options)
@@ -230,7 +230,7 @@ def _test(pair: Pair, options: ComparisonOptions) -> Significance:
     try:
         return _tested(pair.weighed, options)
     except StatisticError as error:
-        raise StatisticError(f"{pair.measure}: {error}; ask for another test, such as {TESTS[0]}") from None
+        raise StatisticError(f"{pair.measure}: {error}; use another test, such as {TESTS[0]}") from None
 
 
 def _tested(differences: Floats, options: ComparisonOptions) -> Significance:

@@ -60,11 +60,11 @@ def vector(differences: ArrayLike, least: int = 1) -> Floats:
     """*differences* as shape (queries,), finite, at least *least* of them; StatisticError otherwise."""
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim != 1:
-        raise StatisticError(f"differences must be one number a query; found an array of shape {values.shape}")
+        raise StatisticError(f"differences must be one number per query; found an array of shape {values.shape}")
     if values.size < least:
         raise StatisticError(f"this needs differences of at least {least} queries; found {values.size}")
     if not np.isfinite(values).all():
-        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+        raise StatisticError("differences must be finite; remove the queries whose score is undefined")
     return values
 
 
@@ -76,7 +76,7 @@ def matrix(differences: ArrayLike) -> Floats:
     if values.ndim != 2 or values.shape[0] < 1:
         raise StatisticError(f"differences must have shape (queries, measures); found {values.shape}")
     if not np.isfinite(values).all():
-        raise StatisticError("differences must be finite; leave out the queries whose score is undefined")
+        raise StatisticError("differences must be finite; remove the queries whose score is undefined")
     return values
 
 

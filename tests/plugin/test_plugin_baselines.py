@@ -168,7 +168,7 @@ def test_an_update_of_a_part_says_which_queries_stay_and_ask_something_else(suit
     result.stdout.fnmatch_lines(
         [
             "baseline written to shop.baseline.json",
-            "*1 query that did not run changed query: boots (its text was 'rubber boots' and is 'wellies')",
+            "*1 query that did not run is of a changed query: boots (its text was 'rubber boots' and is 'wellies')",
         ]
     )
 

@@ -146,8 +146,8 @@ def test_with_workers_each_request_still_runs_once(
         (f"compare({PAIR}, depth=0)", "UsageError: found depth 0, expected at least 1"),
         (f"compare({PAIR}).difference('RR')", "UsageError: RR was not compared, only nDCG@10; name it in measures"),
         (f"compare({PAIR}).query('shoe')", "UsageError: there is no query 'shoe'; did you mean 'shoes'?"),
-        (f"compare({PAIR}).assert_thresholds()", "UsageError: there are no thresholds to hold the difference to"),
-        (f"compare({PAIR}).assert_thresholds('mean RR >= 1')", "is about one run and not about a difference"),
+        (f"compare({PAIR}).assert_thresholds()", "UsageError: there are no thresholds"),
+        (f"compare({PAIR}).assert_thresholds('mean RR >= 1')", "applies to one run and not to a difference"),
         ("compare('request:current', 'request:candidate')", "UsageError: request:current is asked with the queries"),
         ("compare('current', 'shop', suite='shop.relevance.yaml')", "the request of that name is 'request:current'"),
     ],
@@ -172,7 +172,7 @@ def test_rankings_that_were_scored_otherwise_are_refused(run: Run, pytester: pyt
         def test_it(relevance):
             first = relevance.evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=["RR"])
             second = relevance.evaluate({"q": ["a"]}, {"q": {"b": 1}}, measures=["RR"])
-            with pytest.raises(UsageError, match="not scored alike: queries q are judged otherwise"):
+            with pytest.raises(UsageError, match="not scored alike: queries q are judged differently"):
                 relevance.compare(first, second)
 
         def test_nothing_in_common(relevance):

@@ -121,7 +121,7 @@ def warns(*said: str, **others: object) -> Row:
 
 
 SAVE = "`harness baseline save shop.relevance.yaml` saves one"
-NO_BASELINE = ("there is no baseline: shop.baseline.json is not there", SAVE)
+NO_BASELINE = ("there is no baseline: shop.baseline.json does not exist", SAVE)
 UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
 CONTRADICTING = {

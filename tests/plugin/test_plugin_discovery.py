@@ -204,7 +204,7 @@ def test_a_link_to_a_suite_that_leads_nowhere_is_an_error(
     suite(MEAN)
     (pytester.path / "b.relevance.yaml").symlink_to(target)
     sentence = {
-        "nowhere": "b.relevance.yaml: this is a link to nowhere, which is not there",
+        "nowhere": "b.relevance.yaml: this is a link to nowhere, which does not exist",
         "b.relevance.yaml": "b.relevance.yaml: the file cannot be read: Too many levels of symbolic links",
     }[target]
 

@@ -68,7 +68,7 @@ def test_two_of_one_name_are_refused_in_one_session(suite: Suite, run: Run, pyte
     for _ in range(2):
         result = run()
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*a measure named Mine is registered already*"])
+        result.stderr.fnmatch_lines(["*a measure named Mine is already registered*"])
 
 
 @pytest.mark.parametrize(

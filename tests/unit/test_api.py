@@ -186,7 +186,7 @@ def test_a_measure_is_asked_for_by_its_text(ask):
 
 def test_a_judged_query_without_a_ranking_is_missing_not_zero():
     evaluation = evaluate({"q": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, measures=["P@1"])
-    with pytest.raises(SearchError, match=r"P@1 is not known for 1 of 2 queries: r \(the query was not sent\)"):
+    with pytest.raises(SearchError, match=r"P@1 is unknown for 1 of 2 queries: r \(the query was not sent\)"):
         evaluation.mean("P@1")
     assert evaluation.scores("P@1") == {"q": 1.0, "r": None}
 

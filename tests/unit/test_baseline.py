@@ -264,7 +264,7 @@ def test_a_skipped_query_is_left_out():
 
 def test_where_no_query_ran_nothing_is_kept():
     suite = suite_of(replace(QUERIES[0], skip=Waiver("winter")))
-    with pytest.raises(BaselineError, match="a run of no query"):
+    with pytest.raises(BaselineError, match="a run without queries"):
         make(suite, replace(run_of(), responses={}))
 
 
@@ -396,13 +396,13 @@ def test_where_a_baseline_stands():
         ("{", r"x\.json:1:2 cannot be read: not JSON"),
         ("[]", "has no schema version, expected 2"),
         ('{"schema": 3}', "has schema version 3, expected 2: another version"),
-        ('{"schema": 1}', "schema version 1, expected 2: an older version .* kept no texts of queries$"),
+        ('{"schema": 1}', "schema version 1, expected 2: an older version .* without the texts of queries$"),
         ('{"schema": true}', "has schema version True"),
         ('{"schema": 2, "suite": "s"}', "at requests: "),
         ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
         (
             '{"schema": 2, "requests": {"a": {"ranking": [], "depth": 1, "ranking": [1]}}}',
-            "the key 'ranking' stands twice",
+            "the key 'ranking' occurs twice",
         ),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -413,7 +413,7 @@ def test_what_is_no_baseline_is_refused_in_a_sentence(text, sentence):
 
 
 def test_what_cannot_be_read_is_told(tmp_path):
-    with pytest.raises(BaselineError, match="is not there"):
+    with pytest.raises(BaselineError, match="does not exist"):
         read_baselines(tmp_path / "none.json")
     with pytest.raises(BaselineError, match="Is a directory"):
         read_baselines(tmp_path)
@@ -462,7 +462,7 @@ def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have
     reference = reference_to(make(), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
     assert changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
-    assert reference.changes == ("since the baseline of 2026-05-01 what is asked changed: 1 query (shoes)",)
+    assert reference.changes == ("since the baseline of 2026-05-01 the text or params changed: 1 query (shoes)",)
     [verdict] = decide(suite, run_of(), score_run(suite, run_of()), today=TODAY, reference=reference)
     assert verdict.status is Status.FAILED
     assert f"asked something else for 1 query: {sentence}" in verdict.reason
@@ -542,7 +542,7 @@ def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_d
     suite, run = suite_of(), run_of()
     remedy = "; `harness baseline save suites/shop.relevance.yaml` saves one"
     missing = reference_for(suite, run, path)
-    assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} is not there{remedy}")
+    assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} does not exist{remedy}")
     write_baselines(path, file_of(make()))
     other = reference_for(suite, replace(run, request="candidate"), path).problem
     assert other == f"there is no baseline of the request 'candidate': {path} has current{remedy}"

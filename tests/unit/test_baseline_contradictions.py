@@ -93,7 +93,7 @@ OF_A_QUERY = {
         {"scores": {"nDCG@10": None}, "bands": {}},
         "it is scored, and none of its scores has a value",
     ),
-    "an outcome that is not kept": ({"outcome": Outcome.SKIPPED}, "skipped is nothing that is kept of a query"),
+    "an outcome that is not kept": ({"outcome": Outcome.SKIPPED}, "skipped is not an outcome in a baseline"),
     "a document twice": ({"ranking": RANKING[:2] + RANKING[:1]}, "its ranking has b 2 times"),
     "a document of the ranking below it": ({"tail": ("x", "b")}, "its ranking has b 2 times"),
     "a tail of nothing": (
@@ -106,8 +106,8 @@ OF_A_QUERY = {
     ),
     "an engine's score": ({"ranking": (("b", nan),)}, "the engine's score of b is nan"),
     "a score": ({"scores": {**SCORES, "AP": inf}}, "its AP is inf"),
-    "out of range": ({"scores": {**SCORES, "AP": 1.5}}, "its AP is 1.5, which no ranking has"),
-    "below reach": ({"scores": {**SCORES, "AP": -0.1}}, "its AP is -0.1, which no ranking has"),
+    "out of range": ({"scores": {**SCORES, "AP": 1.5}}, "its AP is 1.5, which is out of range"),
+    "below reach": ({"scores": {**SCORES, "AP": -0.1}}, "its AP is -0.1, which is out of range"),
     "a weight": ({"weight": 0.0}, "its weight is 0.0"),
     "a band that begins above its end": (
         {"bands": {"nDCG@10": (1.0, 0.5)}},
@@ -122,8 +122,8 @@ OF_A_QUERY = {
         "its RR@10 is 1, and is not in its tie band from -inf to inf",
     ),
     "a band without a score": ({"bands": {"P@5": (0.2, 0.4)}}, "it has a tie band of P@5, and no score"),
-    "another text": ({"text": "blue shoes"}, "the fingerprint of its text and params is another"),
-    "other params": ({"params": {"size": 2}}, "the fingerprint of its text and params is another"),
+    "another text": ({"text": "blue shoes"}, "the fingerprint of its text and params differs"),
+    "other params": ({"params": {"size": 2}}, "the fingerprint of its text and params differs"),
 }
 
 
@@ -137,20 +137,20 @@ def test_what_a_score_can_be_is_a_matter_of_the_profile():
     rre = {"outcome": Outcome.ZERO_HITS, "ranking": (), "bands": {}}
     entry = replace(edited(**rre, scores={"ERR": 1.0}), profile=Profile.RRE)
     refuse_contradictions(entry, "b.json", "current")
-    assert refusal(replace(edited(**rre, scores={"R": 1.5}), profile=Profile.RRE)).endswith("which no ranking has")
+    assert refusal(replace(edited(**rre, scores={"R": 1.5}), profile=Profile.RRE)).endswith("which is out of range")
 
 
 OF_AN_ENTRY = {
     "depth": ({"depth": 0}, "its depth is 0"),
     "gain": ({"gain": "cubic"}, "found 'cubic' as gain, expected exponential, linear, or a map"),
-    "request": ({"template": "0" * 16}, "the fingerprint of its request is another"),
+    "request": ({"template": "0" * 16}, "the fingerprint of its request differs"),
     "mapping": (
         {"index": IndexFacts(mapping="0" * 16, mapping_json=[{}])},
-        "the fingerprint of its mapping is another",
+        "the fingerprint of its mapping differs",
     ),
     "settings": (
         {"index": IndexFacts(settings="0" * 16, settings_json=[{}])},
-        "the fingerprint of its settings is another",
+        "the fingerprint of its settings differs",
     ),
 }
 
@@ -173,7 +173,7 @@ WITH_JUDGMENTS = {
         {"scores": {**SCORES, "RR@10": 0.5}},
         "its RR@10 was kept as 0.5, and its ranking has 1",
     ),
-    "a score that is not there": (
+    "a score that does not exist": (
         {"scores": {**SCORES, "RR@10": None}},
         "its RR@10 was kept as no value, and its ranking has 1",
     ),

@@ -194,7 +194,7 @@ def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
     pair = (reported(FIRST, other), reported(SECOND, suite))
     scored = by_suite(pair, suite, suite.queries, (), ())
     assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
-    assert scored.notes == ("both are scored with the judgments of the suite shop",)
+    assert scored.notes == ("both sides are scored with the judgments of the suite shop",)
 
 
 def test_both_are_cut_at_the_fewer_hits_of_the_two():
@@ -218,7 +218,9 @@ def test_queries_that_the_suite_does_not_have_are_named():
 
 def test_stored_scores_of_other_rules_or_measures_are_refused():
     linear = reported(FIRST, suite_of(*QUERIES, gain=Gain(GainKind.LINEAR)))
-    with pytest.raises(UsageError, match="gain exponential and linear; give suite or qrels to score both alike"):
+    with pytest.raises(
+        UsageError, match="gain exponential and linear; give suite or qrels to score both sides in the same way"
+    ):
         by_stored_scores((reported(FIRST), linear), (), ())
     other = reported(FIRST, suite_of(*QUERIES, measures=(parse_measure("P@1"),)))
     with pytest.raises(UsageError, match="both hold no measure; give suite"):
@@ -243,7 +245,7 @@ def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
     judged, bare = suite_of(*QUERIES), suite_of(QUERIES[0], QUERIES[1], Query("s", "three"), skip_undefined=True)
     sides = (reported(FIRST, judged, "A"), reported(SECOND, bare, "B"))
     for pair, reason in (
-        (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are gone)"),
+        (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are missing)"),
         (sides[::-1], "B has no score for 1 query: s"),
     ):
         scored = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
@@ -265,7 +267,7 @@ def test_a_stored_score_that_is_no_number_is_an_error():
 
 def test_two_runs_without_a_query_are_not_compared(judged):
     pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
-    with pytest.raises(UsageError, match="there is no query to compare B with A on"):
+    with pytest.raises(UsageError, match="there is no query on which to compare B with A"):
         assemble_comparison(pair, by_judgments(pair, judged("q 0 a 1"), (), ()), OPTIONS, MADE)
 
 
@@ -277,7 +279,7 @@ def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
     assert [(score.query, score.value) for score in scored.scores[0]][:1] == [("q", 0.5)]
     assert (scored.suite.profile, str(scored.suite.gain)) == (Profile.TREC, "linear")
     assert scored.notes == (
-        f"both are scored with the judgments of {judgments.judgments}",
+        f"both sides are scored with the judgments of {judgments.judgments}",
         "judged and in neither run: 1 query (gone)",
     )
 

@@ -76,7 +76,9 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
     inner = tmp_path / "suites"
     inner.mkdir()
     (inner / "harness.toml").symlink_to("nowhere.toml")
-    with pytest.raises(ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which is not there"):
+    with pytest.raises(
+        ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which does not exist"
+    ):
         Configs().above(inner)
 
 
@@ -111,21 +113,21 @@ CASES = {
     "password": (
         DEFAULT + 'password = "s3cret"\n',
         "3:1",
-        "'password' is not kept here; expected password_env, the name of the environment variable that holds it",
+        "'password' is not allowed here; expected password_env, the name of an environment variable",
         "password ",
         1,
     ),
     "secret where its variable belongs": (
         DEFAULT + 'api_key_env = "s3cret=="\n',
         "3:1",
-        "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself",
+        "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself",
         "api_key_env ",
         1,
     ),
     "password in the URL": (
         '[clusters.default]\nurl = "https://kim:s3cret@example.org"\n',
         "2:1",
-        "a URL must not hold a login; name the environment variables that do under [clusters.NAME] in harness.toml: "
+        "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
         "username_env and password_env, or api_key_env",
         "url ",
         1,
@@ -198,7 +200,7 @@ CASES = {
     "nodes of an HTTP service": (
         DEFAULT + 'service = "http"\nnodes = ["http://localhost:9201"]\n',
         "4:1",
-        "nodes are the addresses of an engine's other nodes, beside its url",
+        "nodes are URLs of an engine's other nodes, in addition to its url",
         "nodes ",
         1,
     ),
@@ -214,7 +216,7 @@ CASES = {
     "certificate without https": (
         DEFAULT + 'ca_certs = "ca.pem"\n',
         "1:1",
-        "ca_certs and fingerprint are for https only, and the url begins with http://",
+        "ca_certs and fingerprint need https, but the url begins with http://",
         "[clusters.default]",
         1,
     ),
@@ -236,7 +238,7 @@ CASES = {
     "variable of a header": (
         DEFAULT + 'headers_env = {X = "A",\n Authorization = "Bearer s3cret"}\n'.replace("\n ", " "),
         "3:1",
-        "expected the name of an environment variable, such as SEARCH_API_KEY, and not the secret itself",
+        "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself",
         "headers_env ",
         1,
     ),

@@ -171,7 +171,7 @@ WRONG = {
     "NUL byte": (
         "j.qrels",
         b"q1 0 d1 1\nq1 0 d\0 1\n",
-        "j.qrels:2:7: found a NUL byte; a text file cannot hold one\n    2 | q1 0 d  1\n      |       ^",
+        "j.qrels:2:7: found a NUL byte; which a text file must not contain\n    2 | q1 0 d  1\n      |       ^",
     ),
     "no header": (
         "j.csv",

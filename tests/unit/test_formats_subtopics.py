@@ -66,4 +66,4 @@ def test_measures_of_both_kinds_are_not_asked_for_at_once(write, capsys):
     write("j.qrels", FILES["j.qrels"])
     write("r.run", RUN)
     assert main(["evaluate", "--qrels", "j.qrels", "--run", "r.run", "--measure", "P@5", "--measure", "ERR_IA@5"]) == 2
-    assert "ERR_IA@5 take judgments by subtopic, and P@5 one grade a document" in capsys.readouterr().err
+    assert "ERR_IA@5 need judgments by subtopic, and P@5 one grade a document" in capsys.readouterr().err

@@ -133,7 +133,7 @@ def test_the_places_of_yaml_are_found(write):
 
 
 def test_a_run_is_not_read_from_yaml(write):
-    with pytest.raises(FormatError, match="a run is not read from YAML"):
+    with pytest.raises(FormatError, match="a run cannot be YAML"):
         read_run(write("r.yaml", "q:\n  a: 1\n"))
 
 

@@ -118,11 +118,11 @@ def test_a_query_s_own_drop_looks_at_that_query_only():
 
 
 def test_without_a_baseline_a_drop_fails_and_says_what_to_do():
-    missing = Reference(problem="there is no baseline: shop.baseline.json is not there; REMEDY")
+    missing = Reference(problem="there is no baseline: shop.baseline.json does not exist; REMEDY")
     verdict = verdict_on("drop P@10 <= 0.1", {}, {"a": 1.0}, reference=missing)
     assert (verdict.status, verdict.required, verdict.observed) == (Status.FAILED, None, None)
     assert verdict.reason == (
-        "P@10 cannot be compared with the baseline: there is no baseline: shop.baseline.json is not there; REMEDY"
+        "P@10 cannot be compared with the baseline: there is no baseline: shop.baseline.json does not exist; REMEDY"
     )
 
 

@@ -64,11 +64,11 @@ def test_the_same_grade_twice_is_a_duplicate_and_another_grade_a_contradiction()
     assert found(judged)[0] == (
         "unknown-query",
         "j.csv:1:1",
-        "the suite has no query 'z', for which 1 document is judged; correct the id, or say "
+        "the suite has no query 'z', for which 1 document is judged; correct the id, or set "
         "'judgments: {files: …, other_queries: ignore}'",
     )
     assert found(judged)[1:] == [
-        ("duplicate", "j.csv:5:1", f"document 'a' for query 'q' is judged twice with grade 2, {first}; take one out"),
+        ("duplicate", "j.csv:5:1", f"document 'a' for query 'q' is judged twice with grade 2, {first}; remove one"),
         (
             "contradiction",
             "k.yaml:3:1",
@@ -130,7 +130,7 @@ def test_an_unknown_query_is_told_once_with_the_nearest_and_not_where_others_are
     [(kind, place, message)] = found(judged_suite(*judged, queries=queries))
     assert (kind, place) == ("unknown-query", "j.csv:4:1")
     assert message == (
-        "the suite has no query 'shoos', for which 2 documents are judged; correct the id, or say "
+        "the suite has no query 'shoos', for which 2 documents are judged; correct the id, or set "
         "'judgments: {files: …, other_queries: ignore}'; did you mean 'shoes'?"
     )
     assert kinds(judged_suite(*judged, queries=queries, strict=False)) == []
@@ -177,8 +177,7 @@ def test_a_document_that_is_gone_is_told_at_each_of_its_judgments():
         (
             "missing-document",
             f"j.csv:{line}:1",
-            f"document 'b' for query {query!r} is not in index products; "
-            "take the judgment out, or bring the document back",
+            f"document 'b' for query {query!r} is not in index products; remove the judgment, or restore the document",
         )
         for line, query in ((2, "q"), (3, "r"))
     ]
@@ -188,7 +187,7 @@ def test_where_none_of_many_documents_is_there_the_place_is_told_once():
     judged = judged_suite(*(judgment(f"d{n}", line=n) for n in range(20)))
     [(kind, place, message)] = found(judged, known=known())
     assert (kind, place) == ("missing-document", "s.relevance.yaml:2:1")
-    assert message == "none of the 20 judged documents is in index products; is that the right place?"
+    assert message == "none of the 20 judged documents is in index products; is this the right index?"
     assert len(kinds(judged, known=known("d0"))) == 19
     assert len(kinds(judged_suite(*(judgment(f"d{n}", line=n) for n in range(19))), known=known())) == 19
 
@@ -222,7 +221,7 @@ ALIASES = [
     (" sku-1", "sku-1", "blanks"),
     ("caf\u00e9", "cafe\u0301", "Unicode normalisation"),
     ("\uff41", "a", "Unicode normalisation"),
-    ("Sku 1", "sku1", "letter case, blanks or Unicode normalisation"),
+    ("Sku 1", "sku1", "letter case, spaces or Unicode normalization"),
     ("http://x.y/a", "https://x.y/a", "the form of a URL"),
     ("http://x.y/a", "http://www.x.y/a/", "the form of a URL"),
     ("http://x.y:80/a", "http://x.y/a#top", "the form of a URL"),

@@ -60,7 +60,7 @@ def test_nothing_relevant_among_the_tied():
 
 class TestSubtopics:
     def test_a_plain_measure_takes_none(self):
-        with pytest.raises(MeasureError, match="nDCG@5 takes no judgments by subtopic"):
+        with pytest.raises(MeasureError, match="nDCG@5 does not use judgments by subtopic"):
             score_diverse_query(parse_measure("nDCG@5"), ["a"], JAGUAR)
 
     @pytest.mark.parametrize("text", ["alpha_nDCG@5", "alpha_DCG", "ERR_IA", "StRecall@2"])
@@ -141,8 +141,8 @@ class TestNumbersThatAreTooLarge:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
-            ("ERR(max=2000)", "ERR's max: expected a number from 0 to 1024, ends left out, found 2000"),
-            ("ERR(max=1024)", "ERR's max: expected a number from 0 to 1024, ends left out, found 1024"),
+            ("ERR(max=2000)", "ERR's max: expected a number from 0 to 1024, exclusive, found 2000"),
+            ("ERR(max=1024)", "ERR's max: expected a number from 0 to 1024, exclusive, found 1024"),
             ("ERR(max=1e400)", "ERR's max: expected a number, found 1e400"),
             ("nDCG(missing=-1)@1000001", "fills the ranking up to the cutoff, which may be no more than @1000000 then"),
         ],

@@ -115,7 +115,7 @@ def test_a_link_to_a_suite_that_is_not_there_is_told_with_the_problems_of_others
     with pytest.raises(SuiteError) as caught:
         run(folder)
     gone, other = caught.value.problems
-    assert str(gone) == f"{folder}/gone.relevance.yaml: this is a link to nowhere.yaml, which is not there"
+    assert str(gone) == f"{folder}/gone.relevance.yaml: this is a link to nowhere.yaml, which does not exist"
     assert other.path == str(bad)
     assert search.requests == []
 

@@ -47,9 +47,9 @@ def test_a_byte_order_mark_is_left_out():
     [
         (b"ok\nb\xc3(", "a:2:2: byte 0xc3 is not UTF-8; expected a file in UTF-8"),
         (b"\xff", "a:1:1: byte 0xff is not UTF-8; expected a file in UTF-8"),
-        (b"a\0b", "a:1:2: found a NUL byte; a text file cannot hold one"),
-        (b"a\n\x1b[31m", "a:2:1: found the character U+001B, which a text file cannot hold"),
-        ("a\ufeffb".encode(), "a:1:2: found the character U+FEFF, which a text file cannot hold"),
+        (b"a\0b", "a:1:2: found a NUL byte; which a text file must not contain"),
+        (b"a\n\x1b[31m", "a:2:1: found the character U+001B, which a text file must not contain"),
+        ("a\ufeffb".encode(), "a:1:2: found the character U+FEFF, which a text file must not contain"),
         (b"\xfe\xffa", "a:1:1: the file is UTF-16; expected UTF-8"),
     ],
 )

@@ -317,5 +317,5 @@ class TestInput:
             test([])
 
     def test_a_table_is_not_one_number_a_query(self, test):
-        with pytest.raises(StatisticError, match="one number a query"):
+        with pytest.raises(StatisticError, match="one number per query"):
             test([[0.1], [0.2]])

@@ -171,7 +171,7 @@ CASES = {
     "grade above a measure's scale": (
         changed('"nDCG@10"', '"ERR(max=1)@10"'),
         "6:1",
-        "ERR(max=1)@10 cannot score query 'shoes': grade 2 is above the top grade 1 that ERR reckons with; "
+        "ERR(max=1)@10 cannot score query 'shoes': grade 2 is above the top grade 1 of ERR; "
         "name the scale's, as ERR(max=2)",
         'measures: ["ERR(max=1)@10"]',
     ),
@@ -321,7 +321,7 @@ CASES = {
     "a scale beyond all": (
         changed("nDCG@10", "ERR(max=2000)"),
         "6:21",
-        "ERR's max: expected a number from 0 to 1024, ends left out, found 2000",
+        "ERR's max: expected a number from 0 to 1024, exclusive, found 2000",
         'measures: ["ERR(max=2000)"]',
     ),
     "unknown profile": (
@@ -395,7 +395,7 @@ CASES = {
     "statistic in a query's own threshold": (
         SHOP + '    thresholds: ["mean nDCG@10 >= 0.5"]\n',
         "14:18",
-        "found 'mean', but a query's own threshold has no statistic; leave it out",
+        "found 'mean', but a query's own threshold has no statistic; remove it",
         '    thresholds: ["mean nDCG@10 >= 0.5"]',
     ),
     "unknown measure": (
@@ -468,7 +468,7 @@ CASES = {
     "NUL byte": (
         changed("shop", "sh\0op"),
         "1:10",
-        "found a NUL byte; a text file cannot hold one",
+        "found a NUL byte; which a text file must not contain",
         "suite: sh op",
     ),
     "unclosed bracket": (
@@ -734,7 +734,7 @@ def test_an_alias_of_what_it_stands_in_is_refused(shop):
 def test_a_file_beyond_the_size_limit_is_refused(shop, monkeypatch):
     monkeypatch.setattr("harness.suites.reading.MOST_BYTES", 2**20)
     refused = refusal(shop(SHOP + "#" * 2**20))
-    assert refused == "shop.relevance.yaml: the file is larger than 1 MiB, the most that is read"
+    assert refused == "shop.relevance.yaml: the file is larger than 1 MiB, the limit"
 
 
 def test_a_suite_that_is_not_there_is_told(tmp_path):

@@ -163,9 +163,9 @@ def test_a_suite_threshold_out_of_grammar_is_refused(text, offset, message):
 @pytest.mark.parametrize(
     ("text", "offset", "message"),
     [
-        ("mean nDCG@10 >= 0.8", 0, "found 'mean', but a query's own threshold has no statistic; leave it out"),
-        ("95% nDCG@10 >= 0.8", 0, "found '95%', but a query's own threshold has no statistic; leave it out"),
-        ("drop every nDCG@10 <= 0.1", 5, "found 'every', but a query's own threshold has no statistic; leave it out"),
+        ("mean nDCG@10 >= 0.8", 0, "found 'mean', but a query's own threshold has no statistic; remove it"),
+        ("95% nDCG@10 >= 0.8", 0, "found '95%', but a query's own threshold has no statistic; remove it"),
+        ("drop every nDCG@10 <= 0.1", 5, "found 'every', but a query's own threshold has no statistic; remove it"),
         (
             "drop nDCG@10 is not significant at 5%",
             13,
@@ -176,7 +176,7 @@ def test_a_suite_threshold_out_of_grammar_is_refused(text, offset, message):
             0,
             "found 'worse', which counts queries; a query's own threshold is on its 'drop'",
         ),
-        ("nDCG@10 >= 0.8 for head", 15, "found 'for', but a query's own threshold has no tag; leave it out"),
+        ("nDCG@10 >= 0.8 for head", 15, "found 'for', but a query's own threshold has no tag; remove it"),
         ("nDCG@10 >= 0.8 now", 15, "found 'now', expected nothing more"),
     ],
 )

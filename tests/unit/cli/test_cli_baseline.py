@@ -256,7 +256,7 @@ def test_what_stays_of_another_question_is_said_and_compared_with_nothing(folder
     asks_otherwise(folder)
     capsys.readouterr()
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 0
-    said = f"what was kept of 1 query that did not run answers another question: {ANOTHER_QUESTION}"
+    said = f"what was kept of 1 query that did not run is of a changed query: {ANOTHER_QUESTION}"
     assert said in capsys.readouterr().out
     assert main(["run", "shop.relevance.yaml"]) == 1
     assert f"asked something else for 1 query: {ANOTHER_QUESTION}" in " ".join(capsys.readouterr().out.split())
@@ -310,7 +310,7 @@ def test_show_says_which_suites_have_none(folder, engine, capsys):
     assert harness_baseline("show", ".") == 1
     printed = capsys.readouterr()
     assert "shop  shop.baseline.json" in printed.out
-    assert "there is no baseline: store.baseline.json is not there; `harness baseline save" in printed.err
+    assert "there is no baseline: store.baseline.json does not exist; `harness baseline save" in printed.err
 
 
 def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, capsys):

@@ -130,7 +130,7 @@ def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop
     ]
     assert report.agreement.queries == 3
     assert (report.agreement.same_ranking, report.agreement.same_documents, report.agreement.same_first) == (1, 2, 1)
-    assert "both are scored with the judgments of the suite shop" in report.notes
+    assert "both sides are scored with the judgments of the suite shop" in report.notes
 
 
 # ------------------------------------------------------------------------------------------------ other questions
@@ -185,7 +185,7 @@ def test_answers_to_an_older_question_are_not_scored_with_the_judgments_of_today
     assert ANOTHER in report.verdicts[0].reason
     status, report = told(capsys, "old.run", "report:old.json", *SUITE_WORDS, *drop)
     assert (status, str(report.verdicts[0].status)) == (3, "error")
-    assert f"something else was asked: {ANOTHER}" in report.verdicts[0].reason
+    assert f"another text or params: {ANOTHER}" in report.verdicts[0].reason
 
 
 @pytest.mark.parametrize("words", [("baseline", *SUITE_WORDS), ("shop.baseline.json",)], ids=["suite", "alone"])
@@ -415,7 +415,8 @@ def test_an_agreement_holds_a_suite_to_its_baseline_too(shop, capsys, tmp_path):
     assert main(["run", "shop.relevance.yaml", "-q"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "overlap@1 cannot be decided: there is no baseline: shop.baseline.json is not there; `harness baseline" in said
+        "overlap@1 cannot be decided: there is no baseline: shop.baseline.json does not exist; `harness baseline"
+        in said
     )
     main(["baseline", "save", "shop.relevance.yaml", "-q"])
     assert main(["run", "shop.relevance.yaml", "-q"]) == 0
@@ -458,7 +459,7 @@ def test_an_engine_that_is_away_is_3_and_no_traceback(shop, capsys, monkeypatch)
 
 def test_a_baseline_that_is_not_there_is_1(shop, capsys):
     assert compare("baseline", "request:current", *SUITE_WORDS) == 1
-    assert "there is no baseline: shop.baseline.json is not there" in capsys.readouterr().err
+    assert "there is no baseline: shop.baseline.json does not exist" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -475,15 +476,15 @@ FORMS = (
         (("current", *PAIR[1:]), "found 'current', which is no file; the request of that name is 'request:current'"),
         (("candidat", *PAIR[1:]), "which is no file; did you mean 'request:candidate'?"),
         (("zzz", *PAIR[1:]), f"found 'zzz', which is no file; {FORMS}"),
-        (("reqest:current", *PAIR[1:]), "no form that is known, nor a file; did you mean 'request:current'?"),
+        (("reqest:current", *PAIR[1:]), "neither a known form nor a file; did you mean 'request:current'?"),
         (("request:", *PAIR[1:]), "found 'request:', expected request:NAME"),
         (("request", *PAIR[1:]), "found 'request', expected request:NAME"),
         (("cluster", *PAIR[1:]), "found 'cluster', expected cluster:NAME or cluster:URL"),
         (("embedded:", *PAIR[1:]), "found 'embedded:', expected embedded:VERSION, or embedded alone"),
-        (("run:none.run", *PAIR[1:]), "run:none.run: the file none.run is not there"),
+        (("run:none.run", *PAIR[1:]), "run:none.run: the file none.run does not exist"),
         (("report:.", *PAIR[1:]), "report:.: the file . is a folder"),
-        (("harness.toml", *PAIR[1:]), "the name of harness.toml does not say what it is; say run:harness.toml"),
-        (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of harness run nor a baseline; say report:odd"),
+        (("harness.toml", *PAIR[1:]), "the name of harness.toml does not determine its type; write run:harness.toml"),
+        (("odd.json", *PAIR[1:]), "odd.json is neither a JSON report of harness run nor a baseline; write report:odd"),
         (("report:latin.json", *PAIR[1:]), "latin.json cannot be read: it is not UTF-8"),
         (("broken.json", *PAIR[1:]), "broken.json cannot be read as JSON"),
         (("request:candidat", *PAIR[1:]), "found no request 'candidat', known are current, candidate; did you mean"),
@@ -504,7 +505,7 @@ FORMS = (
         ((*PAIR, "-p", "1"), "found p 1, expected a persistence above 0 and below 1"),
         ((*PAIR, "--level", "2"), "found level 2"),
         ((*PAIR, "--threshold", "drop RR@3"), "threshold 'drop RR@3'"),
-        ((*PAIR, "--threshold", "mean RR@3 >= 0.8"), "is about one run and not about a difference; expected a drop"),
+        ((*PAIR, "--threshold", "mean RR@3 >= 0.8"), "applies to one run and not to a difference; expected a drop"),
         ((*PAIR, "--threshold", "drop RR@3 <= 0.1 for hed"), "no query has the tag 'hed'; did you mean 'head'?"),
         ((*PAIR, "--threshold", "drop RR@3 <= 7"), "7 is out of range: RR@3 is 0 to 1"),
         ((*PAIR, "--threshold", "mean RBO@20 >= 0.1"), "RBO@20 looks at more hits than the 10 a query"),
@@ -573,7 +574,7 @@ def test_all_that_is_wrong_is_told_at_once(shop, capsys):
     assert "--complete goes with" in sentence
     both = refused(capsys, *PAIR, "--threshold", "nonsense", "--threshold", "mean RR@3 >= 1")
     assert "nonsense" in both
-    assert "about one run" in both
+    assert "applies to one run" in both
 
 
 def test_scores_made_by_other_rules_are_refused(shop, capsys, tmp_path):
@@ -582,7 +583,7 @@ def test_scores_made_by_other_rules_are_refused(shop, capsys, tmp_path):
     main(["run", "shop.relevance.yaml", "--output", "json=new.json", "-q"])
     capsys.readouterr()
     sentence = refused(capsys, "old.json", "new.json")
-    assert "old.json and report:new.json were made with other rules: gain exponential and linear" in sentence
+    assert "old.json and report:new.json were computed with different settings: gain exponential and linear" in sentence
     assert "profile standard and trec; give --suite or --qrels" in sentence
     assert told(capsys, "old.json", "new.json", *SUITE_WORDS)[0] == 0
 
@@ -595,7 +596,7 @@ def test_files_that_hold_several_say_which_are_meant(shop, capsys):
     sentence = refused(capsys, "shop.baseline.json", "both.json")
     assert "baseline:shop.baseline.json holds the requests candidate, current; say which with --request" in sentence
     sentence = refused(capsys, "report:both.json", "report:both.json")
-    assert "report:both.json holds several that could be meant: shop (request current on products)" in sentence
+    assert "report:both.json has several possible entries: shop (request current on products)" in sentence
     assert "--request says which" in sentence
     _, report = told(capsys, "shop.baseline.json", "both.json", "--request", "candidate")
     assert (report.reference.request, report.candidate.request) == ("candidate", "candidate")
@@ -612,7 +613,7 @@ def test_measures_that_a_file_does_not_hold_are_named(shop, capsys):
     main(["run", "shop.relevance.yaml", "--output", "json=old.json", "-q"])
     capsys.readouterr()
     sentence = refused(capsys, "old.json", "old.json", "--measure", "nDCG@3")
-    assert "both hold RR@3, and not nDCG@3; give --suite or --qrels to compute what is wanted" in sentence
+    assert "both hold RR@3, and not nDCG@3; give --suite or --qrels to compute other measures" in sentence
 
 
 def test_what_has_to_be_installed_is_said_before_anything_is_asked(shop, capsys, monkeypatch):

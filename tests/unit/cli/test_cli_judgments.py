@@ -253,7 +253,7 @@ def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, caps
     assert main(["judgments", "pool", "api.relevance.yaml", "-q", "--output", "csv=u.csv"]) == 0
     [row] = table(folder / "u.csv")
     assert (row["document"], row["title"], row["snippet"]) == ("x", "X", "")
-    assert "there are no snippets: an HTTP service is not asked for documents by their ids" in capsys.readouterr().out
+    assert "there are no snippets: documents cannot be looked up by id in an HTTP service" in capsys.readouterr().out
     assert len(service.requests) == 1
 
 
@@ -367,7 +367,7 @@ def test_good_judgments_are_0(folder, engine, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "3 judgments of 1 suite checked: no findings" in err
-    assert "grades were held to no scale" in err
+    assert "grades were not checked against a scale" in err
 
 
 def test_everything_is_found_at_once(folder, engine, capsys):
@@ -383,19 +383,19 @@ def test_everything_is_found_at_once(folder, engine, capsys):
     assert out.splitlines() == [
         "more.csv:2:1: document 'a' for query 'shoes' is judged twice with grade 2, first at "
         "shop.relevance.yaml:12:60; "
-        "take one out",
+        "remove one",
         "more.csv:3:1: document 'a' for query 'shoes' has grade 1 here and 2 at shop.relevance.yaml:12:60; "
         "keep the right one",
         "more.csv:4:1: document 'A' for query 'shoes' is not in index products or index products-next, but "
         "'a' is, which "
-        "differs only in letter case; take the judgment out, or bring the document back",
+        "differs only in letter case; remove the judgment, or restore the document",
         "more.csv:5:1: found 'god' as the grade of document 'gone' for query 'boots', expected a number or "
         "the name of a "
         "grade; did you mean 'good'?",
         "more.csv:6:1: grade 7 of document 'x' for query 'boots' is above 2, the greatest of `grades`; "
         "correct the grade, "
         "or the scale",
-        "more.csv:7:1: the suite has no query 'sheos', for which 1 document is judged; correct the id, or say "
+        "more.csv:7:1: the suite has no query 'sheos', for which 1 document is judged; correct the id, or set "
         "'judgments: {files: …, other_queries: ignore}'; did you mean 'shoes'?",
         "more.csv:9:1: found 2 columns, expected 4 as in the header",
         "shop.relevance.yaml:2:1: 'products' leads to several indexes, and 2 judged documents are in more "
@@ -407,7 +407,7 @@ def test_everything_is_found_at_once(folder, engine, capsys):
         "them: 'b', 'd'; a judgment cannot tell them apart: let it lead to one index, or say 'ids: unique' in the "
         "target where they are the same document",
     ]
-    assert "shop.relevance.yaml: 1 document has no grade yet, and the suite says to leave such out" in err
+    assert "shop.relevance.yaml: 1 document has no grade yet, which the suite ignores" in err
     assert "9 judgments of 1 suite checked: 9 findings" in err
 
 
@@ -420,9 +420,8 @@ def test_json_stands_alone(folder, engine, capsys):
         "line": 2,
         "column": 1,
         "kind": "missing-document",
-        "message": "document 'gone' for query 'shoes' is not in index products or index products-next; take the "
-        "judgment "
-        "out, or bring the document back",
+        "message": "document 'gone' for query 'shoes' is not in index products or index products-next; remove the "
+        "judgment, or restore the document",
     }
     (folder / "more.csv").write_text("query,document,grade\n")
     assert lint("--json") == 0
@@ -436,7 +435,7 @@ def test_offline_asks_nobody_and_says_so(folder, engine, capsys):
     assert engine.requests == []
     assert [line.split(":")[0:2] for line in out.splitlines()] == [["more.csv", "2"], ["shop.relevance.yaml", "11"]]
     assert "differs from 'a', judged at shop.relevance.yaml:11:60, only in letter case" in out
-    assert "whether the judged documents are still there was not looked up" in err
+    assert "the judged documents were not looked up" in err
 
 
 def test_a_document_in_one_of_the_requests_indexes_is_there(folder, engine, monkeypatch):
@@ -529,7 +528,7 @@ def test_a_service_is_not_asked_for_documents(folder, monkeypatch, capsys):
     service = FakeSearch({}, engine=Engine("http"))
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: service)
     assert main(["judgments", "lint", "api.relevance.yaml"]) == 0
-    assert "an HTTP service is not asked for documents by their ids" in capsys.readouterr().err
+    assert "documents cannot be looked up by id in an HTTP service" in capsys.readouterr().err
     assert service.requests == []
 
 
