@@ -14,7 +14,7 @@ from harness.gate.scope import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite
-from harness.metrics.run_scores import score_of
+from harness.metrics.score import score_of
 from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, SideKind, Suite, Target
 from harness.words import count, listed
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
-from harness.metrics.run_scores import measures_of, outcome_of
+from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
     Baseline,
     BaselineFile,

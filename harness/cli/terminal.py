@@ -16,7 +16,7 @@ from rich.progress import Progress as Bars
 
 from harness.model import Ranking, Run, Suite, Verdict
 from harness.report.sentences import printable, tally_text
-from harness.report.terminal.layout import WIDTH, plain
+from harness.report.terminal import WIDTH, plain
 from harness.run.execution import Progress
 from harness.words import count
 

@@ -18,7 +18,7 @@ from harness.cli.options import (
     suites_argument,
 )
 from harness.means import are_weighted
-from harness.metrics.run_scores import measures_of
+from harness.metrics.score import measures_of
 from harness.model import Suite
 from harness.report.sentences import plain_text, printable
 from harness.suites import load_suites

@@ -54,7 +54,7 @@ from harness.errors import Option, Sentence, UsageError
 from harness.files.scored_runs import FileOptions, FileScorer
 from harness.gate.selection import Selection, check_tags, select
 from harness.masking import Masker, redact_comparison
-from harness.metrics.run_scores import common_measures, measure_named
+from harness.metrics.score import common_measures, measure_named
 from harness.model import (
     Comparison,
     ComparisonReport,

@@ -21,7 +21,7 @@ from harness.gate.scope import changed_question, weights_of
 from harness.gate.ties import cut, tie_groups
 from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement
 from harness.metrics.ranking import gain_of
-from harness.metrics.run_scores import common_measures
+from harness.metrics.score import common_measures
 from harness.model import (
     AgreementCondition,
     BaselineCondition,

@@ -14,7 +14,7 @@ from harness.errors import MeasureError, UsageError
 from harness.files.scored_runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
-from harness.metrics.run_scores import common_measures, measure_named, outcome_of, score_run
+from harness.metrics.score import common_measures, measure_named, outcome_of, score_run
 from harness.model import (
     Comparison,
     Gain,

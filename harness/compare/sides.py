@@ -29,7 +29,7 @@ from harness.gate.ties import cut, leaves_ties
 from harness.masking import Masker, question_of
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
-from harness.metrics.run_scores import failure_text
+from harness.metrics.score import failure_text
 from harness.model import (
     Baseline,
     Engine,

@@ -14,7 +14,7 @@ from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of
 from harness.gate.ties import bands_of
-from harness.metrics.run_scores import gain_text
+from harness.metrics.score import gain_text
 from harness.model import (
     AgreementCondition,
     BaselineCondition,

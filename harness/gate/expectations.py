@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.scope import Finding, by_cause, holds, number
-from harness.metrics.run_scores import failure_text
+from harness.metrics.score import failure_text
 from harness.model import (
     Before,
     Failure,

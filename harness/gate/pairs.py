@@ -20,7 +20,7 @@ from harness.gate.scope import (
 from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
-from harness.metrics.run_scores import gain_text
+from harness.metrics.score import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
 from harness.words import count, listed
 

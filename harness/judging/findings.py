@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import UsageError, did_you_mean
 from harness.metrics import settings_of
-from harness.metrics.run_scores import common_measures, measures_of
+from harness.metrics.score import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
 
 

@@ -17,7 +17,7 @@ from harness.metrics import (
     settings_of,
     unjudged_bounds,
 )
-from harness.metrics.run_scores import common_measures, failure_text, measures_of, score_of
+from harness.metrics.score import common_measures, failure_text, measures_of, score_of
 from harness.model import (
     Coverage,
     Failure,

@@ -28,7 +28,7 @@ from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteE
 from harness.files.writing import write_whole
 from harness.gate.selection import select
 from harness.masking import question_fingerprint
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Query, Report, Run, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.pytest_plugin.node import LocalNode, Node, RemoteNode

@@ -14,7 +14,7 @@ from harness.errors import SearchError
 from harness.gate import decide
 from harness.gate.selection import Selection, blamed_queries, gated_thresholds
 from harness.masking import redact, redact_run
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     BaselineSummary,
     Engine,

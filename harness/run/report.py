@@ -14,7 +14,7 @@ from harness.gate.ties import leaves_ties, tie_break
 from harness.masking import question_fingerprint
 from harness.means import mean_of, weighed
 from harness.metrics.ranking import gain_of
-from harness.metrics.run_scores import common_measures, gain_text, outcome_of
+from harness.metrics.score import common_measures, gain_text, outcome_of
 from harness.model import (
     BaselineSummary,
     Failure,

@@ -24,7 +24,7 @@ from harness.model import (
     TailSearch,
 )
 from harness.run.report import missing_documents
-from harness.search.lookup import ids_request, pinned_of
+from harness.search.indexes import ids_request, pinned_of
 
 if TYPE_CHECKING:
     from harness.search import Search

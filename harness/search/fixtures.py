@@ -16,9 +16,8 @@ from typing import Any
 from harness.errors import FixtureError, Option, SearchError
 from harness.model import Fixture, Json, Mark
 from harness.search import Search
-from harness.search.documents import Document, read_documents
 from harness.search.engine import EngineSearch
-from harness.search.indexes import Indexes, Marker
+from harness.search.indexes import Document, Indexes, Marker, read_documents
 from harness.search.retries import Clock
 
 BUILD = 1

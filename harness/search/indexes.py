@@ -1,25 +1,252 @@
 """
-Requests that create, fill and delete an index, and the marker that identifies indexes of the harness. Nothing here
-decides whether the harness may write.
+What is in an index, and how it gets there: documents read from files, requests that create, fill and delete an index,
+the marker of those that the harness built, and look-ups by id.
+
+Nothing here decides whether the harness may write.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
-from harness.model import Failure, Json, Mark
+from harness.errors import FixtureError, LoginRefused, Problem, SearchError, SuiteError, did_you_mean
+from harness.metrics.score import failure_text
+from harness.model import Failure, Hit, Json, Mark, Ranking, Response, SearchRequest
 from harness.search.answers import BUSY, WHOLE, json_of, reason_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
-from harness.search.documents import Document
 from harness.search.engine import count_in
+from harness.search.hits import is_text
 from harness.search.retries import Retries
 from harness.search.session import ask_one
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+
+LONGEST_ID = 512
+"""Bytes that an engine takes for an `_id`."""
+
+MOST_PROBLEMS = 20
+"""Problems that are listed; a file of another kind has one on each line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A line of the file: *source* is the object as written there."""
+
+    line: int
+    id: str
+    source: bytes
+
+
+def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
+    """
+    The documents of the file at *path*, in its order; empty lines are left out.
+
+    Args:
+        path: Where the file is.
+        shown: Its name in errors.
+        id_field: The member of each document that is its id, a text or a whole number.
+
+    Raises:
+        SuiteError: The file cannot be read, is not UTF-8, or holds something else than documents with ids of their own.
+    """
+    return list(_documents(path, shown, id_field))
+
+
+def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
+    """The ids of the same documents, without keeping the documents; raises like `read_documents`."""
+    return frozenset(document.id for document in _documents(path, shown, id_field))
+
+
+def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
+    """Each document as it is read; problems are raised after the last one."""
+    problems: list[Problem] = []
+    wrong = 0
+    lines: dict[str, int] = {}
+    for number, text in _lines(path, shown):
+        found = _document(number, text, id_field)
+        if isinstance(found, Document) and found.id in lines:
+            found = (1, f'the id "{found.id}" is already used in line {lines[found.id]}')
+        if isinstance(found, Document):
+            lines[found.id] = number
+            yield found
+            continue
+        wrong += 1
+        if wrong <= MOST_PROBLEMS:
+            problems.append(Problem(shown, number, *found))
+    if wrong > MOST_PROBLEMS:
+        others = wrong - MOST_PROBLEMS
+        problems.append(Problem(shown, 0, 0, f"{others:,} more lines have errors that are not shown", count=others))
+    if problems:
+        raise SuiteError(problems)
+    if not lines:
+        raise SuiteError([Problem(shown, 0, 0, "the file has no documents")])
+
+
+def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
+    try:
+        with path.open("rb") as file:
+            stripped = map(bytes.strip, file)
+            yield from ((number, line) for number, line in enumerate(stripped, start=1) if line)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
+
+
+def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
+    """The document in *line*, or the column and the sentence of what is wrong with it."""
+    try:
+        content = _DECODER.decode(line.decode())
+    except UnicodeDecodeError as error:
+        return error.start + 1, "the line is not UTF-8"
+    except json.JSONDecodeError as error:
+        return error.colno, f"the line is not JSON: {error.msg}"
+    except (ValueError, RecursionError) as error:
+        return 1, f"the line is not JSON: {error}"
+    if not isinstance(content, dict):
+        return 1, "expected one JSON object per line"
+    identity = content.get(id_field)
+    if identity is None:
+        return 1, f'the document has no "{id_field}", which is its id{did_you_mean(id_field, content)}'
+    return _identified(number, line, identity, id_field)
+
+
+def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
+    if not is_text(identity) and type(identity) is not int:
+        return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
+    if len(str(identity).encode()) > LONGEST_ID:
+        return 1, f'"{id_field}" is longer than the {LONGEST_ID} bytes that an engine allows for an id'
+    return Document(number, str(identity), line)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it has no {constant}")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+"""One decoder for all lines, which halves the time."""
+
+
+IDS_AT_ONCE = 100
+HITS_AT_ONCE = 1000
+"""Hits of one look-up: a document may be in several indexes. If there are more, the ids are divided."""
+
+TEXTS_AT_ONCE = 20
+"""Ids of one look-up with titles and snippets, whose documents may be large."""
+
+COPIES = HITS_AT_ONCE // IDS_AT_ONCE
+"""Indexes that may have the same id before a look-up is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocuments:
+    """The ids that were *found*, and those of them that are in several indexes (*repeated*)."""
+
+    found: frozenset[str] = frozenset()
+    repeated: frozenset[str] = frozenset()
+
+
+def ids_request(
+    query: str,
+    index: str | None,
+    ids: Sequence[str],
+    *,
+    size: int | None = None,
+    pinned: Json = None,
+    title_field: str | None = None,
+    snippet: str | None = None,
+) -> SearchRequest:
+    """
+    A search for the documents *ids* themselves.
+
+    Args:
+        query: The query id of the request.
+        index: The index, alias or pattern.
+        ids: At least one.
+        size: Hits requested; by default as many as *ids*.
+        pinned: The point in time of the search, if any.
+        title_field: The field with the title.
+        snippet: The field for the snippet, or `ANY_TEXT`.
+    """
+    body = {"query": {"ids": {"values": list(ids)}}, "size": size or len(ids)}
+    body |= {} if pinned is None else {"pit": pinned}
+    return SearchRequest(query, index, body, title_field=title_field, snippet=snippet, unique_ids=True)
+
+
+def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> KnownDocuments:
+    """
+    Which of *ids* are in *index*.
+
+    Raises:
+        SearchError: A look-up has no answer.
+    """
+    found: set[str] = set()
+    repeated: set[str] = set()
+    pending = _parts(list(ids), IDS_AT_ONCE)
+    while pending:
+        sent = [ids_request("", index, part, size=HITS_AT_ONCE) for part in pending]
+        smaller: list[list[str]] = []
+        for part, response in zip(pending, search.search(sent), strict=True):
+            ranking = _answered(response, index)
+            found.update({hit.id for hit in ranking.hits} & set(part))
+            repeated.update(ranking.duplicates)
+            if _is_cut(ranking) and len(part) > 1:
+                smaller += _parts(part, (len(part) + 1) // 2)
+        pending = smaller
+    return KnownDocuments(frozenset(found), frozenset(repeated))
+
+
+def find_texts(
+    search: Search, index: str | None, ids: Sequence[str], *, pinned: Json, title_field: str | None, snippet: str
+) -> tuple[dict[str, Hit], list[str]]:
+    """
+    The documents *ids* of *index* with title and snippet, by id, and the reasons of failed look-ups.
+
+    Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
+
+    Raises:
+        SearchError: Nothing could be sent at all.
+    """
+    parts = _parts(ids, TEXTS_AT_ONCE)
+    sent = [
+        ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, title_field=title_field, snippet=snippet)
+        for part in parts
+    ]
+    responses = search.search(sent) if sent else []
+    hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
+    reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))
+    return hits, list(reasons)
+
+
+def pinned_of(body: Json) -> Json:
+    """The point in time of *body*, None if it has none."""
+    return body.get("pit") if isinstance(body, Mapping) else None
+
+
+def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
+    return [list(ids[begin : begin + size]) for begin in range(0, len(ids), size)]
+
+
+def _is_cut(ranking: Ranking) -> bool:
+    """Whether there may be more hits than requested; each id counts once per index."""
+    return ranking.returned >= HITS_AT_ONCE and ranking.total != ranking.returned
+
+
+def _answered(response: Response, index: str | None) -> Ranking:
+    if isinstance(response, Failure):
+        raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
+    if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
+        found = f"{response.returned} of {response.total} hits were returned"
+        raise SearchError(f"cannot look up documents in {index}: {found}")
+    return response
+
 
 KEY = "relevance_harness"
 """The key in `_meta` of an index's mappings under which the harness says that it made the index, and from what."""

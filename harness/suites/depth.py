@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from harness.metrics.run_scores import measure_named
+from harness.metrics.score import measure_named
 from harness.model import AgreementCondition, InTop, Json, Measure, RequestTemplate, SearchRequest, Threshold
 from harness.suites.placeholders import placeholders_in
 from harness.suites.reading import Reading

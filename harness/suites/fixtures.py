@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from harness.errors import SuiteError, did_you_mean
 from harness.model import Before, Fixture, InTop, Mark, Query, Threshold
-from harness.search.documents import read_ids
+from harness.search.indexes import read_ids
 from harness.suites.judgments import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems

@@ -13,7 +13,7 @@ from harness.files.opening import Record, with_excerpts
 from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
-from harness.metrics.run_scores import measure_named
+from harness.metrics.score import measure_named
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape

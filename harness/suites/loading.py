@@ -12,7 +12,7 @@ from harness.config import Configs, config_path
 from harness.errors import Problem, SuiteError
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import DEFAULT_MEASURE, measure_named
+from harness.metrics.score import DEFAULT_MEASURE, measure_named
 from harness.model import (
     Gain,
     Mark,
@@ -38,8 +38,14 @@ from harness.suites.judgments import (
 from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import list_queries
 from harness.suites.reading import Reading, SuiteFiles, read_suite_file
-from harness.suites.requests import read_templates, request_nodes
-from harness.suites.targets import check_config, check_indexes, check_service, read_target
+from harness.suites.requests import (
+    check_config,
+    check_indexes,
+    check_service,
+    read_target,
+    read_templates,
+    request_nodes,
+)
 from harness.suites.thresholds import check_tags, read_measures, read_thresholds
 from harness.suites.yaml import Problems
 

@@ -21,11 +21,10 @@ from harness.files.records import read_number, separator_of
 from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
-from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
+from harness.suites.reading import NamedFile, Reading, SuiteFiles, names_login, read_query
 from harness.suites.scalars import masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
-from harness.suites.variables import names_login
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
 from harness.words import count, listed
 

@@ -17,7 +17,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.report.terminal.layout import WIDTH, plain
+from harness.report.terminal import WIDTH, plain
 from harness.report.terminal.run import report_renderables
 
 NDCG = "nDCG@10"

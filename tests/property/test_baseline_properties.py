@@ -16,7 +16,7 @@ from harness.gate import decide
 from harness.masking import fingerprint
 from harness.metrics import Cutoff, parse_measure
 from harness.metrics.registry import DEFINITIONS
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     BaselineFile,
     Engine,

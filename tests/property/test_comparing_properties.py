@@ -12,7 +12,7 @@ from harness.compare import CompareOptions, assemble_comparison
 from harness.compare.scores import by_stored_scores, by_suite
 from harness.compare.sides import side_of_run
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Engine, Hit, Query, Ranking, Run, SideKind, Suite, Target
 from harness.statistics.compare import ComparisonOptions
 

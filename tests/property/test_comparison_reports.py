@@ -19,8 +19,8 @@ from harness.model import (
 )
 from harness.report.html.comparison import render as page_of
 from harness.report.markdown.comparison import render as markdown_of
+from harness.report.terminal import plain
 from harness.report.terminal.comparison import report_renderables
-from harness.report.terminal.layout import plain
 
 MEASURES = ("nDCG@10", "P@5")
 floats = st.floats()

@@ -12,7 +12,7 @@ from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
 from harness.gate import decide
 from harness.metrics import parse_measure, score_query
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import BaselineFile, Hit, Query, Ranking, Status, Verdict
 from harness.run.searching import execute, search_tails
 from harness.search.testing import FakeSearch

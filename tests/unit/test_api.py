@@ -16,7 +16,7 @@ from harness.errors import EngineUnreachable, MeasureError, SearchError, Undefin
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     Engine,
     Failure,

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     Engine,
     Failure,

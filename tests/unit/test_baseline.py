@@ -13,7 +13,7 @@ from harness.gate import decide
 from harness.gate.scope import changed_question
 from harness.masking import LARGEST_KEPT
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     BaselineFile,
     Engine,
@@ -36,7 +36,7 @@ from harness.model import (
     Waiver,
 )
 from harness.suites import load_suites
-from harness.suites.variables import names_login
+from harness.suites.reading import names_login
 from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)

@@ -13,7 +13,7 @@ from harness.baseline.files import dumps, loads, write_baselines
 from harness.errors import BaselineError
 from harness.metrics import Definition, Needs, parse_measure, register_measure, registry
 from harness.metrics.registry import DEFINITIONS, Registry
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     BaselineFile,
     Engine,

@@ -12,7 +12,7 @@ from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, w
 from harness.errors import UsageError
 from harness.files.scored_runs import FileScorer
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import (
     Engine,
     Failure,

@@ -4,7 +4,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Engine, Failure, FailureKind, Outcome, Query, Reference, Run, Status, Waiver
 
 

@@ -9,7 +9,7 @@ from builders.gating import BODY, TODAY, suite_of, threshold
 from harness.gate import decide
 from harness.gate.ties import cut, leaves_ties, tie_break
 from harness.metrics import parse_measure, score_query
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
 
 TEN = [f"good{n}" for n in range(10)]

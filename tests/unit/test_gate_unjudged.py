@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import suite_of, threshold
 from harness.gate import decide
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Engine, Failure, FailureKind, Hit, Query, Ranking, Run, Status
 
 REMEDY = "`harness judgments pool` collects them for grading"

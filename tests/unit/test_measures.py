@@ -31,7 +31,7 @@ from harness.metrics import (
 )
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
-from harness.metrics.run_scores import score_run
+from harness.metrics.score import score_run
 from harness.model import Engine, Gain, GainKind, Hit, Profile, Ranking, Run
 from harness.suites import load_suite
 

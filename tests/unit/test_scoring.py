@@ -4,7 +4,7 @@ import pytest
 
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
-from harness.metrics.run_scores import common_measures, failure_text, gain_text, measures_of, score_run
+from harness.metrics.score import common_measures, failure_text, gain_text, measures_of, score_run
 from harness.model import (
     Engine,
     Failure,

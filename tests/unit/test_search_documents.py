@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from harness.errors import SuiteError
 from harness.model import Fixture
-from harness.search.documents import Document, read_documents, read_ids
 from harness.search.fixtures import read_recipe, slug
-from harness.search.indexes import KEY, Marker, read_marker
+from harness.search.indexes import KEY, Document, Marker, read_documents, read_ids, read_marker
 
 
 @pytest.fixture

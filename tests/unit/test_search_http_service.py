@@ -16,7 +16,7 @@ from werkzeug import Request, Response
 
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
-from harness.metrics.run_scores import failure_text
+from harness.metrics.score import failure_text
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search

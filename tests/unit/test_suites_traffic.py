@@ -8,7 +8,7 @@ import pytest
 
 from harness.model import Status
 from harness.options import RunOptions
-from harness.report.terminal.layout import plain
+from harness.report.terminal import plain
 from harness.report.terminal.run import tag_renderables
 from harness.run import run_suite
 from harness.search.testing import FakeSearch

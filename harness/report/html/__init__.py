@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
+from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from harness.means import are_weighted
 from harness.model import (
@@ -22,18 +27,138 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
-from harness.report.html import templating
-from harness.report.html.charts import Bin, histogram
-from harness.report.html.templating import VerdictViews, verdict_views, verdicts_left_out, worst_status
+from harness.report.html.charts import Bin, histogram, meter_marks, plotted
 from harness.report.overview import TagTable, cell_names, compared_text, figure_text, overview, remarks, tag_table
-from harness.report.run_sentences import BAD, closing, headline, missing_place, outcome_lines
-from harness.report.sentences import matching_text
+from harness.report.run_sentences import BAD, LOOKED_AT, closing, grade_text, headline, missing_place, outcome_lines
+from harness.report.sentences import (
+    matching_text,
+    mean_heading,
+    observed_text,
+    plain_text,
+    printable,
+    required_text,
+    score_text,
+    tally_text,
+    untold_waiver,
+)
 from harness.words import count
 
-# What the HTML page shows of a report: chosen, ordered and bounded here, laid out by the template.
-#
-# A page of thousands of queries has to open in a browser, so it holds at most what `Limits` says, the worst first,
-# and says what it leaves out.
+__all__ = ["VerdictView", "VerdictViews", "verdict_views", "verdicts_left_out", "worst_status"]
+
+
+SCRIPT = "report.js"
+
+
+def fill(environment: Environment, template: str, styles: Sequence[str], **values: object) -> str:
+    """*template* with *values*, and with *styles* and the script of all pages in it; each is the name of a file."""
+    style, script = "".join(map(_source, styles)), _source(SCRIPT)
+    return environment.get_template(template).render(
+        **values,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+    )
+
+
+def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
+    """A new one, with *filters* and those that every page uses."""
+    made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
+    made.filters |= {
+        "clipped": _clipped,
+        "counted": count,
+        "tally": tally_text,
+        "grade_text": grade_text,
+        "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
+        "mean_heading": lambda weighted: mean_heading(weighted=weighted),
+        "meter_marks": meter_marks,
+        "number": lambda count: "–" if count is None else f"{count:,}",
+        "observed": observed_text,
+        "plain": plain_text,
+        "plotted": plotted,
+        "required": required_text,
+        "score": score_text,
+        "untold_waiver": untold_waiver,
+        "status_class": lambda status: "status-" + status.replace(" ", "-"),
+        **filters,
+    }
+    return made
+
+
+@cache
+def _source(name: str) -> str:
+    return (resources.files("harness.report.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _readable(value: Any) -> Any:
+    """What is put in a page is neutralised as on a terminal before it is escaped; markup of ours is left alone."""
+    return value if isinstance(value, Markup | int | float) else printable(str(value))
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """A threshold, and the queries to look at: their ids and the anchors of those that the page holds."""
+
+    verdict: Verdict
+    blamed: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictViews:
+    """*held_by_queries* are passed thresholds of single queries: there may be hundreds, and nothing to look at."""
+
+    foremost: tuple[VerdictView, ...]
+    held_by_queries: tuple[VerdictView, ...]
+
+
+def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most: int) -> VerdictViews:
+    """At most *most* of *verdicts*, with links to the queries of *anchors*."""
+    views = [_view(verdict, anchors) for verdict in _listed(verdicts, most)]
+    return VerdictViews(
+        tuple(view for view in views if not _is_held_by_query(view.verdict)),
+        tuple(view for view in views if _is_held_by_query(view.verdict)),
+    )
+
+
+def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
+    """What is not listed where *most* are, first of all those that did not hold."""
+    bad = sum(verdict.status in BAD for verdict in verdicts)
+    if bad > most:
+        yield f"{count(bad - most, 'threshold')} that did not hold"
+    if len(verdicts) > max(bad, most):
+        yield f"{count(len(verdicts) - max(bad, most), 'threshold')} that held"
+
+
+def worst_status(verdicts: Iterable[Verdict]) -> Status:
+    """What is undecided before a failure, as in the exit status."""
+    statuses = {verdict.status for verdict in verdicts}
+    bad = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED)
+    return next((status for status in bad if status in statuses), Status.PASSED)
+
+
+def _is_held_by_query(verdict: Verdict) -> bool:
+    return verdict.query is not None and verdict.status is Status.PASSED
+
+
+def _view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
+    return VerdictView(verdict, tuple((name, anchors.get(name)) for name in verdict.blamed))
+
+
+def _listed(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
+    """All in the order of the suite; where they are too many, those to look at first, then the suite's own."""
+    return list(verdicts) if len(verdicts) <= most else sorted(verdicts, key=_urgency)[:most]
+
+
+def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
+    return (verdict.status not in BAD, verdict.status not in LOOKED_AT, verdict.query is not None)
 
 
 GRADE_STEPS = 4
@@ -228,12 +353,9 @@ def _greatest_gain(queries: Iterable[QueryReport]) -> float:
     return max((gain for gain in gains if gain is not None), default=0.0)
 
 
-# A report as one HTML page: what it shows is chosen and bounded here, laid out by the template.
-
-
 def render(report: Report, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
-    return templating.fill(
+    return fill(
         _environment(),
         "report.html.jinja",
         ["report.css"],
@@ -248,7 +370,7 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templating.environment(
+    return environment(
         {
             "remarks": remarks,
             "matching": matching_text,

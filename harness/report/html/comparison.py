@@ -28,9 +28,17 @@ from harness.report.comparison_sentences import (
     remarks,
     scores_texts,
 )
-from harness.report.html import Limits, shade_of, templating
+from harness.report.html import (
+    Limits,
+    VerdictViews,
+    environment,
+    fill,
+    shade_of,
+    verdict_views,
+    verdicts_left_out,
+    worst_status,
+)
 from harness.report.html.charts import Bin, Plot, Whisker, histogram, plotted, rounded_up, whisker
-from harness.report.html.templating import VerdictViews, verdict_views, verdicts_left_out, worst_status
 from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
 from harness.words import count
@@ -282,7 +290,7 @@ def _left_out(report: ComparisonReport, queries: Sequence[QueryView], limits: Li
 
 def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
-    return templating.fill(
+    return fill(
         _environment(),
         "comparison.html.jinja",
         ["report.css", "comparison.css"],
@@ -297,7 +305,7 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 
 @cache
 def _environment() -> Environment:
-    return templating.environment(
+    return environment(
         {
             "agreement_facts": agreement_facts,
             "changes": changes_text,

@@ -1,1 +1,147 @@
 """Reports as text: laid out by rich for a terminal, and plain everywhere else."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import MovedDocument, RankedDocument, Status, Verdict
+from harness.report.run_sentences import LOOKED_AT, grade_text
+from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver
+from harness.words import count
+
+__all__ = ["Fitting", "columns", "indented"]
+
+
+UNBOUNDED = 10_000
+"""Columns that no table needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """*wide* where there are *least* columns for it, as many as it takes where that is None; else *narrow*."""
+
+    wide: RenderableType
+    narrow: RenderableType
+    least: int | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The one that fits."""
+        least = self.least
+        if least is None:
+            least = Measurement.get(console, options.update(width=UNBOUNDED), self.wide).maximum
+        yield self.wide if least <= options.max_width else self.narrow
+
+
+def columns() -> Table:
+    """A table without lines: two blanks between its columns, dim headings."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def indented(renderable: RenderableType) -> Padding:
+    """*renderable* two blanks to the right."""
+    return Padding(renderable, (0, 0, 0, 2))
+
+
+WIDTH = 120
+"""Columns of plain text."""
+
+
+def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
+    """*renderables* below one another, without colours, and without the blanks that rich fills lines with."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable, highlight=False)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+STYLES: Mapping[Status, str] = {
+    Status.PASSED: "green",
+    Status.FAILED: "bold red",
+    Status.INCONCLUSIVE: "bold magenta",
+    Status.ERROR: "bold magenta",
+    Status.WARNED: "yellow",
+    Status.XFAILED: "yellow",
+    Status.XPASSED: "bold yellow",
+    Status.SKIPPED: "dim",
+}
+
+
+def status_text(status: Status) -> Text:
+    """In capitals where somebody has to look at it."""
+    return Text(status.upper() if status in LOOKED_AT else status, style=STYLES[status])
+
+
+def named_threshold(verdict: Verdict) -> Text:
+    """The threshold as it is written, and the query that it belongs to."""
+    text = Text(printable(verdict.threshold))
+    if verdict.query is not None:
+        text.append(f"  (query {printable(verdict.query)})", style="dim")
+    return text
+
+
+def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
+    """
+    A line each, and below one that holds what makes that tell less; the passed thresholds of single queries, of which
+    there may be thousands, are counted.
+    """
+    listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
+    yield indented(_table(listed))
+    if len(listed) < len(verdicts):
+        unlisted = count(len(verdicts) - len(listed), "threshold")
+        yield indented(Text(f"and {unlisted} of single queries passed", style="dim"))
+
+
+def reason(verdict: Verdict) -> Iterator[RenderableType]:
+    """The threshold and where it stands, the sentence on how it came out, and what it waits for."""
+    place = printable(str(verdict.mark))
+    yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
+    yield indented(Text(printable(verdict.reason)))
+    if verdict.left_out:
+        yield indented(Text(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
+    waiver = untold_waiver(verdict)
+    if waiver is not None:
+        yield indented(Text(printable(f"waived: {waiver}")))
+
+
+def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:
+    """Only what somebody has to look at, a line each that begins with the suite's *name*."""
+    for verdict in verdicts:
+        if verdict.status in LOOKED_AT:
+            named = named_threshold(verdict)
+            why = f": {printable(verdict.reason)}"
+            yield Text.assemble(printable(name), ": ", status_text(verdict.status), " ", named, why)
+
+
+def _table(verdicts: Iterable[Verdict]) -> Table:
+    table = columns()
+    table.show_header = False
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    for verdict in verdicts:
+        observed = observed_text(verdict)
+        table.add_row(status_text(verdict.status), _with_caveat(verdict), "" if observed == "–" else observed)
+    return table
+
+
+def _with_caveat(verdict: Verdict) -> Text:
+    text = named_threshold(verdict)
+    qualified = qualified_text(verdict)
+    if qualified:
+        text.append(f"\n{printable(qualified)}", style="dim")
+    return text
+
+
+def grade_cell(document: RankedDocument | MovedDocument) -> Text:
+    """The grade in the colour of its gain."""
+    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
+    return Text(grade_text(document), style=style)

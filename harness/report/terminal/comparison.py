@@ -32,8 +32,17 @@ from harness.report.comparison_sentences import (
 )
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text
 from harness.report.sentences import difference_text, p_text, printable, score_text
-from harness.report.terminal.layout import WIDTH, Fitting, columns, indented, plain
-from harness.report.terminal.verdicts import grade_cell, quiet_lines, reason, verdict_list
+from harness.report.terminal import (
+    WIDTH,
+    Fitting,
+    columns,
+    grade_cell,
+    indented,
+    plain,
+    quiet_lines,
+    reason,
+    verdict_list,
+)
 from harness.words import count
 
 # One query's two rankings side by side on a terminal.

@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.means import are_weighted, mean
 from harness.model import Baseline, JudgmentFinding, Measure, Pool, QueryCoverage
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
-from harness.report.terminal.layout import columns, indented
+from harness.report.terminal import columns, indented
 from harness.words import count, listed
 
 if TYPE_CHECKING:

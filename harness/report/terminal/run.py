@@ -41,8 +41,17 @@ from harness.report.run_sentences import (
     outcome_lines,
 )
 from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
-from harness.report.terminal.layout import WIDTH, columns, indented, plain
-from harness.report.terminal.verdicts import STYLES, grade_cell, quiet_lines, reason, verdict_list
+from harness.report.terminal import (
+    STYLES,
+    WIDTH,
+    columns,
+    grade_cell,
+    indented,
+    plain,
+    quiet_lines,
+    reason,
+    verdict_list,
+)
 from harness.words import count
 
 __all__ = ["overview_renderables", "tag_renderables"]

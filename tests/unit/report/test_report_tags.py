@@ -9,7 +9,7 @@ from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSumma
 from harness.report import markdown
 from harness.report.json import dumps_report, loads_report
 from harness.report.overview import TAGS, tag_table
-from harness.report.terminal.layout import plain
+from harness.report.terminal import plain
 from harness.report.terminal.run import tag_renderables
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
-from harness.report.terminal.layout import plain
+from harness.report.terminal import plain
 from harness.report.terminal.run import failure_text, query_block, report_renderables
 
 

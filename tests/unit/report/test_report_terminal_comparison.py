@@ -22,8 +22,8 @@ from builders.comparisons import (
 from builders.odd_texts import commands
 from harness.model import MovedDocument, QueryComparison
 from harness.report.run_sentences import RANKS_SHOWN
+from harness.report.terminal import plain
 from harness.report.terminal.comparison import report_renderables
-from harness.report.terminal.layout import plain
 
 
 def text_of(report, width=120, **options):

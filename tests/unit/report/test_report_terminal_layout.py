@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.terminal.layout import Fitting, plain
+from harness.report.terminal import Fitting, plain
 
 
 def table(cell):
