@@ -5,7 +5,6 @@ status of the command; and the nearest known name.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -213,37 +212,3 @@ class UnansweredBaseline(BaselineError):
     """A run with queries that have no answer cannot become a baseline."""
 
     exit_status = 3
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """
-    The one of *known* that *name* was most likely meant to be, letter case aside, or None where nothing is near.
-
-    >>> nearest("treshold", ["threshold", "measure"])
-    'threshold'
-    """
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[matches[0]] if matches else None
-
-
-def unknown_key(key: str, known: Iterable[str]) -> str:
-    """
-    What is wrong where a table holds *key*, and none of the *known* ones.
-
-    >>> unknown_key("tresholds", ["thresholds", "queries"])
-    "unknown key 'tresholds', expected thresholds, queries; did you mean 'thresholds'?"
-    """
-    known = tuple(known)
-    return f"unknown key {key!r}, expected {', '.join(known)}{did_you_mean(key, known)}"
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """
-    The end of a sentence about an unknown *name*: ``; did you mean 'x'?`` or nothing.
-
-    >>> did_you_mean("Mean", ["mean", "median"])
-    "; did you mean 'mean'?"
-    """
-    match = nearest(name, known)
-    return f"; did you mean {match!r}?" if match is not None else ""

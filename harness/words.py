@@ -1,7 +1,8 @@
-"""What sentences for people share: numbers of things, and lists of names."""
+"""What sentences for people share: numbers of things, lists of names, and the name that was probably meant."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 
 __all__ = ["count", "listed", "one_of"]
@@ -42,3 +43,37 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMES_SHOWN])
     more = len(names) - NAMES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """
+    The one of *known* that *name* was most likely meant to be, letter case aside, or None where nothing is near.
+
+    >>> nearest("treshold", ["threshold", "measure"])
+    'threshold'
+    """
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """
+    What is wrong where a table holds *key*, and none of the *known* ones.
+
+    >>> unknown_key("tresholds", ["thresholds", "queries"])
+    "unknown key 'tresholds', expected thresholds, queries; did you mean 'thresholds'?"
+    """
+    known = tuple(known)
+    return f"unknown key {key!r}, expected {', '.join(known)}{did_you_mean(key, known)}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """
+    The end of a sentence about an unknown *name*: ``; did you mean 'x'?`` or nothing.
+
+    >>> did_you_mean("Mean", ["mean", "median"])
+    "; did you mean 'mean'?"
+    """
+    match = nearest(name, known)
+    return f"; did you mean {match!r}?" if match is not None else ""

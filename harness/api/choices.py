@@ -8,11 +8,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
 from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions, is_given
+from harness.words import did_you_mean
 
 __all__ = [
     "OF_RUN",

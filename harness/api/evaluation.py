@@ -8,15 +8,15 @@ from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.compare.sides import ComparedSide, side_of_run
-from harness.errors import SearchError, UndefinedScore, UsageError, did_you_mean
-from harness.gate.aggregates import median
+from harness.errors import SearchError, UndefinedScore, UsageError
+from harness.gate.judge_scores import median
 from harness.gate.scope import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import score_of
 from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, SideKind, Suite, Target
-from harness.words import count, listed
+from harness.words import count, did_you_mean, listed
 
 __all__ = ["Evaluation", "Scores", "evaluate"]
 

@@ -23,7 +23,7 @@ from harness.compare import CompareOptions, ComparisonRequest, PreparedCompariso
 from harness.compare.scores import absent_packages
 from harness.compare.sides import ComparedSide, RunLoaded
 from harness.config import Configs
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.files.scored_runs import read_measures
 from harness.gate import exit_status
 from harness.metrics import parse_measure
@@ -46,7 +46,7 @@ from harness.report.terminal import run as run_texts
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
-from harness.words import one_of
+from harness.words import did_you_mean, one_of
 
 __all__ = ["AnySide", "ComparedRuns", "Relevance", "SuiteRun", "compare_runs"]
 

@@ -16,7 +16,7 @@ import click
 
 from harness import __version__
 from harness.cli.exits import READER_LEFT, guarded, silence_stdout
-from harness.errors import did_you_mean
+from harness.words import did_you_mean
 
 __all__ = ["main"]
 

@@ -10,7 +10,8 @@ from harness.embedded import down as stop_nodes
 from harness.embedded import status as running_nodes
 from harness.embedded import up as start_node
 from harness.embedded.jars import SilentProgress, download_progress
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
+from harness.words import did_you_mean
 
 version_option = click.option("--engine-version", metavar="VERSION", help="Such as 3.8, which is the default, or 2.19.")
 

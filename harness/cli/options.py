@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.exits import COMMAND
-from harness.errors import HarnessError, InputError, Problem, UsageError, did_you_mean
+from harness.errors import HarnessError, InputError, Problem, UsageError
 from harness.options import (
     FILE,
     FLAG,
@@ -28,7 +28,7 @@ from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, remove_outdated
 from harness.report.sentences import printable
 from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
-from harness.words import one_of
+from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions_of
-from harness.errors import GrammarError, Sentence, UsageError, did_you_mean
+from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.scope import changed_question, weights_of
@@ -43,7 +43,7 @@ from harness.model import (
     Threshold,
     Verdict,
 )
-from harness.words import count, listed
+from harness.words import count, did_you_mean, listed
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions

@@ -23,7 +23,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
 from harness.config import Configs
-from harness.errors import Option, UsageError, did_you_mean, nearest
+from harness.errors import Option, UsageError
 from harness.files.runs import read_run
 from harness.gate.ties import cut, leaves_ties
 from harness.masking import Masker, question_of
@@ -54,6 +54,7 @@ from harness.model import (
     SuiteReport,
 )
 from harness.options import RunOptions
+from harness.words import did_you_mean, nearest
 
 # Forms.
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.config.shape import engine_problem, lacks_scheme, url_problem
-from harness.errors import ConfigError, InputError, Option, Problem, UsageError, did_you_mean
+from harness.errors import ConfigError, InputError, Option, Problem, UsageError
 from harness.files.opening import Source, read_source
 from harness.model import Cluster, Mark, Target
+from harness.words import did_you_mean
 
 __all__ = [
     "CONFIG_NAME",

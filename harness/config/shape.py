@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.errors import did_you_mean, unknown_key
 from harness.model import Cluster
+from harness.words import did_you_mean, unknown_key
 
 __all__ = ["check_clusters", "engine_problem", "lacks_scheme", "url_problem"]
 

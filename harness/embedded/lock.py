@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EngineStartError, UsageError, did_you_mean
+from harness.errors import EngineStartError, UsageError
+from harness.words import did_you_mean
 
 DEFAULT_VERSION = "3.8"
 FOLDER = Path(__file__).parent

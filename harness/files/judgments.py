@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from harness.errors import InputError, did_you_mean
+from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, Findings, Form, Record, form_of
 from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
 from harness.files.trec import Irregular, bulk_judgments
+from harness.words import did_you_mean
 
 __all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
 

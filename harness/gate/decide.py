@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
-from harness.gate.aggregates import judge_scores, with_ties, with_unjudged
-from harness.gate.agreements import judge_agreement
-from harness.gate.drops import judge_pairs
-from harness.gate.expectations import RequestedDepth, judge_expectation, judge_latency, requested_depth
+from harness.gate.judge_agreements import judge_agreement
+from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
+from harness.gate.judge_drops import judge_pairs
+from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of

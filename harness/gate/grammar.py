@@ -25,7 +25,7 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from harness.errors import GrammarError, MeasureError, did_you_mean
+from harness.errors import GrammarError, MeasureError
 from harness.metrics import measure_range, parse_measure
 from harness.metrics.agreement import begins_agreement, read_agreement
 from harness.model import (
@@ -45,6 +45,7 @@ from harness.model import (
     StatisticKind,
     WorseCondition,
 )
+from harness.words import did_you_mean
 
 __all__ = ["TOLERANCE", "check_reach", "parse_expectation", "parse_threshold"]
 

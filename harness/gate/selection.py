@@ -15,9 +15,10 @@ from itertools import compress, zip_longest
 from operator import not_
 from unicodedata import category, normalize
 
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Verdict
 from harness.model.suite import in_force
+from harness.words import did_you_mean
 
 __all__ = [
     "Gated",

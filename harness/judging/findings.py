@@ -11,10 +11,11 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
+from harness.words import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

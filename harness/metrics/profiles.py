@@ -10,10 +10,11 @@ from math import ceil, inf, isnan, log
 from operator import gt
 from typing import cast
 
-from harness.errors import MeasureError, UsageError, did_you_mean
+from harness.errors import MeasureError, UsageError
 from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Reach, Settings
 from harness.metrics.ranking import GradedRanking
 from harness.model import Gain, GainKind, Parameter, Profile
+from harness.words import did_you_mean
 
 __all__ = ["RRE_FORMULAS", "Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 

@@ -11,6 +11,7 @@ only plain values.
 
 from __future__ import annotations
 
+from harness.model.baseline import Baseline, BaselineFile, BaselineQuery, Question, Reference
 from harness.model.comparison import (
     Agreement,
     Comparison,
@@ -21,6 +22,22 @@ from harness.model.comparison import (
     Side,
     SideKind,
 )
+from harness.model.conditions import (
+    AgreementCondition,
+    BaselineCondition,
+    Before,
+    Condition,
+    DropCondition,
+    HitCount,
+    InTop,
+    LatencyCondition,
+    Operator,
+    ScoreCondition,
+    SignificanceCondition,
+    StatisticKind,
+    Unresolved,
+    WorseCondition,
+)
 from harness.model.judging import (
     Coverage,
     FindingKind,
@@ -30,17 +47,13 @@ from harness.model.judging import (
     QueryCoverage,
     UnjudgedBounds,
 )
+from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.report import (
-    Baseline,
-    BaselineFile,
-    BaselineQuery,
     BaselineSummary,
     MeasureSummary,
     MissingDocument,
     QueryReport,
-    Question,
     RankedDocument,
-    Reference,
     Report,
     SuiteReport,
     TagSummary,
@@ -65,36 +78,17 @@ from harness.model.run import (
     Verdict,
 )
 from harness.model.suite import (
-    AgreementCondition,
-    BaselineCondition,
-    Before,
-    Condition,
-    DropCondition,
     Fixture,
-    Gain,
-    GainKind,
-    HitCount,
     HttpRequest,
-    InTop,
     Json,
     Judgment,
-    LatencyCondition,
     Mark,
-    Measure,
-    Operator,
-    Parameter,
-    Profile,
     Query,
     RequestTemplate,
-    ScoreCondition,
-    SignificanceCondition,
-    StatisticKind,
     Suite,
     Target,
     Threshold,
-    Unresolved,
     Waiver,
-    WorseCondition,
 )
 
 __all__ = [

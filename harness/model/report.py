@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.model.run import Engine, Failure, IndexFacts, Outcome, Run, Score, Verdict
-from harness.model.suite import Json, Profile
+from harness.model.measure import Profile
+from harness.model.run import Engine, Failure, Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,110 +163,3 @@ class Report:
     exit_status: int
     schema: int = 1
     """The version of the JSON form."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineQuery:
-    """One query in a baseline."""
-
-    outcome: Outcome
-    question: str
-    """A fingerprint of its text and params."""
-    text: str
-    """Masked, as are *params*."""
-    judgments: str
-    """A fingerprint of the judgments of *scores*."""
-    ranking: tuple[tuple[str, float | None], ...] = ()
-    """Document and engine score."""
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Measure to the least and the greatest score over the orders of ties, if they differ."""
-    weight: float = 1.0
-    """Its weight in means."""
-    params: Mapping[str, Json] | None = field(default_factory=dict)
-    """None if they are too large."""
-    tail: tuple[str, ...] = ()
-    """Documents below the ranking with the score of the last hit."""
-    closed: bool = False
-    """Whether no other document has that score."""
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """A stored run of one request, and its source."""
-
-    created: str
-    """An ISO date."""
-    harness: str
-    engine: str
-    gain: str
-    profile: Profile
-    depth: int
-    """The number of hits requested."""
-    template: str
-    """A fingerprint of the request before placeholders were filled."""
-    index: IndexFacts
-    queries: Mapping[str, BaselineQuery]
-    request: Json = None
-    """The request, masked; None if it is too large."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineFile:
-    """The baselines of one suite."""
-
-    suite: str
-    requests: Mapping[str, Baseline]
-    """By the name of the request."""
-    schema: int = 2
-    """The version of the JSON form."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The text and params of a query."""
-
-    fingerprint: str
-    """Empty if it is unknown."""
-    text: str
-    """Masked, as are *params*."""
-    params: Json = None
-    """None if they are unknown or too large."""
-
-    def is_another(self, other: Question) -> bool:
-        """Whether *other* has another text or params, as far as both are known."""
-        if self.fingerprint and other.fingerprint:
-            return self.fingerprint != other.fingerprint
-        return self.text != other.text
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The baseline or other run that a run is compared with."""
-
-    run: Run | None = None
-    """None if there is none."""
-    scores: tuple[Score, ...] = ()
-    """With the current judgments, gain and profile."""
-    depth: int = 0
-    """The number of hits stored per query."""
-    created: str = ""
-    same_request: bool = False
-    """Whether the request is unchanged."""
-    changes: tuple[str, ...] = ()
-    """Sentences on what changed since."""
-    problem: str = ""
-    """Why there is no *run*."""
-    remedy: str = ""
-    """What to do about that."""
-    updating: bool = False
-    """Whether the run is saved as the baseline, so that nothing is compared."""
-    name: str = ""
-    """Its name in sentences if it is not a baseline."""
-    changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
-    """Queries with another text or params, then and now; *run* does not contain them."""
-
-    @property
-    def called(self) -> str:
-        """Its name in sentences."""
-        return self.name or "the baseline"

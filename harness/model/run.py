@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from harness.model.suite import HttpRequest, Json, Mark, Operator, Waiver
+from harness.model.conditions import Operator
+from harness.model.suite import HttpRequest, Json, Mark, Waiver
 
 ANY_TEXT = "*"
 """The field of a snippet if none is named: the longest text that is not the title."""

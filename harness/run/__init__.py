@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.config import Configs
-from harness.errors import InputError, Problem, SuiteError, UsageError, did_you_mean
+from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import check_tags, select
 from harness.model import Report, RequestTemplate, Run, Suite, SuiteReport
@@ -19,6 +19,7 @@ from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.search.connection import Closing
+from harness.words import did_you_mean
 
 if TYPE_CHECKING:
     from harness.search import Search

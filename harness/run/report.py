@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
-from harness.gate.aggregates import median
+from harness.gate.judge_scores import median
 from harness.gate.scope import weights_of
 from harness.gate.ties import leaves_ties, tie_break
 from harness.masking import question_fingerprint

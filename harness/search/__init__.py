@@ -96,7 +96,7 @@ def open_search(
         return open_service(cluster, read_login(cluster, environ))
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
     if client is None:
-        from harness.search.connection import connect
+        from harness.search.transport import connect
 
         connection: Connection = connect(cluster, read_login(cluster, environ))
     else:

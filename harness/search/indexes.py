@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from harness.errors import FixtureError, LoginRefused, Problem, SearchError, SuiteError, did_you_mean
+from harness.errors import FixtureError, LoginRefused, Problem, SearchError, SuiteError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Mark, Ranking, Response, SearchRequest
 from harness.search.answers import BUSY, WHOLE, json_of, reason_of, refusal_text
@@ -24,6 +24,7 @@ from harness.search.engine import count_in
 from harness.search.hits import is_text
 from harness.search.retries import Retries
 from harness.search.session import ask_one
+from harness.words import did_you_mean
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -12,7 +12,7 @@ from typing import TypeAlias, get_args
 
 import numpy as np
 
-from harness.errors import StatisticError, UsageError, did_you_mean
+from harness.errors import StatisticError, UsageError
 from harness.means import are_weighted, mean, weighed
 from harness.model import Comparison, MeasureComparison
 from harness.statistics.bootstrap import Interval, bootstrap_intervals
@@ -33,6 +33,7 @@ from harness.statistics.tests import (
     sign_test,
     wilcoxon,
 )
+from harness.words import did_you_mean
 
 __all__ = ["CORRECTIONS", "TESTS", "ComparisonOptions", "Pair", "Scores", "compare", "pair_up"]
 

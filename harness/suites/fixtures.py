@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import SuiteError, did_you_mean
+from harness.errors import SuiteError
 from harness.model import Before, Fixture, InTop, Mark, Query, Threshold
 from harness.search.indexes import read_ids
 from harness.suites.judgments import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
+from harness.words import did_you_mean
 
 MOST_SHOWN = 20
 """Missing ids that are listed; with a wrong file all of them are missing."""

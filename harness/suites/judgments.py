@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError, did_you_mean
+from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError
 from harness.files.judgments import judgment_lines, query_line, read_judgments
 from harness.files.opening import Record, with_excerpts
 from harness.metrics import score_query
@@ -18,6 +18,7 @@ from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
+from harness.words import did_you_mean
 
 _MOST_SHOWN = 20
 

@@ -16,10 +16,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.model import Json, Query
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, Written
+from harness.words import did_you_mean
 
 RESERVED = ("text", "depth")
 """Placeholders that every query fills: its text, and the number of hits requested."""

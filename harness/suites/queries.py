@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from harness.errors import InputError, Problem, SuiteError, did_you_mean
+from harness.errors import InputError, Problem, SuiteError
 from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of
 from harness.masking import fingerprint
@@ -26,7 +26,7 @@ from harness.suites.scalars import masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
-from harness.words import count, listed
+from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
 _LISTS = ("tags", "thresholds", "expect", "markers")

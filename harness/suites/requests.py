@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.config import Configs, engine_problem, lacks_scheme, url_problem
-from harness.errors import ConfigError, SuiteError, UsageError, did_you_mean
+from harness.errors import ConfigError, SuiteError, UsageError
 from harness.model import (
     HttpRequest,
     Json,
@@ -27,6 +27,7 @@ from harness.suites.reading import Reading
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
+from harness.words import did_you_mean
 
 
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:

@@ -16,7 +16,6 @@ from pydantic import (
     model_validator,
 )
 
-from harness.errors import did_you_mean, nearest, unknown_key
 from harness.model import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
@@ -36,7 +35,7 @@ from harness.suites.scalars import (
     refuse,
 )
 from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe
-from harness.words import one_of
+from harness.words import did_you_mean, nearest, one_of, unknown_key
 
 
 @dataclass(frozen=True, slots=True)

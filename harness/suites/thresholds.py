@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure, did_you_mean
+from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, Unresolved, Waiver
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
+from harness.words import did_you_mean
 
 _FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.search.connection import TransportConnection
 from harness.search.engine import EngineSearch
+from harness.search.transport import TransportConnection
 from harness.suites import load_suite
 
 CATALOGUE = Path(__file__).parents[2] / "suites"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-import harness.gate.drops
+import harness.gate.judge_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model import Outcome, Status, Waiver
@@ -201,7 +201,7 @@ def test_without_numpy_it_is_an_error(monkeypatch):
     def find(name):
         return None if name == "numpy" else importlib.util.find_spec(name)
 
-    monkeypatch.setattr(harness.gate.drops, "find_spec", find)
+    monkeypatch.setattr(harness.gate.judge_drops, "find_spec", find)
     verdict = verdict_on("drop P@10 is not significant at 5%", [0.5] * 9, [0.5] * 9)
     assert verdict.status is Status.ERROR
     assert (

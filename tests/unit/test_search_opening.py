@@ -210,7 +210,8 @@ class TestAddress:
         assert "changeme" not in str(caught.value)
 
     def test_a_cloud_id_leads_to_its_host(self) -> None:
-        from harness.search.connection import Login, connect
+        from harness.search.connection import Login
+        from harness.search.transport import connect
 
         place = base64.b64encode(b"127.0.0.1.example.invalid:1$deployment$kibana").decode()
         connection = connect(Cluster("c", cloud_id=f"name:{place}"), Login())

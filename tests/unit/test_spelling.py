@@ -1,6 +1,6 @@
 """The nearest known name."""
 
-from harness.errors import did_you_mean, nearest
+from harness.words import did_you_mean, nearest
 
 
 def test_letter_case_does_not_keep_a_name_from_being_near():
