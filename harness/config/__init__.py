@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.config.shape import engine_problem, lacks_scheme, url_problem
+from harness.config.addresses import engine_problem, lacks_scheme, url_problem
 from harness.errors import ConfigError, InputError, Option, Problem, UsageError
 from harness.files.opening import Source, read_source
 from harness.model import Cluster, Mark, Target

@@ -1,4 +1,4 @@
-"""The shape of harness.toml, as pydantic models; what takes several keys of a cluster to tell; URLs and engines."""
+"""The shape of harness.toml, as pydantic models, and what takes several keys of a cluster to tell."""
 
 from __future__ import annotations
 
@@ -6,61 +6,15 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from harness.config.addresses import engine_problem, url_problem
 from harness.model import Cluster
 from harness.words import did_you_mean, unknown_key
 
-__all__ = ["check_clusters", "engine_problem", "lacks_scheme", "url_problem"]
-
-
-_NO_LOGIN = (
-    "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
-    "username_env and password_env, or api_key_env"
-)
-_ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*))?")
-_HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:/\S*)?")
-_ENGINES = ("elasticsearch", "opensearch")
-
-
-def lacks_scheme(text: str) -> bool:
-    """Whether *text* is a host with its port, as a URL has them behind its scheme."""
-    return _HOST_AND_PORT.fullmatch(text) is not None
-
-
-def url_problem(url: str) -> str | None:
-    """What keeps *url* from being the address of a server; the sentence never holds a login."""
-    if lacks_scheme(url):
-        return f"found {url!r}, expected a URL with http:// or https://, such as http://{url}"
-    try:
-        parts = urlsplit(url)
-        port_is_wrong = parts.port == 0
-    except ValueError:
-        return "this is not a URL; expected one such as http://localhost:9200"
-    if "@" in (parts.netloc or url):
-        return _NO_LOGIN
-    if parts.scheme not in ("http", "https"):
-        return f"found a URL that begins with {parts.scheme or url[:20]!r}, expected http:// or https://"
-    if not parts.hostname or port_is_wrong or re.search(r"\s", url):
-        return f"found {url!r}, expected a URL such as http://localhost:9200"
-    if parts.query or parts.fragment:
-        return "the URL of a server must not have ? or #; expected one such as http://localhost:9200"
-    return None
-
-
-def engine_problem(text: str) -> str | None:
-    """What keeps *text* from naming an engine and its version."""
-    match = _ENGINE.fullmatch(text.strip())
-    if match and match[1] in _ENGINES:
-        return None
-    guess = did_you_mean(match[1], _ENGINES) if match else ""
-    return (
-        f"found {text!r}, expected an engine and its version such as 'elasticsearch 9.4.3' or 'opensearch 2.19'{guess}"
-    )
-
+__all__ = ["check_clusters"]
 
 Tell = Callable[[tuple[str, ...], str], None]
 """Takes the path of a key and a sentence about it."""
