@@ -228,6 +228,6 @@ def test_an_index_of_its_own_needs_the_privileges_that_the_docs_name(
         assert isinstance(one_search(door, index), Ranking)
     with open_search(cluster, {"KEY": api_key(reader)["encoded"]}) as door:
         assert ensure_index(door, fixture, tmp_path, name, allow_write=False) == index
-        with pytest.raises(FixtureError, match="--allow-write"):
+        with pytest.raises(FixtureError, match="only with allow_write"):
             ensure_index(door, replace(fixture, id_field="title"), tmp_path, name, allow_write=False)
     call("DELETE", f"/{index}")
