@@ -10,7 +10,7 @@ from harness.gate.judge_answers import RequestedDepth, no_ranking, what_may_foll
 from harness.gate.judge_scores import judge_scores
 from harness.gate.pairs import Compared, reference_problem
 from harness.gate.scope import Finding, Scope, by_cause, excused_ties, weights_of
-from harness.gate.ties import in_the_order_of, leaves_ties
+from harness.gate.ties import in_the_order_of
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
 from harness.model.suite import in_force
@@ -68,8 +68,8 @@ def _judge(
     skipped: Sequence[str],
 ) -> Finding:
     before = reference.run.responses if reference.run else {}
-    pairs = {query: _pair(compared, reference, before[query], compared.run.responses[query]) for query in asked}
-    depth = min(reference.depth, compared.suite.depth)
+    depth, leaves = min(reference.depth, compared.suite.depth), compared.leaves_ties
+    pairs = {query: _pair(before[query], compared.run.responses[query], depth, leaves=leaves) for query in asked}
     values = {
         query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
         for query, pair in pairs.items()
@@ -96,13 +96,11 @@ class _RankingPair:
     came: tuple[str, ...]
 
 
-def _pair(compared: Compared, reference: Reference, first: Response, second: Response) -> _RankingPair:
-    """Both rankings, at most as deep as the shallower; the order of ties counts where the request asked for one."""
+def _pair(first: Response, second: Response, depth: int, *, leaves: bool) -> _RankingPair:
+    """Both rankings, at most *depth* hits of each; *leaves* says that the request leaves ties in any order."""
     assert isinstance(first, Ranking), "only queries with a ranking on both sides are compared"
     assert isinstance(second, Ranking), "only queries with a ranking on both sides are compared"
-    depth = min(reference.depth, compared.suite.depth)
     before, came = (tuple(hit.id for hit in one.hits[:depth]) for one in (first, second))
-    leaves = reference.same_request and leaves_ties(compared.suite.requests.get(compared.run.request))
     return _RankingPair(before, in_the_order_of(first, second, depth=depth) if leaves else came, came)
 
 

@@ -129,20 +129,20 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
 
 
 def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
-    observed = _aggregate(condition, scope.counted, scope.weights)
-    passed = holds(observed, condition.operator, condition.required)
-    short = _short(condition, scope)
-    sentence = f"{name} {_sentence(condition, scope, observed, len(short))}{_asides(scope, left_out)}"
+    decisive = _aggregate(condition, scope.counted, scope.weights)
+    passed = holds(decisive, condition.operator, condition.required)
+    short, total = _short(condition, scope), len(scope.counted)
+    sentence = f"{name} {_sentence(condition, scope, decisive, len(short))}{_asides(scope, left_out)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; {_blame(condition, scope, short)}"
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
         reason=sentence,
-        observed=_observed(condition, scope.counted, scope.weights),
+        observed=(total - len(short)) / total if condition.statistic is StatisticKind.SHARE else decisive,
         required=_required(condition),
         measure=condition.measure.text,
         blamed=() if passed else tuple(short),
-        counted=len(scope.counted),
+        counted=total,
         left_out=left_out,
         unit=_unit(condition),
         operator=_operator(condition),
@@ -164,7 +164,11 @@ def with_ties(
     if finding.observed is None or not any(query in scope.counted for query in bands):
         return finding
     ends = [
-        _observed(condition, {**scope.counted, **{query: band[end] for query, band in bands.items()}}, scope.weights)
+        _observed(
+            condition,
+            {query: bands[query][end] if query in bands else value for query, value in scope.counted.items()},
+            scope.weights,
+        )
         for end in (0, 1)
     ]
     least, greatest = min(ends), max(ends)

@@ -38,6 +38,12 @@ class Compared:
     reference_scores: Mapping[tuple[str, str], Score]
     today: date
 
+    @property
+    def leaves_ties(self) -> bool:
+        """Whether the order of ties counts for nothing: not where the request changed, or asked for that order."""
+        template = self.suite.requests.get(self.run.request)
+        return self.reference is not None and self.reference.same_request and leaves_ties(template)
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -236,7 +242,7 @@ def _read_ties(
 ) -> dict[str, TiedValue]:
     """What the order of ties has a say in; nothing where the request changed, which may well have meant its order."""
     suite, run = compared.suite, compared.run
-    if reference.run is None or not reference.same_request or not leaves_ties(suite.requests.get(run.request)):
+    if reference.run is None or not compared.leaves_ties:
         return {}
     depth = min(reference.depth, suite.depth)
     found = {}
