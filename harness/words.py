@@ -33,15 +33,15 @@ def one_of(names: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
     """
-    The first few of *names*, and how many more there are.
+    The first *most* of *names*, and how many more there are.
 
     >>> listed(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
-    shown = ", ".join(names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
+    shown = ", ".join(names[:most])
+    more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 

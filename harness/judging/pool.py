@@ -29,6 +29,7 @@ from harness.model import (
     Query,
     QueryCoverage,
     Ranking,
+    Response,
     Run,
     Suite,
 )
@@ -168,6 +169,7 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
         coverage=tuple(cover_run(suite, one, covered[one.name], depth) for one in runs),
         queries=tuple(sorted(open_ones, key=lambda one: (-one.spread, -one.unjudged, one.query, one.run))),
         unanswered=_unanswered(suite, runs),
+        zero_hits=_zero_hits(suite, runs),
     )
 
 
@@ -207,3 +209,15 @@ def _unanswered(suite: Suite, runs: Sequence[PooledRun]) -> dict[tuple[str, str]
         for one in runs
         if isinstance(response := one.run.responses.get(query.id), Failure)
     }
+
+
+def _zero_hits(suite: Suite, runs: Sequence[PooledRun]) -> dict[str, tuple[str, ...]]:
+    found = {
+        query.id: tuple(one.name for one in runs if _is_empty(one.run.responses.get(query.id)))
+        for query in suite.queries
+    }
+    return {query: names for query, names in found.items() if names}
+
+
+def _is_empty(response: Response | None) -> bool:
+    return isinstance(response, Ranking) and not response.hits

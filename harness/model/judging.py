@@ -126,5 +126,7 @@ class Pool:
     """Those with unjudged hits, the one whose value of *measure* may change most first."""
     unanswered: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Query and run to the reason why there is no ranking."""
+    zero_hits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Query to the runs in which nothing matched it."""
     notes: tuple[str, ...] = ()
     """Sentences about the whole pool."""

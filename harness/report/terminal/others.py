@@ -106,6 +106,7 @@ def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
         yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
     for note in pool.notes:
         yield indented(Text(printable(note), style="dim"))
+    yield from _zero_hits(pool)
     yield from _unanswered(pool)
 
 
@@ -152,6 +153,16 @@ def _query_table(pool: Pool) -> Table:
 
 def _bounds(one: QueryCoverage) -> Iterator[str]:
     yield from map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
+
+
+def _zero_hits(pool: Pool) -> Iterator[RenderableType]:
+    """A line for each set of requests that found nothing, with the queries."""
+    runs = tuple(coverage.run for coverage in pool.coverage)
+    for names in dict.fromkeys(pool.zero_hits.values()):
+        queries = [query for query, found in pool.zero_hits.items() if found == names]
+        where = "" if names == runs else f" for {', '.join(names)}"
+        sentence = f"zero hits{where}: {listed(queries, UNANSWERED_SHOWN)}"
+        yield indented(Text(printable(sentence), style="yellow"))
 
 
 def _unanswered(pool: Pool) -> Iterator[RenderableType]:

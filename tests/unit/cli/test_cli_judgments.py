@@ -126,6 +126,27 @@ def test_what_nobody_judged_is_written_with_ranks_titles_and_snippets(folder, en
     assert out.splitlines()[2].split() == ["current", "0.4167", "3", "of", "5", "0.8155", "0.8155", "0.8984"]
 
 
+@pytest.mark.parametrize(
+    ("empty", "words", "said"),
+    [
+        ([("products", "boots")], [], "zero hits: boots"),
+        ([("products", "shoes"), ("products", "boots")], [], "zero hits: shoes, boots"),
+        ([("products", "boots")], ["--all-requests"], "zero hits for current: boots"),
+        ([("products", "boots"), ("products-next", "boots")], ["--all-requests"], "zero hits: boots"),
+        ([("products", "shoes"), ("products-next", "boots")], ["--index", "products-next"], "zero hits: boots"),
+    ],
+)
+def test_the_queries_with_zero_hits_are_named(folder, engine, capsys, empty, words, said):
+    engine.rankings |= {place: [] for place in empty}
+    assert pool(*words) == 0
+    assert said in [line.strip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_where_every_query_has_hits_none_is_said_to_have_none(folder, engine, capsys):
+    assert pool("--all-requests") == 0
+    assert "zero hits" not in capsys.readouterr().out
+
+
 def test_only_the_first_request_is_pooled_where_none_is_named(folder, engine):
     assert pool("--output", "csv=u.csv") == 0
     assert [(row["document"], row["rank"]) for row in table(folder / "u.csv")] == [("'=z", "2"), ("x", "1"), ("y", "3")]
