@@ -13,7 +13,7 @@ from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of
-from harness.gate.ties import bands_of
+from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (
     AgreementCondition,
@@ -151,8 +151,8 @@ def decide(
         suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
     )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
-    asked = requested_depth(suite, run)
-    return tuple(_decide_one(gated, compared, asked, strict_xfail) for gated in selected)
+    asked, bands = requested_depth(suite, run), RunBands(suite, run)
+    return tuple(_decide_one(gated, compared, asked, bands, strict_xfail) for gated in selected)
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
@@ -176,24 +176,26 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
     return {(score.query, score.measure): score for score in scores}
 
 
-def _decide_one(gated: Gated, compared: Compared, asked: RequestedDepth, strict_xfail: bool) -> Verdict:
+def _decide_one(
+    gated: Gated, compared: Compared, asked: RequestedDepth, bands: RunBands, strict_xfail: bool
+) -> Verdict:
     threshold, query, today = gated.threshold, gated.query, compared.today
     skip = _skip_of(threshold, query, today)
     if skip is not None:
         return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
     scope = scope_of(gated, compared.suite)
-    finding, waiver = waived(_judge(gated, compared, asked), threshold, query, scope, today, strict=strict_xfail)
+    finding, waiver = waived(_judge(gated, compared, asked, bands), threshold, query, scope, today, strict=strict_xfail)
     return _verdict(gated, finding, waiver)
 
 
-def _judge(gated: Gated, compared: Compared, asked: RequestedDepth) -> Finding:
+def _judge(gated: Gated, compared: Compared, asked: RequestedDepth, bands: RunBands) -> Finding:
     condition, suite, run = gated.threshold.condition, compared.suite, compared.run
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
         scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
         finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
-        finding = with_ties(finding, condition, scope, bands_of(suite, run, queries, condition.measure))
+        finding = with_ties(finding, condition, scope, bands.of(queries, condition.measure))
         return with_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)

@@ -14,9 +14,9 @@ from harness.metrics.profiles import by_score, rules_of
 from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite
 
 __all__ = [
+    "RunBands",
     "TiedValue",
     "band_of",
-    "bands_of",
     "cut",
     "in_the_order_of",
     "leaves_ties",
@@ -160,23 +160,38 @@ def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> T
         return None
 
 
-def bands_of(suite: Suite, run: Run, queries: Iterable[Query], measure: Measure) -> dict[str, tuple[float, float]]:
+class RunBands:
     """
-    The least and the greatest value of *measure* for each query whose ties move it.
+    How far the order of ties moves the values of one run; each query and measure is looked at once.
 
     Only documents that are known to tie are put in other orders. Where the request asked for an order among equals,
     nothing ties.
     """
-    if not leaves_ties(suite.requests.get(run.request)):
-        return {}
-    found = {}
-    for query in queries:
-        ranking = run.responses.get(query.id)
-        if isinstance(ranking, Ranking) and any(len(group.known) > 1 for group in tie_groups(ranking)):
-            band = band_of(suite, query, measure, ranking)
-            if band is not None and band.greatest - band.least > TOLERANCE:
-                found[query.id] = band.least, band.greatest
-    return found
+
+    def __init__(self, suite: Suite, run: Run) -> None:
+        self._suite = suite
+        tied = run.responses if leaves_ties(suite.requests.get(run.request)) else {}
+        self._tied = {
+            query: ranking
+            for query, ranking in tied.items()
+            if isinstance(ranking, Ranking) and any(len(group.known) > 1 for group in tie_groups(ranking))
+        }
+        self._known: dict[tuple[str, str], TieRange | None] = {}
+
+    def of(self, queries: Iterable[Query], measure: Measure) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of *measure* for each of *queries* whose ties move it."""
+        bands = {query.id: self._band(query, measure) for query in queries if query.id in self._tied}
+        return {
+            query: (band.least, band.greatest)
+            for query, band in bands.items()
+            if band is not None and band.greatest - band.least > TOLERANCE
+        }
+
+    def _band(self, query: Query, measure: Measure) -> TieRange | None:
+        key = query.id, measure.text
+        if key not in self._known:
+            self._known[key] = band_of(self._suite, query, measure, self._tied[query.id])
+        return self._known[key]
 
 
 @dataclass(frozen=True, slots=True)

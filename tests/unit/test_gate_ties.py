@@ -6,9 +6,9 @@ from itertools import permutations
 import pytest
 
 from builders.gating import BODY, TODAY, suite_of, threshold
-from harness.gate import decide
+from harness.gate import decide, ties
 from harness.gate.ties import cut, leaves_ties, tie_break
-from harness.metrics import parse_measure, score_query
+from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
 from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
 
@@ -459,6 +459,19 @@ def test_where_ties_move_nothing_nothing_is_said(after, body):
     verdict = on_scores("mean RR >= 0.1", after, body=body)
     assert verdict.ties is None
     assert "ties" not in verdict.reason
+
+
+def test_the_orders_of_ties_are_looked_at_once_a_query_and_measure(monkeypatch):
+    looked = []
+    monkeypatch.setattr(
+        ties,
+        "tie_range",
+        lambda measure, *rest, **named: looked.append(measure.text) or tie_range(measure, *rest, **named),
+    )
+    texts = ["mean RR >= 0.1", "every RR >= 0.1", "60% RR >= 0.1", "mean P@1 >= 0.1"]
+    after = [hits("a5 b5 c3"), hits("b5 a5 c3"), hits("a5 b4")]
+    decided([hits("x1")] * 3, after, *texts, judgments={"a": 1})
+    assert sorted(looked) == ["P@1", "P@1", "RR", "RR"]
 
 
 def test_documents_below_the_ranking_that_tie_with_its_last_count():
