@@ -62,6 +62,7 @@ FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.f
 WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)
 TAGS = Kind("a sequence of tags, such as ['head']", _is_texts, tuple)
+IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_texts, tuple)
 MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_texts, tuple)
 DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
 CLIENT = Kind("a client object", lambda _: True)
@@ -182,6 +183,16 @@ class RunOptions:
         several="tags",
         pytest=True,
     )
+    queries: tuple[str, ...] = _option(
+        (),
+        IDS,
+        "Run only the query with this id; may be repeated.",
+        Commands.OF_SUITES,
+        "ID",
+        word="query",
+        several="queries",
+        pytest=True,
+    )
     allow_write: bool = _option(
         False, FLAG, "Let suites build the index of their fixture.", Commands.OF_SUITES, ini=True
     )
@@ -251,6 +262,7 @@ class Options(TypedDict, total=False):
     index: str | None
     cluster: str | None
     tags: tuple[str, ...] | list[str]
+    queries: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool
     baseline: str | os.PathLike[str] | None

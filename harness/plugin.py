@@ -146,16 +146,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse what no suite has, and leave out what `--relevance-tag` does not select."""
+    """Refuse what no suite has, and leave out what `--relevance-tag` and `--relevance-query` do not select."""
     session = config.stash[SESSION]
     if not session.suites_collected:
         return
-    from harness.pytest_plugin.items import check_choices, deselect_by_tag
+    from harness.pytest_plugin.items import check_choices, deselect
 
     session.is_due = not only_shows(config)
     check_choices(session)
-    if session.options.run.tags:
-        deselect_by_tag(config, items)
+    deselect(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -25,6 +25,7 @@ from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.scope import changed_question
+from harness.gate.selection import Choice
 from harness.model import Baseline, Suite
 from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
@@ -65,8 +66,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     """
     Run suites and keep what they return, an entry a request.
 
-    Other requests' baselines stay as they are, and with --tag other queries' too. Where a query of any suite has no
-    answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
+    Other requests' baselines stay as they are, and with --tag or --query other queries' too. Where a query of any suite
+    has no answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
     """
     if not force:
         refuse_in_ci(os.environ, option="baseline save", forced="--force")
@@ -173,7 +174,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
             one.run,
             one.scores,
             created=options.day().isoformat(),
-            partial=bool(options.tags),
+            partial=Choice.of(options).is_part,
             others=one.others,
             file=file,
             standing={before.path: before.file for before in kept},

@@ -93,6 +93,7 @@ A URL, and a file that says by itself what it is, need no word before.
 @statistics_options
 @click.option(
     "--queries",
+    "shown",
     type=click.IntRange(min=0),
     default=QUERIES_SHOWN,
     show_default=True,
@@ -107,7 +108,7 @@ A URL, and a file that says by itself what it is, need no word before.
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
-def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: int, **given: Any) -> int:
+def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, **given: Any) -> int:
     """
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
@@ -120,7 +121,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, queries: in
     request = _request(**given)
     with collection_paused():
         report = _compare(request, quiet=quiet)
-        _print_report(report, as_json=as_json, quiet=quiet, queries=queries)
+        _print_report(report, as_json=as_json, quiet=quiet, most=shown)
         for output in outputs:
             write_output(output, render_comparison(report, output.kind), "comparison")
             if not quiet:
@@ -134,6 +135,7 @@ def _request(
     measures: tuple[str, ...],
     thresholds: tuple[str, ...],
     tags: tuple[str, ...],
+    queries: tuple[str, ...],
     url: str | None,
     embedded: bool,
     engine_version: str | None,
@@ -146,7 +148,13 @@ def _request(
 ) -> ComparisonRequest:
     """What is compared, and how."""
     run = run_options(
-        url=url, embedded=embedded, engine_version=engine_version, tags=tags, allow_write=allow_write, locate=False
+        url=url,
+        embedded=embedded,
+        engine_version=engine_version,
+        tags=tags,
+        queries=queries,
+        allow_write=allow_write,
+        locate=False,
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
@@ -168,8 +176,9 @@ def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) 
     if (run.url or run.embedded) and not any(side.startswith(("request:", "index:")) for side in sides):
         option = "--url" if run.url else "--embedded"
         raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")
-    if run.tags and suite is None:
-        raise click.UsageError("--tag selects queries of a suite; give --suite")
+    if (run.tags or run.queries) and suite is None:
+        option = "--tag" if run.tags else "--query"
+        raise click.UsageError(f"{option} selects queries of a suite; give --suite")
 
 
 def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
@@ -178,9 +187,9 @@ def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
     return prepared.report()
 
 
-def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, queries: int) -> None:
+def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, most: int) -> None:
     with reader_may_leave():
         if as_json:
             click.echo(render_comparison(report, "json"), nl=False)
         else:
-            show(report_renderables(report, most=queries, quiet=quiet))
+            show(report_renderables(report, most=most, quiet=quiet))

@@ -26,6 +26,7 @@ from harness.cli.options import (
     suites_argument,
 )
 from harness.cli.terminal import run_progress, show
+from harness.gate.selection import Choice
 from harness.model import Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
@@ -101,14 +102,16 @@ def command(
 
 
 def _undecided(report: Report, options: RunOptions) -> int:
-    """1 where the tags left no threshold to decide: a gate that decides nothing must not pass."""
-    if not options.tags or any(suite.verdicts for suite in report.suites):
+    """1 where the choice of queries left no threshold to decide: a gate that decides nothing must not pass."""
+    choice = Choice.of(options)
+    if not choice.is_part or any(suite.verdicts for suite in report.suites):
         return 0
-    tags = " or ".join(map(repr, options.tags))
-    click.echo(
-        f"harness: nothing was decided: no threshold applies to {tags}; add 'for TAG' to one, or select no tag",
-        err=True,
-    )
+    if choice.queries:
+        why = f"no threshold belongs to {one_of(choice.queries)}{choice.with_tags}; add one to a query"
+    else:
+        tags = " or ".join(map(repr, choice.tags))
+        why = f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
+    click.echo(f"harness: nothing was decided: {why}", err=True)
     return 1
 
 

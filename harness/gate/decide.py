@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -12,7 +12,7 @@ from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.scope import Finding, scope_scores
-from harness.gate.selection import Gated, gated_thresholds, is_selected, scope_of
+from harness.gate.selection import ALL, Choice, Gated, gated_thresholds, is_selected, scope_of
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (
@@ -128,7 +128,7 @@ def decide(
     scores: Sequence[Score],
     *,
     today: date,
-    tags: Collection[str] = (),
+    choice: Choice = ALL,
     strict_xfail: bool = False,
     reference: Reference | None = None,
 ) -> tuple[Verdict, ...]:
@@ -140,7 +140,7 @@ def decide(
         run: The responses.
         scores: The scores of the run; one that is absent counts as missing.
         today: Decides which waivers hold; their last day is included.
-        tags: Where given, only the queries with one of these ran, and what needs others is left out.
+        choice: The queries that ran; what needs others is left out.
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
         reference: What thresholds on a drop compare with; without one they fail.
 
@@ -150,7 +150,7 @@ def decide(
     compared = Compared(
         suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
     )
-    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, tags))
+    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
     asked, bands = requested_depth(suite, run), RunBands(suite, run)
     return tuple(_decide_one(gated, compared, asked, bands, strict_xfail) for gated in selected)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import compress, zip_longest
@@ -18,12 +18,16 @@ from unicodedata import category, normalize
 from harness.errors import UsageError
 from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Verdict
 from harness.model.suite import in_force
-from harness.words import did_you_mean
+from harness.options import RunOptions
+from harness.words import did_you_mean, listed
 
 __all__ = [
+    "ALL",
+    "Choice",
     "Gated",
     "Selection",
     "blamed_queries",
+    "check_query_ids",
     "check_tags",
     "gated_thresholds",
     "index_ids",
@@ -37,6 +41,45 @@ __all__ = [
 
 FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED)
 """What is measured and not reached, be it forgiven or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """
+    The queries that were asked for: those with one of *tags*, and those whose ids are in *queries*. A query has to be
+    both where both are given, and all are meant where neither is.
+    """
+
+    tags: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: RunOptions) -> Choice:
+        """What *options* ask for."""
+        return cls(options.tags, options.queries)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some of a suite's queries may not be meant."""
+        return bool(self.tags or self.queries)
+
+    def takes(self, query: Query) -> bool:
+        """Whether *query* is meant."""
+        is_named = not self.queries or query.id in self.queries
+        return is_named and (not self.tags or not set(self.tags).isdisjoint(query.tags))
+
+    def __str__(self) -> str:
+        """In words, behind "other queries than"."""
+        return f"{listed(self.queries) or 'those'}{self.with_tags}"
+
+    @property
+    def with_tags(self) -> str:
+        """The tags in words, behind the queries; empty where there are none."""
+        return f" with the tag {', '.join(self.tags)}" if self.tags else ""
+
+
+ALL = Choice()
+"""Every query of a suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +128,18 @@ def _ids_of(names: Iterable[str]) -> dict[str, str]:
     return {name: _unused(_slug(name), taken) for name in names}
 
 
-def is_selected(gated: Gated, tags: Collection[str]) -> bool:
+def is_selected(gated: Gated, choice: Choice) -> bool:
     """
-    Whether a run of the queries with one of *tags* can decide this threshold; without tags every one is decided.
+    Whether a run of the queries of *choice* can decide this threshold.
 
-    A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out.
+    A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out, and with
+    queries named by their ids one over those of a tag too.
     """
-    if not tags:
+    if not choice.is_part:
         return True
     if gated.query is not None:
-        return not set(tags).isdisjoint(gated.query.tags)
-    return gated.threshold.tag in tags
+        return choice.takes(gated.query)
+    return not choice.queries and gated.threshold.tag in choice.tags
 
 
 def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
@@ -109,8 +153,8 @@ def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    What of *suite* runs: *selected* has its queries with one of the tags that were asked for, *active* those of them
-    that no skip leaves out. *others* are the queries that were not selected.
+    What of *suite* runs: *selected* has its queries that were asked for, *active* those of them that no skip
+    leaves out. *others* are the queries that were not selected.
     """
 
     suite: Suite
@@ -131,17 +175,17 @@ def compares_with_baseline(suite: Suite) -> bool:
     return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
-def select(suite: Suite, tags: Collection[str], today: date) -> Selection:
+def select(suite: Suite, choice: Choice, today: date) -> Selection:
     """
     Select the queries of *suite* that run.
 
     Args:
         suite: The whole suite.
-        tags: A query needs one of these; all are selected where there is none.
+        choice: The queries that were asked for.
         today: Decides which skips hold; one whose last day is over is taken off its active query.
     """
-    mine = [not tags or not set(tags).isdisjoint(query.tags) for query in suite.queries]
-    selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if tags else suite
+    mine = list(map(choice.takes, suite.queries))
+    selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if choice.is_part else suite
     kept = (query for query in selected.queries if not in_force(query.skip, today))
     active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
     return Selection(suite, selected, active, tuple(compress(suite.queries, map(not_, mine))))
@@ -163,6 +207,19 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     """
     known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
     sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
+    if sentences:
+        raise UsageError("\n".join(sentences))
+
+
+def check_query_ids(suites: Sequence[Suite], ids: Iterable[str]) -> None:
+    """
+    Refuse ids that no query of *suites* has.
+
+    Raises:
+        UsageError: names every unknown id, and the nearest known one.
+    """
+    known = {query.id for suite in suites for query in suite.queries}
+    sentences = [f"no query has the id {one!r}{did_you_mean(one, known)}" for one in ids if one not in known]
     if sentences:
         raise UsageError("\n".join(sentences))
 

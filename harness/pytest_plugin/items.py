@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
-from harness.gate.selection import check_tags
+from harness.gate.selection import check_query_ids, check_tags
 from harness.model import Status, Suite, Waiver
 from harness.pytest_plugin.options import only_shows
 from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
@@ -21,7 +21,7 @@ from harness.pytest_plugin.session import RelevanceSession
 from harness.pytest_plugin.unseen import RelevanceWarning
 from harness.run import Matrix
 
-__all__ = ["SuiteFile", "SuiteItem", "check_choices", "deselect_by_tag", "looks_like_suite"]
+__all__ = ["SuiteFile", "SuiteItem", "check_choices", "deselect", "looks_like_suite"]
 
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
@@ -175,7 +175,8 @@ class SuiteItem(pytest.Item):
 
 def check_choices(session: RelevanceSession) -> None:
     """
-    Refuse a tag that no suite has, and a request that one lacks or an index that it cannot search, all in one error.
+    Refuse a tag or a query that no suite has, and a request that one lacks or an index that it cannot search, all in
+    one error.
 
     A worker of pytest-xdist cannot say so: the controller does, once all have told it.
 
@@ -186,6 +187,7 @@ def check_choices(session: RelevanceSession) -> None:
     known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))
     checks: dict[str, Callable[[], None]] = {
         "tag": lambda: check_tags(suites, options.run.tags),
+        "query": lambda: check_query_ids(suites, options.run.queries),
         "request": lambda: Matrix(options.requests).check(suites),
         "index": lambda: Matrix(known, options.indexes).check(suites),
     }
@@ -200,8 +202,8 @@ def check_choices(session: RelevanceSession) -> None:
     session.problems.extend(problems)
 
 
-def deselect_by_tag(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take the items that `--relevance-tag` does not select out of *items*, as `-k` would."""
+def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take the items that `--relevance-tag` and `--relevance-query` do not select out of *items*, as `-k` would."""
     left_out = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -276,10 +276,12 @@ def _given(options: PluginOptions) -> Iterator[str]:
 
 
 def _named(options: PluginOptions) -> Iterator[str]:
-    """The requests, the indexes and the tags, each by its names."""
+    """The requests, the indexes, the tags and the queries, each by its names."""
     if options.requests:
         yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
     if options.indexes:
         yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
     if options.run.tags:
         yield f"tags {', '.join(options.run.tags)}"
+    if options.run.queries:
+        yield f"{'query' if len(options.run.queries) == 1 else 'queries'} {', '.join(options.run.queries)}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from harness.gate.selection import Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
+from harness.gate.selection import Choice, Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
 from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
 from harness.model.suite import first_in_force
 
@@ -42,7 +42,7 @@ class PlannedItem:
     index: str | None = None
 
 
-def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: date) -> tuple[PlannedItem, ...]:
+def plan_items(suite: Suite, *, each_query: bool, choice: Choice, today: date) -> tuple[PlannedItem, ...]:
     """
     The items of *suite*, its thresholds first, then its queries, in the order of the file.
 
@@ -50,7 +50,7 @@ def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: 
         suite: As loaded, with an environment or without one; names are the same.
         each_query: Make an item of every query. One without thresholds of its own is held to the `every` thresholds
             that it falls under.
-        tags: Where given, what is not about queries with one of these tags is not selected.
+        choice: The queries that were asked for; what is about others is not selected.
         today: Decides which skips hold.
 
     Returns:
@@ -58,13 +58,13 @@ def plan_items(suite: Suite, *, each_query: bool, tags: Collection[str], today: 
     """
     gated = gated_thresholds(suite)
     names = query_ids(suite)
-    items = [_of_threshold(threshold, suite, tags, today) for threshold in gated if threshold.query is None]
+    items = [_of_threshold(threshold, suite, choice, today) for threshold in gated if threshold.query is None]
     own = _by_query(gated)
     of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
     for query in suite.queries:
         if query.id in own or each_query:
             shared = tuple(threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
-            items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, tags, today))
+            items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, choice, today))
     return tuple(items)
 
 
@@ -124,7 +124,7 @@ def _is_of_each(gated: Gated) -> bool:
     return isinstance(condition, ScoreCondition) and condition.statistic is StatisticKind.EVERY
 
 
-def _of_threshold(gated: Gated, suite: Suite, tags: Collection[str], today: date) -> PlannedItem:
+def _of_threshold(gated: Gated, suite: Suite, choice: Choice, today: date) -> PlannedItem:
     threshold = gated.threshold
     return PlannedItem(
         name=gated.id,
@@ -139,7 +139,7 @@ def _of_threshold(gated: Gated, suite: Suite, tags: Collection[str], today: date
             ("relevance.threshold", threshold.text),
         ),
         skip=first_in_force(today, threshold.skip),
-        selected=is_selected(gated, tags),
+        selected=is_selected(gated, choice),
     )
 
 
@@ -149,7 +149,7 @@ def _of_query(
     own: tuple[Gated, ...],
     shared: tuple[Gated, ...],
     suite: Suite,
-    tags: Collection[str],
+    choice: Choice,
     today: date,
 ) -> PlannedItem:
     return PlannedItem(
@@ -174,7 +174,7 @@ def _of_query(
         skip=first_in_force(today, query.skip),
         xfail=first_in_force(today, query.xfail),
         skip_undefined=suite.skip_undefined,
-        selected=not tags or not set(tags).isdisjoint(query.tags),
+        selected=choice.takes(query),
     )
 
 

@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from harness.baseline import keep_run
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.files.writing import write_whole
-from harness.gate.selection import select
+from harness.gate.selection import Choice, select
 from harness.masking import question_fingerprint
 from harness.metrics.score import score_run
 from harness.model import Query, Report, Run, Suite, SuiteReport
@@ -226,7 +226,8 @@ class SessionRuns:
         """The items of *suite* under the options of this session, one of each for each of several cells."""
         self.session.suites_collected.append(suite)
         options = self.session.options
-        items = plan_items(suite, each_query=options.each_query, tags=options.run.tags, today=self.session.today)
+        choice = Choice.of(options.run)
+        items = plan_items(suite, each_query=options.each_query, choice=choice, today=self.session.today)
         return for_cells(items, suite, options.requests, options.indexes)
 
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
@@ -270,7 +271,7 @@ class SessionRuns:
         """*done* with its suite, which is read anew where another process ran it."""
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
-            selection = select(self.load(path, environ), options.tags, self.session.today)
+            selection = select(self.load(path, environ), Choice.of(options), self.session.today)
             suite, others = selection.selected, selection.others
             questions = {query.id: question_fingerprint(query) for query in suite.queries}
             if questions != {query.id: query.question for query in done.report.queries}:
@@ -314,7 +315,7 @@ class SessionRuns:
                     one.run,
                     one.scores,
                     created=options.day().isoformat(),
-                    partial=bool(options.tags),
+                    partial=Choice.of(options).is_part,
                     others=one.others,
                     file=options.baseline,
                 )

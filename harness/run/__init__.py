@@ -13,7 +13,7 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
-from harness.gate.selection import check_tags, select
+from harness.gate.selection import Choice, check_query_ids, check_tags, select
 from harness.model import Report, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.run.connections import Connections, FixtureBuilds
@@ -65,10 +65,10 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     Run one loaded suite over an open connection, and decide its thresholds.
 
     Raises:
-        UsageError: the suite has no query with one of the tags, or no request of the name, that were asked for.
+        UsageError: no query of the suite has a tag or an id, or no request the name, that was asked for.
     """
     _check_choices([suite], options, Matrix.of_one(options))
-    selection = select(suite, options.tags, options.day())
+    selection = select(suite, Choice.of(options), options.day())
     return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search)).report
 
 
@@ -83,11 +83,16 @@ def _to_depth(suite: Suite, depth: int | None) -> Suite:
 
 
 def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
-    """Refuse tags and requests that the suites do not have, and an index that they cannot search, all in one error."""
+    """Refuse tags, queries, requests and indexes that suites do not have or cannot search, all in one error."""
     refusals = []
     if options.baseline is not None and len(suites) > 1:
         refusals.append(f"{options.baseline} is the baseline of one suite, but {len(suites)} suites were given")
-    for check in (partial(check_tags, suites, options.tags), partial(matrix.check, suites)):
+    checks = (
+        partial(check_tags, suites, options.tags),
+        partial(check_query_ids, suites, options.queries),
+        partial(matrix.check, suites),
+    )
+    for check in checks:
         try:
             check()
         except UsageError as error:
@@ -255,7 +260,7 @@ class Runner(Closing):
         suites = [_to_depth(suite, options.depth) for suite in suites]
         cells = matrix or Matrix.of_one(options)
         _check_choices(suites, options, cells)
-        selections = [select(suite, options.tags, options.day()) for suite in suites]
+        selections = [select(suite, Choice.of(options), options.day()) for suite in suites]
         sent = [selection.suite for selection in selections if selection.active.queries]
         clusters = self._connections_for(options).open_all(sent, configs)
         opened = dict(zip((suite.path for suite in sent), clusters, strict=True))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import SearchError
 from harness.gate import decide
-from harness.gate.selection import Selection, blamed_queries, gated_thresholds
+from harness.gate.selection import Choice, Selection, blamed_queries, gated_thresholds
 from harness.masking import redact, redact_run
 from harness.metrics.score import score_run
 from harness.model import (
@@ -34,7 +34,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.connections import FixtureBuilds
 from harness.run.report import assemble
-from harness.words import count
+from harness.words import count, one_of
 
 if TYPE_CHECKING:
     from harness.masking import Masker
@@ -246,7 +246,7 @@ def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> Finis
         run,
         scores,
         today=options.day(),
-        tags=options.tags,
+        choice=Choice.of(options),
         strict_xfail=options.strict_xfail,
         reference=reference,
     )
@@ -306,12 +306,16 @@ def _choices(answered: AnsweredSuite) -> Iterator[str]:
 
 
 def _deselection(answered: AnsweredSuite, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    left_out = len(gated_thresholds(answered.selection.suite)) - len(verdicts)
-    if not left_out:
-        return
-    tags = ", ".join(answered.options.tags)
-    left = "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
-    yield f"{left} about other queries than those with the tag {tags}"
+    """What was not sent and not decided, because it was not asked for."""
+    selection, choice = answered.selection, Choice.of(answered.options)
+    if choice.queries and not selection.selected.queries:
+        yield f"nothing was sent: the suite has no query {one_of(choice.queries)}{choice.with_tags}"
+    left_out = len(gated_thresholds(selection.suite)) - len(verdicts)
+    if left_out:
+        left = (
+            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
+        )
+        yield f"{left} about other queries than {choice}"
 
 
 def _tails(run: Run, suite: Suite) -> Iterator[str]:

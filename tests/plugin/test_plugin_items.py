@@ -177,6 +177,34 @@ def test_several_tags_are_either_of_them(suite: Suite, run: Run) -> None:
     assert ran(result) == [TAIL, SHOES, BOOTS]
 
 
+def test_relevance_query_runs_only_that_query(suite: Suite, run: Run, engine: object) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("-v", "--relevance-query", "shoes")
+
+    assert ran(result) == [SHOES]
+    result.assert_outcomes(passed=1, deselected=2)
+    assert engine.asked == {"red shoes": 1}
+
+
+def test_relevance_query_holds_a_query_to_the_thresholds_on_each(suite: Suite, run: Run) -> None:
+    suite('thresholds: ["every nDCG@10 >= 0.1 for tail", "mean P@1 >= 0"]', shoes=EXPECTS)
+
+    result = run("-v", "--relevance-query", "boots", "--relevance-each-query")
+
+    assert ran(result) == [BOOTS]
+
+
+def test_a_query_that_no_suite_has_is_a_usage_error(suite: Suite, run: Run, engine: object) -> None:
+    suite(THRESHOLDS, shoes=EXPECTS)
+
+    result = run("--relevance-query", "shoe")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("ERROR: --relevance-query: no query has the id 'shoe'; did you mean 'shoes'?")
+    assert not engine.asked
+
+
 def test_a_tag_that_no_query_has_is_a_usage_error(suite: Suite, run: Run) -> None:
     suite(THRESHOLDS, shoes=EXPECTS)
 

@@ -62,6 +62,7 @@ def test_a_report_may_not_be_a_folder(pytester: pytest.Pytester) -> None:
             ["--relevance-tag=head", "--relevance-tag=tail", "--relevance-request=candidate"],
             "relevance: request candidate, tags head, tail",
         ),
+        (["--relevance-query=shoes", "--relevance-query=boots"], "relevance: queries shoes, boots"),
         (
             ["--relevance-each-query", "--relevance-allow-write"],
             "relevance: an item for every query, may build indexes",

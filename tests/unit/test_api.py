@@ -412,6 +412,7 @@ WRONG_OPTIONS = [
     ({"strict_xfail": "yes"}, "strict_xfail is the text 'yes', expected True or False"),
     ({"tags": {"head"}}, r"tags is of type set, expected a sequence of tags, such as \['head'\]"),
     ({"tags": [1]}, "tags is of type list, expected a sequence of tags"),
+    ({"queries": "red-shoes"}, "queries is the text .red-shoes., expected a sequence of query ids"),
     ({"baseline": 5}, "baseline is 5, expected the path of a file or None"),
     ({"today": "2026-06-01"}, "today is the text '2026-06-01', expected a datetime.date without a time or None"),
     ({"today": datetime(2026, 6, 1)}, "today is of type datetime, expected a datetime.date without a time or None"),

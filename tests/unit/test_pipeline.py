@@ -139,6 +139,7 @@ def test_an_unknown_tag_or_request_or_cluster_stops_the_run_before_it_begins(fol
     one, far = write(folder, "one"), write(folder, "far", cluster="defualt")
     for options, sentence in [
         ({"tags": ("haed",)}, "did you mean 'head'"),
+        ({"queries": ("q-once",)}, "no query has the id 'q-once'; did you mean 'q-one'"),
         ({"request": "candidate"}, "found no request 'candidate'"),
         ({"tags": ("haed",), "request": "candidate"}, "(?s)no query has the tag.*found no request 'candidate'"),
         ({}, "defualt"),
@@ -155,6 +156,22 @@ def test_a_tag_of_one_suite_leaves_the_others_unasked(folder, search):
     assert (far.deselected, far.queries, far.verdicts) == (1, (), ())
     assert far.engine == Engine("not asked")
     assert report.exit_status == 0
+
+
+def test_a_query_of_one_suite_leaves_the_others_unasked_and_says_so(folder, search):
+    report = run(write(folder, "one"), write(folder, "far", cluster="away"), queries=("q-one",))
+    one, far = report.suites
+    assert [query.id for query in one.queries] == ["q-one"]
+    assert one.notes[0] == "1 threshold is not decided: it is about other queries than q-one"
+    assert (far.deselected, far.queries, far.verdicts, far.engine) == (1, (), (), Engine("not asked"))
+    assert far.notes[0] == "nothing was sent: the suite has no query q-one"
+    assert report.exit_status == 0
+
+
+def test_a_query_has_to_have_the_tag_too(folder, search):
+    report = run(write(folder, "one"), write(folder, "two", tag="tail"), queries=("q-one", "q-two"), tags=("head",))
+    assert [[query.id for query in suite.queries] for suite in report.suites] == [["q-one"], []]
+    assert report.suites[1].notes[0] == "nothing was sent: the suite has no query q-one or q-two with the tag head"
 
 
 def test_a_suite_whose_queries_are_all_skipped_is_not_asked_and_does_not_pass(folder, search):

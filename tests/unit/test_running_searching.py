@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.errors import EngineUnreachable, UsageError
-from harness.gate.selection import select
+from harness.gate.selection import Choice, select
 from harness.model import (
     Engine,
     Failure,
@@ -98,7 +98,7 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = execute(select(suite(replace(SHOES, skip=skip), HATS), (), DAY).active, search)
+        run = execute(select(suite(replace(SHOES, skip=skip), HATS), Choice(), DAY).active, search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses

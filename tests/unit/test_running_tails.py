@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
-from harness.gate.selection import select
+from harness.gate.selection import Choice, select
 from harness.model import (
     Failure,
     FailureKind,
@@ -286,7 +286,7 @@ def drop(*texts: str) -> dict[str, Any]:
 
 
 def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
-    return conclude(SuiteExecution(select(tested, (), options.day()), options, "default").over(search))
+    return conclude(SuiteExecution(select(tested, Choice(), options.day()), options, "default").over(search))
 
 
 @pytest.mark.parametrize(
@@ -330,5 +330,5 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
     run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
-    answered = AnsweredSuite(select(tested, (), RunOptions().day()), RunOptions(), run, "default")
+    answered = AnsweredSuite(select(tested, Choice(), RunOptions().day()), RunOptions(), run, "default")
     assert note in conclude(answered).report.notes

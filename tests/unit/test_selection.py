@@ -1,13 +1,23 @@
 """Ids of verdicts, tags, and what is run."""
 
 import re
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from harness.errors import UsageError
 from harness.gate.grammar import parse_threshold
-from harness.gate.selection import check_tags, gated_thresholds, query_ids, scope_of, select
+from harness.gate.selection import (
+    Choice,
+    check_query_ids,
+    check_tags,
+    gated_thresholds,
+    is_selected,
+    query_ids,
+    scope_of,
+    select,
+)
 from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
 
 ANY = Unresolved(())
@@ -105,10 +115,42 @@ def test_the_scope_of_a_threshold():
 
 def test_tags_select_queries_with_any_of_them():
     suite = suite_of(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
-    found = select(suite, ["x", "z"], date.min)
+    found = select(suite, Choice(("x", "z")), date.min)
     assert [query.id for query in found.selected.queries] == ["a", "b"]
     assert [query.id for query in found.others] == [query.id for query in suite.queries[2:]]
-    assert select(suite, [], date.min).selected is suite
+    assert select(suite, Choice(), date.min).selected is suite
+
+
+@pytest.mark.parametrize(
+    ("choice", "ids", "thresholds"),
+    [
+        (Choice(queries=("a",)), "a", ["query.a.hits-ge-1"]),
+        (Choice(queries=("c", "a")), "ac", ["query.a.hits-ge-1", "query.c.hits-ge-1"]),
+        (Choice(("x",), ("a", "c")), "a", ["query.a.hits-ge-1"]),
+        (Choice(("y",), ("a", "c")), "", []),
+    ],
+)
+def test_queries_by_their_ids_leave_out_thresholds_over_several(choice, ids, thresholds):
+    own = Threshold("hits >= 1", ANY)
+    queries = [
+        Query(name, "q", tags=tags, thresholds=(own,))
+        for name, tags in zip("abc", [("x",), ("x", "y"), ()], strict=True)
+    ]
+    suite = suite_of(*queries, thresholds=["mean"])
+    suite = replace(suite, thresholds=(*suite.thresholds, Threshold("mean for x", ANY, tag="x")))
+    assert [query.id for query in select(suite, choice, date.min).selected.queries] == list(ids)
+    assert [gated.id for gated in gated_thresholds(suite) if is_selected(gated, choice)] == thresholds
+
+
+def test_unknown_queries_are_all_named_with_the_nearest():
+    suites = [suite_of(Query("red-shoes", "q")), suite_of(Query("boots", "q"))]
+    check_query_ids(suites, ["boots", "red-shoes"])
+    with pytest.raises(UsageError) as caught:
+        check_query_ids(suites, ["red-shoe", "boots", "17"])
+    assert str(caught.value).splitlines() == [
+        "no query has the id 'red-shoe'; did you mean 'red-shoes'?",
+        "no query has the id '17'",
+    ]
 
 
 def test_unknown_tags_are_all_named_with_the_nearest():

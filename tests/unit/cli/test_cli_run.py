@@ -74,6 +74,16 @@ def test_tags_that_leave_nothing_to_decide_do_not_pass(pipeline, capsys):
     assert main(["run", "a.yaml", "--tag", "head"]) == 3
 
 
+def test_queries_that_leave_nothing_to_decide_do_not_pass(pipeline, capsys):
+    decided = pipeline.answer
+    assert main(["run", "a.yaml", "--query", "red-shoes"]) == 0
+    assert pipeline.options.queries == ("red-shoes",)
+    pipeline.answer = replace(decided, suites=(replace(decided.suites[0], verdicts=()),))
+    assert main(["run", "a.yaml", "--query", "red-shoes", "--query", "boots", "--tag", "head"]) == 1
+    told = "nothing was decided: no threshold belongs to red-shoes or boots with the tag head; add one to a query"
+    assert told in capsys.readouterr().err
+
+
 def test_a_budget_and_strictness_reach_the_pipeline(pipeline):
     assert main(["run", "a.yaml"]) == 0
     assert (pipeline.options.budget, pipeline.options.strict_xfail) == (None, False)
