@@ -31,6 +31,7 @@ class _Entry:
 
 COMMANDS = {
     "run": _Entry("harness.cli.run", "Run suites against an engine and report the results."),
+    "show": _Entry("harness.cli.show", "Show one query: its request, its ranking by rank, and why documents score."),
     "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
     "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
     "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +43,7 @@ __all__ = [
     "engine_options",
     "github_option",
     "only_run_options",
+    "query_options",
     "refusals_told",
     "run_options",
     "server_options",
@@ -100,6 +102,15 @@ def server_options(command: Command) -> Command:
 def engine_options(command: Command) -> Command:
     """Give *command* the options that say where suites run, and with which queries."""
     return server_options(given_to(command, _of(Commands.OF_SUITES)))
+
+
+def query_options(command: Command) -> Command:
+    """Give *command* the options that say where one query of a suite runs, with which request."""
+    rows = {name: replace(OPTIONS[name], several="") for name in ("request", "index")}
+    rows["request"] = replace(rows["request"], help="Send the suite's request of this name.")
+    rows["index"] = replace(rows["index"], help="Search this index instead of the suite's own.")
+    others = [OPTIONS[name] for name in ("allow_write", "baseline")]
+    return server_options(given_to(command, map(_click_option, [*rows.values(), *others])))
 
 
 def cell_options(command: Command) -> Command:

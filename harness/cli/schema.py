@@ -7,7 +7,7 @@ import json
 import click
 
 from harness.model import Json
-from harness.report.json import comparison_schema, report_schema
+from harness.report.json import comparison_schema, inspection_schema, report_schema
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
@@ -20,9 +20,15 @@ In VS Code with the YAML extension, write it to a file and name the file in a su
 @click.command("schema", epilog=EDITOR_HINT)
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
+@click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
-    schemas = {None: _suite_schema, "report": _report_schema, "comparison": _comparison_schema}
+    schemas = {
+        None: _suite_schema,
+        "report": _report_schema,
+        "comparison": _comparison_schema,
+        "inspection": _inspection_schema,
+    }
     click.echo(json.dumps(schemas[of](), indent=2))
 
 
@@ -32,6 +38,10 @@ def _report_schema() -> dict[str, Json]:
 
 def _comparison_schema() -> dict[str, Json]:
     return comparison_schema()
+
+
+def _inspection_schema() -> dict[str, Json]:
+    return inspection_schema()
 
 
 def _suite_schema() -> dict[str, Json]:

@@ -25,12 +25,13 @@ def show(renderables: Iterable[RenderableType]) -> None:
     """
     Print on standard output: with colours on a terminal, unless NO_COLOR is set, and plain elsewhere.
 
-    A log has the same width wherever it is written, unless COLUMNS says otherwise.
+    A log has the same width wherever it is written, unless COLUMNS says otherwise. What is a plain text is not wrapped,
+    so that it can be copied.
     """
     console = _Terminal()
     if console.is_terminal:
         for renderable in renderables:
-            console.print(renderable)
+            console.print(renderable, soft_wrap=isinstance(renderable, str))
     else:
         click.echo(plain(renderables, console.width if "COLUMNS" in os.environ else WIDTH))
 

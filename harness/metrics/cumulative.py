@@ -24,17 +24,19 @@ from harness.metrics.definition import (
     mean_worths,
 )
 from harness.metrics.ranking import GradedRanking, gain_function, gains_of, ideal_gains
-from harness.model import GainKind
+from harness.model import GainKind, RankContribution
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
 __all__ = [
+    "DISCOUNTED",
     "MEASURES",
     "RANK",
     "RANK_PLUS_ONE",
     "Discount",
     "cg",
+    "contributions",
     "dcg",
     "discount",
     "divisors",
@@ -335,6 +337,51 @@ NDCG = Definition(
     worth=_worth,
     expected=_expected_ndcg,
 )
+
+
+DISCOUNTED = ("nDCG", "DCG")
+"""The measures that `contributions` takes apart."""
+
+
+def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContribution, ...]:
+    """
+    What each rank adds to the DCG of *ranking*, and what it loses against the ideal ranking.
+
+    The sum of what is added is the DCG. With the sum of what is lost it is the DCG of the ideal ranking. Ranks below
+    the last hit are there as far as the ideal ranking goes.
+
+    Args:
+        ranking: Cut at the cutoff of *settings*.
+        settings: Those of a measure in `DISCOUNTED`.
+
+    Raises:
+        MeasureError: a grade that the gain map does not hold.
+
+    >>> from harness.metrics import parse_measure, settings_of
+    >>> ranking = GradedRanking(["x", "a"], [None, 2.0], {"a": 2.0}, returned=2)
+    >>> found = contributions(ranking, settings_of(parse_measure("nDCG@3")))
+    >>> [(rank.document, round(rank.adds, 4), round(rank.loses, 4)) for rank in found]
+    [('x', 0.0, 3.0), ('a', 1.8928, -1.8928)]
+    """
+    gains = _gains(ranking, settings)
+    end = _ideal_cutoff(settings, len(ranking.grades)) if "ideal" in settings.values else settings.cutoff
+    ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
+    length, found = max(len(gains), len(ideal)), len(ranking.ids)
+    rows = zip(
+        fixed_length(gains, length, 0.0), fixed_length(ideal, length, 0.0), _divisors(settings)(length), strict=True
+    )
+    return tuple(
+        RankContribution(
+            rank=place + 1,
+            document=ranking.ids[place] if place < found else None,
+            grade=ranking.grades[place] if place < found else None,
+            gain=gain,
+            discount=discount,
+            adds=gain / discount,
+            loses=(best - gain) / discount,
+        )
+        for place, (gain, best, discount) in enumerate(rows)
+    )
 
 
 def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None, beta: float = 1.0) -> float:

@@ -6,16 +6,20 @@ numpy is not imported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.errors import MeasureError, UndefinedScore
+from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
+from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import judged
 from harness.metrics.profiles import Rules, by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import definition_of, gain_in_force, settings_for, settings_of
 from harness.model import (
     BaselineCondition,
+    Contributions,
     Failure,
     FailureKind,
     Gain,
@@ -38,6 +42,7 @@ __all__ = [
     "GREATEST_SCORE",
     "UnjudgedBounds",
     "common_measures",
+    "contributions_of",
     "failure_text",
     "formula_of",
     "gain_text",
@@ -89,14 +94,24 @@ def score_query(
     >>> round(score_query(parse_measure("nDCG@3"), ["a", "x", "b"], {"a": 3, "b": 1, "c": 2}), 4)
     0.7985
     """
-    rules, settings = rules_of(profile), settings_of(measure, gain, profile)
+    settings = settings_of(measure, gain, profile)
+    return score_graded(measure, _graded(ranking, grades, settings, rules_of(profile), scores), gain, profile)
+
+
+def _graded(
+    ranking: Sequence[str],
+    grades: Mapping[str, float],
+    settings: Settings,
+    rules: Rules,
+    scores: Sequence[float | None] | None,
+) -> GradedRanking:
+    """*ranking* with its grades, in the order and as deep as it is scored."""
     if rules.sorts and scores is not None:
         ranking = by_score(ranking, scores)
     condensed = bool(settings.values.get("judged_only"))
     if condensed and rules.cuts_first:
         ranking = without_duplicates(ranking)[: settings.cutoff]
-    graded = grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed, least=rules.least_judged)
-    return score_graded(measure, graded, gain, profile)
+    return grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed, least=rules.least_judged)
 
 
 def score_graded(
@@ -257,6 +272,28 @@ def common_measures(suite: Suite) -> tuple[Measure, ...]:
     """The measures that every query has a score of: the suite's, then those that its thresholds on all queries name."""
     of_thresholds = (measure_named(threshold) for threshold in suite.thresholds if threshold.tag is None)
     return _each_once([*suite.measures, *of_thresholds])
+
+
+def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributions | None:
+    """
+    The DCG of *ranking* by rank: that of the query's first nDCG or DCG, else of `DEFAULT_MEASURE`.
+
+    None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
+    """
+    named = [measure for measure in measures_of(suite, query) if measure.name in DISCOUNTED]
+    measure = named[0] if named else parse_measure(DEFAULT_MEASURE)
+    rules = rules_of(suite.profile)
+    if measure.name in rules.formulas:
+        return None
+    settings = settings_for(measure, query.judgments, suite.gain, suite.profile)
+    documents, scores = [hit.id for hit in ranking.hits], [hit.score for hit in ranking.hits]
+    try:
+        ranks = contributions(_graded(documents, query.judgments, settings, rules, scores), settings)
+    except MeasureError:
+        return None
+    total = math.fsum(rank.adds for rank in ranks)
+    ideal = total + math.fsum(rank.loses for rank in ranks)
+    return Contributions(measure.text, gain_text(measure, suite), total, ideal, ranks)
 
 
 def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:

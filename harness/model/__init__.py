@@ -38,6 +38,7 @@ from harness.model.conditions import (
     Unresolved,
     WorseCondition,
 )
+from harness.model.inspection import Contributions, QueryInspection, RankContribution, SentRequest, TiedDocuments
 from harness.model.judging import (
     Coverage,
     FindingKind,
@@ -105,6 +106,7 @@ __all__ = [
     "Comparison",
     "ComparisonReport",
     "Condition",
+    "Contributions",
     "Coverage",
     "DropCondition",
     "Engine",
@@ -138,8 +140,10 @@ __all__ = [
     "Query",
     "QueryComparison",
     "QueryCoverage",
+    "QueryInspection",
     "QueryReport",
     "Question",
+    "RankContribution",
     "RankedDocument",
     "Ranking",
     "Reference",
@@ -150,6 +154,7 @@ __all__ = [
     "Score",
     "ScoreCondition",
     "SearchRequest",
+    "SentRequest",
     "Side",
     "SideKind",
     "SignificanceCondition",
@@ -161,6 +166,7 @@ __all__ = [
     "TailSearch",
     "Target",
     "Threshold",
+    "TiedDocuments",
     "Unit",
     "UnjudgedBounds",
     "Unresolved",

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
 from harness.errors import FormatError
-from harness.model import Comparison, ComparisonReport, Json, Measure, MeasureComparison, Report
+from harness.model import Comparison, ComparisonReport, Json, Measure, MeasureComparison, QueryInspection, Report
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -142,6 +142,12 @@ _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)
 dumps_comparison = _COMPARISON_FORM.dumps
 loads_comparison = _COMPARISON_FORM.loads
 comparison_schema = _COMPARISON_FORM.schema
+
+
+_INSPECTION_FORM = JsonForm(QueryInspection, "inspection", version=1)
+
+dumps_inspection = _INSPECTION_FORM.dumps
+inspection_schema = _INSPECTION_FORM.schema
 
 
 def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

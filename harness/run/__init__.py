@@ -184,7 +184,7 @@ def _each_once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-SERVER = ("url", "embedded", "engine_version", "cluster", "client", "allow_write", "entry")
+SERVER = ("url", "embedded", "engine_version", "cluster", "client", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 
@@ -270,8 +270,9 @@ class Runner(Closing):
             cluster = opened.get(selection.suite.path)
             name = selection.suite.target.cluster if cluster is None else cluster.name
             masker = None if cluster is None else cluster.masker(selection.suite, self._environ)
+            server = None if cluster is None else cluster.cluster
             for cell in cells.cells(selection.suite, options):
-                execution = SuiteExecution(selection, cell, name, masker, self._progress, builds, earlier)
+                execution = SuiteExecution(selection, cell, name, masker, self._progress, builds, earlier, server)
                 try:
                     if cluster is None:
                         yield execution.without(None)

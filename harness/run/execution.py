@@ -17,6 +17,7 @@ from harness.masking import redact, redact_run
 from harness.metrics.score import score_run
 from harness.model import (
     BaselineSummary,
+    Cluster,
     Engine,
     Failure,
     FailureKind,
@@ -64,7 +65,7 @@ class AnsweredSuite:
     A suite whose queries were sent under *options*; nothing is scored or decided yet.
 
     *run* holds the responses, *search* is where they came from, still open, None where nothing answered. *cluster* is
-    what reports call the server. *masker* hides secrets.
+    what reports call the server, *server* how it is reached. *masker* hides secrets.
     """
 
     selection: Selection
@@ -73,6 +74,7 @@ class AnsweredSuite:
     cluster: str
     search: Search | None = None
     masker: Masker | None = None
+    server: Cluster | None = None
 
     def masked_run(self) -> Run:
         """The run, without secrets in what servers told."""
@@ -102,9 +104,9 @@ class SuiteExecution:
     """
     A selection of a suite, and what is asked of it.
 
-    *cluster* is what the report calls the server. *masker* hides secrets. *progress* is told how far
-    the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own. Where *earlier*
-    is a run of the same suite, only the queries that had no answer there are asked.
+    *cluster* is what the report calls the server, *server* how it is reached. *masker* hides secrets. *progress* is
+    told how far the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own.
+    Where *earlier* is a run of the same suite, only the queries that had no answer there are asked.
     """
 
     selection: Selection
@@ -114,6 +116,7 @@ class SuiteExecution:
     progress: Progress | None = None
     builds: FixtureBuilds | None = None
     earlier: FinishedSuite | None = None
+    server: Cluster | None = None
 
     def over(self, search: Search) -> AnsweredSuite:
         """
@@ -142,7 +145,7 @@ class SuiteExecution:
         return self._answered_suite(self._joined(run, kept), None)
 
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
-        return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker)
+        return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
 
     def _answered(self) -> dict[str, Response]:
         """What was answered earlier, and is not asked again."""
@@ -230,11 +233,15 @@ def _targeting(suite: Suite, index: str | None) -> Suite:
 # Deciding.
 
 
-def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> FinishedSuite:
+def conclude(
+    answered: AnsweredSuite, progress: Progress | None = None, *, inspected: str | None = None
+) -> FinishedSuite:
     """
     Decide the thresholds of a suite whose queries were sent::
 
         mask -> score -> decide -> look for missing documents -> assemble
+
+    Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
     selection, options, masker = answered.selection, answered.options, answered.masker
     suite, selected = selection.suite, selection.selected
@@ -250,7 +257,7 @@ def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> Finis
         strict_xfail=options.strict_xfail,
         reference=reference,
     )
-    located, notes = _locate(answered, verdicts)
+    located, notes = _locate(answered, blamed_queries(verdicts) if inspected is None else [inspected])
     changes = reference.changes if reference else ()
     report = assemble(
         selected,
@@ -260,6 +267,7 @@ def conclude(answered: AnsweredSuite, progress: Progress | None = None) -> Finis
         located=located,
         cluster=answered.cluster,
         deselected=len(selection.others),
+        decides=inspected is None,
         notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes, *changes],
         baseline=None if reference is None or reference.run is None else BaselineSummary(reference.created, changes),
     )
@@ -281,13 +289,13 @@ def _reference(selection: Selection, run: Run, options: RunOptions) -> Reference
 
 
 def _locate(
-    answered: AnsweredSuite, verdicts: Sequence[Verdict]
+    answered: AnsweredSuite, worst: Sequence[str]
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
-    """Where the missing documents of the worst queries rank; a report without that is still a report."""
+    """Where the missing documents of the *worst* queries rank; a report without that is still a report."""
     from harness.run.searching import locate_missing
 
     run, search = answered.run, answered.search
-    queries = [query for query in blamed_queries(verdicts) if isinstance(run.responses.get(query), Ranking)]
+    queries = [query for query in worst if isinstance(run.responses.get(query), Ranking)]
     if search is None or not queries or not answered.options.locate:
         return {}, []
     try:

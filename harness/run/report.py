@@ -139,6 +139,7 @@ def assemble(
     located: Mapping[str, tuple[MissingDocument, ...]],
     cluster: str,
     deselected: int = 0,
+    decides: bool = True,
     notes: Iterable[str] = (),
     baseline: BaselineSummary | None = None,
 ) -> SuiteReport:
@@ -153,6 +154,7 @@ def assemble(
         located: Missing relevant documents of the queries for which a deeper search was made.
         cluster: The name or the URL of what answered.
         deselected: How many queries were not selected.
+        decides: Whether thresholds were to be decided.
         notes: Sentences that stand before those found here.
         baseline: What the run was held against.
     """
@@ -178,7 +180,8 @@ def assemble(
         seconds=run.seconds,
         notes=(
             *notes,
-            *_notes(queries, verdicts),
+            *([] if verdicts or not decides else ["no thresholds: nothing was gated"]),
+            *_notes(queries),
             *_tie_break_note(verdicts, template),
             *_doubts(run),
             *ungraded_notes(suite),
@@ -321,8 +324,8 @@ def ungraded_notes(suite: Suite) -> list[str]:
     return [f"{documents} no grade in the judgment files and count as unjudged"]
 
 
-def _notes(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[str]:
-    notes = [] if verdicts else ["no thresholds: nothing was gated"]
+def _notes(queries: Sequence[QueryReport]) -> list[str]:
+    notes = []
     hits = [document for query in queries for document in query.ranking]
     if hits:
         judged = sum(document.grade is not None for document in hits)

@@ -192,11 +192,10 @@ def execute(
         SuiteError: A query's values make a request that cannot be sent.
         SearchError: No query could be asked at all.
     """
-    from harness.suites.requests import build_requests, choose_template
+    from harness.suites.requests import choose_template
 
     template = choose_template(suite, request)
-    requests = [_titled(one, suite) for one in build_requests(suite, request)]
-    sent = [one_further(one, template) for one in requests] if further else requests
+    requests, sent = requests_of(suite, template, further=further)
     begun = time.perf_counter()
     responses = search.search(sent, on_done=progress, budget=budget)
     seconds = time.perf_counter() - begun
@@ -208,6 +207,21 @@ def execute(
         seconds=seconds,
     )
     return with_last_group(suite, run, requests, sent)
+
+
+def requests_of(
+    suite: Suite, template: RequestTemplate, *, further: bool = True
+) -> tuple[list[SearchRequest], list[SearchRequest]]:
+    """
+    The request for each query of *suite*: for the hits that are needed, and as it is sent.
+
+    Raises:
+        SuiteError: A query's values make a request that cannot be sent.
+    """
+    from harness.suites.requests import build_requests
+
+    requests = [_titled(one, suite) for one in build_requests(suite, template.name)]
+    return requests, [one_further(one, template) for one in requests] if further else requests
 
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:

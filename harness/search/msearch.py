@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
 from harness.model import Failure, FailureKind, Json, SearchRequest
 
@@ -59,17 +60,21 @@ def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
 
 
 def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
-    read = [field for field in (request.title_field, request.snippet) if field]
-    content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
-    lines = _lines(_header(request, pinned="pit" in body), {**body, **content})
     return Entry(
         place,
-        lines,
+        _lines(_header(request), _with_content(request, body)),
         title_field=request.title_field,
         snippet=request.snippet,
         unique_ids=request.unique_ids,
         may_stop_early=_has_key(body, STOPS_EARLY),
     )
+
+
+def _with_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
+    """*body* with the fields to return, if it does not select fields itself."""
+    read = [field for field in (request.title_field, request.snippet) if field]
+    content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
+    return {**body, **content}
 
 
 def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
@@ -83,16 +88,21 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
     params = template.get("params", {})
     if not isinstance(params, Mapping):
         return Failure(FailureKind.ERROR, "`template.params` should be an object")
-    size = {"size": body["size"]} if "size" in body else {}
-    filled = {**template, "params": {**size, **params}}
     return Entry(
         place,
-        _lines(_header(request, pinned=False), filled),
+        _lines(_header(request), _filled(body)),
         is_template=True,
         title_field=request.title_field,
         unique_ids=request.unique_ids,
         may_stop_early=_template_may_stop_early(template),
     )
+
+
+def _filled(body: Mapping[str, Json]) -> dict[str, Json]:
+    """The search template of *body* with its size as a parameter."""
+    template = body["template"]
+    size = {"size": body["size"]} if "size" in body else {}
+    return {**template, "params": {**size, **template.get("params", {})}}
 
 
 def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
@@ -108,10 +118,24 @@ def _has_key(body: Json, key: str) -> bool:
     return isinstance(body, (list, tuple)) and any(_has_key(value, key) for value in body)
 
 
-def _header(request: SearchRequest, *, pinned: bool) -> dict[str, Json]:
-    """The header line; with a point in time (*pinned*) the engine accepts neither an index nor a preference."""
+def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
+    """
+    The path and the body of the `_search` that finds what *request* finds as a part of an `_msearch`.
+
+    *request* is one of which `entry_of` makes an entry.
+    """
+    body, header = request.body, _header(request)
+    index = header.pop("index", None)
+    is_template = "template" in body
+    parameters = urlencode({name: "false" if value is False else value for name, value in header.items()})
+    path = f"{'' if index is None else '/' + quote(index, safe='*,')}/_search{'/template' if is_template else ''}"
+    return f"{path}?{parameters}", _filled(body) if is_template else _with_content(request, body)
+
+
+def _header(request: SearchRequest) -> dict[str, Json]:
+    """The header line; with a point in time the engine accepts neither an index nor a preference."""
     header: dict[str, Json] = {"allow_partial_search_results": False}
-    if pinned:
+    if "pit" in request.body:
         return header
     if request.index:
         header["index"] = request.index

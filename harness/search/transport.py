@@ -96,12 +96,18 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
         UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid.
     """
     try:
-        return TransportConnection([_node(url, cluster) for url in _urls(cluster)], login, cluster.timeout)
+        return TransportConnection([_node(url, cluster) for url in urls_of(cluster)], login, cluster.timeout)
     except (ValueError, OSError) as error:
         raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
 
 
-def _urls(cluster: Cluster) -> list[str]:
+def urls_of(cluster: Cluster) -> list[str]:
+    """
+    The URLs of the nodes of *cluster*, at least one.
+
+    Raises:
+        ValueError: It has none, or its cloud id is invalid.
+    """
     urls = [_cloud_url(cluster.cloud_id)] if cluster.cloud_id else [url for url in (cluster.url, *cluster.nodes) if url]
     if not urls:
         raise ValueError("it has neither a `url` nor a `cloud_id`")

@@ -14,9 +14,9 @@ from harness.cli import main
 
 OUTPUTS = Path(__file__).parent / "outputs"
 COMMANDS = (
-    "", "run", "validate", "baseline", "baseline save", "baseline show", "baseline diff", "judgments",
-    "judgments pool", "judgments lint", "init", "engine", "engine up", "engine down", "engine status", "evaluate",
-    "compare", "significance", "schema",
+    "", "run", "show", "validate", "baseline", "baseline save", "baseline show", "baseline diff",
+    "judgments", "judgments pool", "judgments lint", "init", "engine", "engine up", "engine down", "engine status",
+    "evaluate", "compare", "significance", "schema",
 )  # fmt: skip
 
 
@@ -37,8 +37,8 @@ def test_pytest_options(inner_pytest, golden):
 
 def test_schemas(capsys, golden):
     found = {}
-    for name, words in {"suite": (), "report": ("--report",), "comparison": ("--comparison",)}.items():
-        assert main(["schema", *words]) == 0
+    for name in ("suite", "report", "comparison", "inspection"):
+        assert main(["schema", *([] if name == "suite" else [f"--{name}"])]) == 0
         found[f"{name}.json"] = json_lines(capsys.readouterr().out)
     golden(found)
 

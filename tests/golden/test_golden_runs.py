@@ -234,6 +234,19 @@ def test_baseline_that_pytest_keeps(engine, folder, inner_pytest, golden):
     golden({"saved": saved, "held.baseline.json": kept, "run": inner_pytest(*at)})
 
 
+def test_show(engine, folder, harness, golden):
+    at = ("show", "weights.relevance.yaml")
+    to = ("--url", engine.url)
+    golden(
+        {
+            "terminal": harness(*at, "coats", *to),
+            "on-an-index": harness(*at, "shoes", "--request", "candidate", "--index", "next", *to),
+            "json": harness(*at, "boots", "--json", *to),
+            "unknown": harness(*at, "shoe", *to),
+        }
+    )
+
+
 def test_baseline_in_ci(engine, harness, inner_pytest, monkeypatch, golden):
     at = ("held.relevance.yaml", "--url", engine.url)
     with monkeypatch.context() as ci:

@@ -55,11 +55,15 @@ WIDTH = 120
 
 
 def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
-    """*renderables* below one another, without colours, and without the blanks that rich fills lines with."""
+    """
+    *renderables* below one another, without colours, and without the blanks that rich fills lines with.
+
+    What is a plain text is not wrapped, so that it can be copied.
+    """
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
     with console.capture() as capture:
         for renderable in renderables:
-            console.print(renderable, highlight=False)
+            console.print(renderable, highlight=False, markup=False, soft_wrap=isinstance(renderable, str))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 

@@ -409,11 +409,16 @@ def query_renderables(
         yield indented(_ranking_table(query.ranking[:RANKS_SHOWN]))
     if len(query.ranking) > RANKS_SHOWN:
         yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
+    yield from missing_renderables(query)
+
+
+def missing_renderables(query: QueryReport, shown: int | None = MISSING_SHOWN) -> Iterator[RenderableType]:
+    """The first *shown* missing relevant documents, all where None, and how many more there are."""
     if query.missing:
-        yield indented(_missing_table(query.missing[:MISSING_SHOWN]))
-    if len(query.missing) > MISSING_SHOWN:
-        left = count(len(query.missing) - MISSING_SHOWN, "relevant document")
-        yield indented(Text(f"and {left} more missing", style="dim"))
+        yield indented(_missing_table(query.missing[:shown]))
+    left = 0 if shown is None else len(query.missing) - shown
+    if left > 0:
+        yield indented(Text(f"and {count(left, 'relevant document')} more missing", style="dim"))
 
 
 def _query_heading(query: QueryReport, measure: str | None) -> Text:
@@ -438,7 +443,7 @@ def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
         table.add_column("title", overflow="fold")
     for document in ranking:
         tie = [Text("tied" if document.tied else "")] if tied else []
-        table.add_row(*_hit_cells(document), *tie, *([_title(document.title)] if titled else []))
+        table.add_row(*_hit_cells(document), *tie, *([title_cell(document.title)] if titled else []))
     return table
 
 
@@ -448,11 +453,17 @@ def _hit_cells(document: RankedDocument) -> list[Text]:
         Text(printable(document.id)),
         grade_cell(document),
         Text(plain_text(document.gain)),
-        Text("–" if document.score is None else f"{document.score:.5g}"),
+        hit_score(document),
     ]
 
 
-def _title(title: str | None) -> Text:
+def hit_score(document: RankedDocument) -> Text:
+    """The engine's score; a dash where there is none."""
+    return Text("–" if document.score is None else f"{document.score:.5g}")
+
+
+def title_cell(title: str | None) -> Text:
+    """A title, cut where it is long."""
     text = Text(printable(title or ""))
     text.truncate(TITLE_CELLS, overflow="ellipsis")
     return text
@@ -467,6 +478,6 @@ def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
     if titled:
         table.add_column("title", overflow="fold")
     for document in missing:
-        title = [_title(document.title)] if titled else []
+        title = [title_cell(document.title)] if titled else []
         table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document), *title)
     return table

@@ -1,0 +1,46 @@
+"""``harness show``: one query of a suite, its request, and its ranking rank by rank."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.exits import NO_ANSWER, reader_may_leave
+from harness.cli.options import query_options, run_options
+from harness.cli.terminal import show
+from harness.report.json import dumps_inspection
+from harness.report.terminal.inspection import inspection_renderables
+from harness.run.inspection import inspect_query
+from harness.suites.discovery import find_suites
+
+
+@click.command("show")
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.argument("query")
+@query_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+def command(suite: Path, query: str, as_json: bool, **given: Any) -> int:
+    """
+    Show one query of a suite: the request as it is sent, what each rank adds to the score and loses against the ideal
+    ranking, ties, and where the missing relevant documents are.
+
+    Nothing is decided: the exit status is 0, 2 where the suite, the query or the command line is wrong, and 3 where the
+    engine did not answer.
+    """
+    inspection = inspect_query(_one_suite(suite), query, run_options(**given), environ=os.environ)
+    with reader_may_leave():
+        if as_json:
+            click.echo(dumps_inspection(inspection), nl=False)
+        else:
+            show(inspection_renderables(inspection))
+    return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
+
+
+def _one_suite(given: Path) -> Path:
+    found = find_suites([given]).suites
+    if len(found) > 1:
+        raise click.UsageError(f"found {len(found)} suites in {given}, expected one")
+    return found[0]

@@ -1,0 +1,164 @@
+"""One query of a suite, run alone by the same composition, and what there is to see of it. Nothing is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness import __version__
+from harness.config import Configs
+from harness.errors import UsageError
+from harness.gate.ties import leaves_ties, tie_groups
+from harness.masking import Masker
+from harness.metrics import parse_measure
+from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
+from harness.model import (
+    Cluster,
+    Json,
+    QueryInspection,
+    Ranking,
+    RequestTemplate,
+    SearchRequest,
+    SentRequest,
+    Suite,
+    TiedDocuments,
+)
+from harness.options import RunOptions
+from harness.run import Runner
+from harness.run.execution import AnsweredSuite, conclude
+from harness.words import did_you_mean
+
+__all__ = ["inspect_query"]
+
+
+def inspect_query(path: Path, query: str, options: RunOptions, *, environ: Mapping[str, str]) -> QueryInspection:
+    """
+    Run one query of a suite, as a run of the suite would, and show what came of it.
+
+    Args:
+        path: The suite's file.
+        query: The id of the query. A skip of it does not count.
+        options: What the user asked for.
+        environ: Where variables and logins are looked up.
+
+    Raises:
+        InputError: the suite or harness.toml is wrong.
+        UsageError: the suite has no such query or request, or an option asks for what cannot be.
+        EngineStartError: the embedded node could not be started.
+    """
+    from harness.suites import load_suite
+
+    configs = Configs()
+    suite = _alone(load_suite(path, environ, needs_judgments=False, configs=configs), query)
+    options = replace(options, tails=True)
+    with Runner(environ) as runner:
+        [answered] = runner.answer([suite], options, configs=configs)
+        return _inspect(answered, environ)
+
+
+def _alone(suite: Suite, query: str) -> Suite:
+    """*suite* with the one query, its measures, and nothing that decides or skips."""
+    by_id = {one.id: one for one in suite.queries}
+    if query not in by_id:
+        raise UsageError(f"{suite.path}: no query has the id {query!r}{did_you_mean(query, by_id)}")
+    found = by_id[query]
+    return replace(
+        suite,
+        queries=(replace(found, thresholds=(), xfail=None, skip=None),),
+        measures=measures_of(suite, found) or (parse_measure(DEFAULT_MEASURE),),
+        thresholds=(),
+    )
+
+
+def _inspect(answered: AnsweredSuite, environ: Mapping[str, str]) -> QueryInspection:
+    suite = answered.selection.selected
+    [query] = suite.queries
+    report = conclude(answered, inspected=query.id).report
+    response, template = answered.run.responses[query.id], suite.requests[answered.run.request]
+    ranking = response if isinstance(response, Ranking) else None
+    return QueryInspection(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        harness=__version__,
+        suite=report.name,
+        path=report.path,
+        request=report.request,
+        cluster=report.cluster,
+        index=report.index,
+        engine=report.engine,
+        query=report.queries[0],
+        sent=_sent(answered, template, environ),
+        contributions=None if ranking is None else contributions_of(suite, query, ranking),
+        ties=() if ranking is None or not leaves_ties(template) else _ties(ranking),
+        baseline=report.baseline,
+        notes=report.notes,
+    )
+
+
+def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
+    return tuple(
+        TiedDocuments(group.start + 1, group.score, group.shown, group.below, group.closed)
+        for group in tie_groups(ranking)
+        if len(group.known) > 1
+    )
+
+
+# The request as it is sent.
+
+
+def _sent(answered: AnsweredSuite, template: RequestTemplate, environ: Mapping[str, str]) -> SentRequest:
+    from harness.run.searching import requests_of
+    from harness.suites.requests import on_index
+
+    suite, run = answered.selection.selected, answered.run
+    on_its_index = suite if template.http is not None else on_index(suite, run.index)
+    [request] = requests_of(on_its_index, template)[1]
+    cluster = answered.server or Cluster(answered.cluster)
+    sent = _to_service(request, cluster) if request.http is not None else _to_engine(request, cluster)
+    masker = answered.masker or Masker(suite.variables)
+    names = {*suite.variables, *_login_variables(cluster)}
+    url, body = masker.mask(sent.url), masker.mask_json(sent.body)
+    headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _login_headers(cluster)
+    login = f"${{{cluster.username_env}}}:${{{cluster.password_env}}}" if cluster.username_env else ""
+    encoded = cluster.api_key_env if ":" in environ.get(cluster.api_key_env or "", "") else None
+    return replace(
+        sent,
+        url=url,
+        headers=headers,
+        body=body,
+        login=login,
+        ca_certs=cluster.ca_certs or "",
+        fingerprint=cluster.fingerprint or "",
+        variables=tuple(sorted(name for name in names if "${" + name + "}" in f"{url} {headers} {body} {login}")),
+        encoded=(encoded,) if encoded else (),
+    )
+
+
+def _to_engine(request: SearchRequest, cluster: Cluster) -> SentRequest:
+    from harness.search.msearch import single_search
+    from harness.search.transport import urls_of
+
+    path, body = single_search(request)
+    url = urls_of(cluster)[0].rstrip("/") if cluster.url or cluster.nodes or cluster.cloud_id else ""
+    return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
+
+
+def _to_service(request: SearchRequest, cluster: Cluster) -> SentRequest:
+    from harness.search.http import sent_url
+
+    http = request.http
+    assert http is not None, "it is a request to a service"
+    body: Json = http.json
+    content = {} if body is None else {"content-type": "application/json"}
+    return SentRequest(http.method, sent_url(cluster.url or "", http), {**content, **http.headers}, body)
+
+
+def _login_variables(cluster: Cluster) -> list[str]:
+    named = (cluster.api_key_env, cluster.username_env, cluster.password_env, *cluster.headers_env.values())
+    return [name for name in named if name]
+
+
+def _login_headers(cluster: Cluster) -> dict[str, str]:
+    headers = {header: f"${{{name}}}" for header, name in cluster.headers_env.items()}
+    return headers | ({"authorization": f"ApiKey ${{{cluster.api_key_env}}}"} if cluster.api_key_env else {})

@@ -1,0 +1,234 @@
+"""``harness show``: one query, run as a run of the suite would run it, and nothing decided."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from builders.engine import ScriptedEngine
+from builders.ports import closed_port
+from harness.cli import main
+from harness.report.json import inspection_schema, loads_report
+
+SUITE = """\
+suite: shop
+target: {index: products}
+requests:
+  plain: {query: {match: {title: "{{text}}"}}}
+  other: {query: {match: {title: "{{text}}"}}, min_score: 0.5, stats: ["it's ${SHOP_TOKEN:-none}"]}
+gain: linear
+measures: ["P@2", "nDCG@3"]
+thresholds: ["mean nDCG@3 >= 0.99", "drop AP@3 <= 0.02"]
+queries:
+  - id: red-shoes
+    text: red shoes
+    judgments: {a: 1, c: 3, x: 2}
+    skip: {reason: later}
+    thresholds: ["RR@3 >= 0.5"]
+  - {id: boots, text: rubber boots, judgments: {d: 3}}
+  - {id: coats, text: rain coat, judgments: {t3: 1}}
+"""
+
+
+@pytest.fixture
+def engine():
+    with ScriptedEngine() as server:
+        server.rankings["red shoes"] = ["a", "b", "c", "d", "x"]
+        server.rankings["rain coat"] = [("t1", 5.0), ("t2", 5.0), ("t3", 5.0), ("t4", 1.5)]
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def show(engine, folder, capsys):
+    """Gives the exit status and what was printed."""
+
+    def run(*words, url=engine.url):
+        capsys.readouterr()
+        status = main(["show", "shop.relevance.yaml", *words, "--url", url])
+        return status, capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def shown(show):
+    """Gives the JSON of a query that was shown."""
+
+    def run(*words):
+        status, printed = show(*words, "--json")
+        assert (status, printed.err) == (0, "")
+        return json.loads(printed.out)
+
+    return run
+
+
+@pytest.fixture
+def received(engine, monkeypatch):
+    """The header and the body of each search that reached the engine."""
+    kept = []
+    search_all = engine.search_all
+
+    def keep(lines):
+        kept.extend(zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True))
+        return search_all(lines)
+
+    monkeypatch.setattr(engine, "search_all", keep)
+    return kept
+
+
+def test_each_rank_says_what_it_adds_and_what_it_loses(show):
+    status, printed = show("red-shoes")
+    assert status == 0
+    assert "nDCG@3, gain linear: the ranks add 2.5000 of the 4.7619 of the ideal ranking" in printed.out
+    rows = [line.split() for line in printed.out.splitlines()]
+    assert ["1", "a", "1", "1", "1.0000", "1.0000", "2.0000", "9"] in rows
+    assert ["2", "b", "unjudged", "0", "1.5850", "0.0000", "1.2619", "8"] in rows
+    assert ["3", "c", "3", "3", "2.0000", "1.5000", "-1.0000", "7"] in rows
+    assert ["sum", "2.5000", "2.2619"] in rows
+
+
+def test_the_scores_are_those_of_a_run(shown, engine, capsys):
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url, "--json"]) != 0
+    [suite] = loads_report(capsys.readouterr().out).suites
+    for query in ("boots", "coats"):
+        [ran] = [one for one in suite.queries if one.id == query]
+        alone = shown(query)["query"]
+        assert alone["scores"] == dict(ran.scores)
+        assert [hit["id"] for hit in alone["ranking"]] == [hit.id for hit in ran.ranking]
+
+
+def test_it_decides_nothing_and_runs_a_query_that_is_skipped(shown, engine):
+    inspection = shown("red-shoes")
+    assert inspection["query"]["outcome"] == "scored"
+    assert set(inspection["query"]["scores"]) == {"P@2", "nDCG@3", "AP@3", "RR@3"}
+    assert not any("gated" in note or "threshold" in note for note in inspection["notes"])
+    assert engine.asked.keys() == {"red shoes"}
+
+
+def test_missing_documents_are_looked_for(shown, engine):
+    engine.rankings["red shoes"] = [*"abcdefghijkl", "x"]
+    missing = {one["id"]: one["rank"] for one in shown("red-shoes")["query"]["missing"]}
+    assert missing == {"x": 13}
+
+
+def test_tied_documents_are_named(shown, show):
+    [tied] = shown("coats")["ties"]
+    assert tied == {"rank": 1, "score": 5.0, "documents": ["t1", "t2", "t3"], "below": [], "closed": True}
+    assert "tied with the score 5: t1, t2, t3 (ranks 1 to 3)" in show("coats")[1].out
+
+
+@pytest.mark.parametrize("request_", ["plain", "other"])
+def test_the_request_is_shown_as_it_is_sent(shown, received, request_):
+    sent = shown("boots", "--request", request_, "--index", "next")["sent"]
+    [(header, body), *_] = received
+    assert body == sent["body"]
+    assert body["size"] == 11
+    assert header["index"] == "next"
+    path, _, parameters = sent["url"].partition("?")
+    assert path.endswith("/next/_search")
+    assert parameters == f"allow_partial_search_results=false&preference={header['preference']}"
+
+
+def test_a_secret_is_named_by_its_variable(show, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    monkeypatch.setenv("SHOP_PASSWORD", "pass-1234567890")
+    monkeypatch.setenv("SHOP_USER", "reader")
+    for words in (("boots", "--request", "other"), ("boots", "--request", "other", "--json")):
+        printed = show(*words)[1].out
+        assert "1234567890" not in printed
+        assert "${SHOP_TOKEN}" in printed
+    script = "curl() { for word; do printf '%s\\n' \"$word\"; done; }; "
+    [line] = [line for line in show("boots", "--request", "other")[1].out.splitlines() if line.startswith("curl ")]
+    sent = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout
+    assert json.loads(sent.splitlines()[-1])["stats"] == ["it's tok-1234567890"]
+
+
+def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch):
+    Path("harness.toml").write_text(
+        f'[clusters.default]\nurl = "{engine.url}"\nusername_env = "SHOP_USER"\npassword_env = "SHOP_PASSWORD"\n'
+    )
+    monkeypatch.setenv("SHOP_USER", "reader")
+    monkeypatch.setenv("SHOP_PASSWORD", "pass-1234567890")
+    printed = show("boots")[1].out
+    assert 'curl -X POST -u "$SHOP_USER:$SHOP_PASSWORD" -H ' in printed
+    assert "pass-1234567890" not in printed
+
+
+def test_json_holds_what_its_schema_says(shown, engine):
+    fields = inspection_schema()["properties"]
+    assert set(shown("coats")) == set(fields)
+
+
+def test_an_unknown_query_names_the_nearest(show):
+    status, printed = show("red-shoe")
+    assert (status, printed.out) == (2, "")
+    assert printed.err == "harness: shop.relevance.yaml: no query has the id 'red-shoe'; did you mean 'red-shoes'?\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("boots", "--request", "othr"), "found no request 'othr', known are plain, other; did you mean 'other'?"),
+        (("boots", "--embedded"), "--url and --embedded name two engines"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_wrong_use(show, words, said):
+    status, printed = show(*words)
+    assert (status, printed.out) == (2, "")
+    assert said in printed.err
+
+
+def test_a_folder_of_several_suites_is_refused(folder, capsys):
+    Path("more.relevance.yaml").write_text(SUITE)
+    assert main(["show", ".", "boots"]) == 2
+    assert "found 2 suites in ., expected one" in capsys.readouterr().err
+
+
+def test_an_engine_that_does_not_answer_is_status_3_with_the_request(show):
+    with closed_port() as port:
+        status, printed = show("boots", url=f"http://127.0.0.1:{port}")
+    assert status == 3
+    assert "connection refused" in printed.out
+    assert '"title": "rubber boots"' in printed.out
+
+
+def test_an_engine_that_refuses_the_request_is_status_3(show, engine):
+    engine.broken["rubber boots"] = 400
+    status, printed = show("boots")
+    assert status == 3
+    assert "engine error (400)" in printed.out
+
+
+SERVICE = """\
+suite: api
+request:
+  http:
+    method: GET
+    path: /find/{{text}}
+    params: {n: 5, all: true}
+    headers: {x-token: "${SHOP_TOKEN}"}
+    ids: "$.hits[*]"
+measures: ["nDCG@3"]
+queries:
+  - {id: q, text: red shoes, judgments: {a: 1, b: 2}}
+"""
+
+
+def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    Path("shop.relevance.yaml").write_text(SERVICE)
+    engine.root = {"hits": ["b", "x"]}
+    status, printed = show("q")
+    assert status == 0
+    line = f"curl -X GET -H \"x-token: $SHOP_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
+    assert line in printed.out
+    assert ("GET", "/find/red%20shoes?n=5&all=true") in engine.sent

@@ -1,0 +1,67 @@
+"""The command line of a request: what a POSIX shell makes of it is the request."""
+
+import base64
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.model import SentRequest
+from harness.report.curl import curl_line
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
+
+
+def words(line, **variables):
+    """The words that a shell makes of *line* behind the name of the command."""
+    script = f"curl() {{ for word; do printf '%s\\0' \"$word\"; done; }}; {line}"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, check=True, env={"PATH": "/usr/bin:/bin", **variables}
+    )
+    return done.stdout.decode().split("\0")[:-1]
+
+
+def sent(body=None, **others):
+    return SentRequest("POST", "http://shop/p/_search?a=b&c=d", body=body, **others)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.recursive(TEXT, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2)))
+def test_any_body_reaches_curl_as_it_is(body):
+    import json
+
+    found = words(curl_line(sent({"q": body})))
+    assert found[:4] == ["-X", "POST", "http://shop/p/_search?a=b&c=d", "--data-raw"]
+    assert json.loads(found[4]) == {"q": body}
+
+
+def test_the_shell_fills_variables_in_and_nothing_else():
+    request = sent({"q": "it's ${KEY}, `ls` $HOME ${OTHER} \\ !"}, variables=("KEY",))
+    assert words(curl_line(request), KEY="s3cret", OTHER="no")[-1] == '{"q":"it\'s s3cret, `ls` $HOME ${OTHER} \\\\ !"}'
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (
+            sent(login="${SHOP_USER}:${SHOP_PASSWORD}", variables=("SHOP_USER", "SHOP_PASSWORD")),
+            '-u "$SHOP_USER:$SHOP_PASSWORD"',
+        ),
+        (sent(headers={"authorization": "ApiKey ${KEY}"}, variables=("KEY",)), '-H "authorization: ApiKey $KEY"'),
+        (sent(headers={"x-a": "${KEY}s"}, variables=("KEY",)), '-H "x-a: ${KEY}s"'),
+        (sent(ca_certs="my ca.pem"), "--cacert 'my ca.pem'"),
+    ],
+)
+def test_a_login_is_named_by_its_variables(request_, expected):
+    assert expected in curl_line(request_)
+
+
+def test_a_key_that_is_not_encoded_is_encoded_by_the_shell():
+    request = sent(headers={"authorization": "ApiKey ${KEY}"}, variables=("KEY",), encoded=("KEY",))
+    key = "an-id:" + "k" * 90
+    assert words(curl_line(request), KEY=key)[3] == f"authorization: ApiKey {base64.b64encode(key.encode()).decode()}"
+
+
+def test_without_a_body_nothing_is_sent():
+    assert words(curl_line(sent())) == ["-X", "POST", "http://shop/p/_search?a=b&c=d"]
