@@ -137,7 +137,7 @@ def pytest_make_collect_report(
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Run the suite of an item that is set up: what could not be asked or answered is an error there, not a failure."""
     session = item.config.stash[SESSION]
-    session.set_up(item.nodeid)
+    session.set_up(item)
     if session.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 

@@ -9,6 +9,7 @@ from harness.api import Relevance
 from harness.config import Configs
 from harness.model import Run, Suite
 from harness.options import RunOptions
+from harness.pytest_plugin.outcomes import run_properties
 from harness.pytest_plugin.runs import SessionRuns
 from harness.run.execution import FinishedSuite
 
@@ -28,12 +29,11 @@ class SessionRelevance(Relevance):
         self._runs = runs
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
-        if options.client is not None:
-            # Another client may be another server: what ran over it is nobody else's.
-            return super()._finish(path, options)
-        return self._runs.finished(path, options, os.environ)
+        finished = self._runs.finished(path, options, os.environ)
+        if (item := self._runs.session.item) is not None:
+            told = run_properties(finished.report)
+            item.user_properties.extend(one for one in told if one not in item.user_properties)
+        return finished
 
-    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        if options.client is not None:
-            return super()._answer(suite, options, configs)
+    def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:  # noqa: ARG002
         return self._runs.finished(Path(suite.path), options, os.environ).run

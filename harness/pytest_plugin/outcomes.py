@@ -15,7 +15,7 @@ from harness.report.sentences import figures_text
 from harness.report.terminal.run import query_block
 from harness.run.execution import FinishedSuite
 
-__all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "settle"]
+__all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "run_properties", "settle"]
 
 
 Property: TypeAlias = tuple[str, str | int | float]
@@ -40,6 +40,12 @@ def properties_of(
         *_scored(query),
         *_made_with(report),
     )
+
+
+def run_properties(report: SuiteReport) -> tuple[Property, ...]:
+    """The properties of a test in Python that ran a suite: what ran, and the means."""
+    means = ((f"relevance.mean-{one.measure}", one.mean) for one in report.summaries if one.mean is not None)
+    return (("relevance.suite", report.name), *means, *_made_with(report))
 
 
 def _measured(verdicts: Sequence[Verdict]) -> Iterator[Property]:

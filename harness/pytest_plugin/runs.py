@@ -17,6 +17,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -97,7 +98,7 @@ class SuiteRuns:
     def __init__(self, run: Execute, folder: Path | None = None) -> None:
         self._run = run
         self._folder = folder
-        self._done: dict[tuple[Path, RunOptions], Finished | Failed] = {}
+        self._done: dict[tuple[Path, RunOptions, int | None], Finished | Failed] = {}
 
     def finished(self, path: Path, options: RunOptions, *, again: bool = False) -> Finished:
         """
@@ -111,11 +112,12 @@ class SuiteRuns:
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
         """
-        key = (_identity(path), options)
+        path, share = _identity(path), self._folder
+        key = _key(path, options)
         known = self._done.get(key)
         if known is None or (again and known.lacks_answers):
-            share = self._folder
-            self._done[key] = self._execute(*key, known) if share is None else self._share(share, *key, known)
+            run = self._execute if share is None else partial(self._share, share)
+            self._done[key] = run(path, options, known)
         done = self._done[key]
         if isinstance(done, Failed):
             raise RunFailed(done.error)
@@ -128,7 +130,7 @@ class SuiteRuns:
     def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
         """What ran under the *options* of its path, here or in any process that shares the folder."""
         if self._folder is None:
-            mine = [done for (path, ran_with), done in self._done.items() if ran_with == options(path)]
+            mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
             return [done for done in mine if isinstance(done, Finished)]
         files = {file: _read(file) for file in sorted(self._folder.glob("*.json"))}
         return [
@@ -171,8 +173,15 @@ def _identity(path: Path) -> Path:
     return path.parent.resolve() / path.name
 
 
+def _key(path: Path, options: RunOptions) -> tuple[Path, RunOptions, int | None]:
+    """What a run is known by; a client object is nobody else's, and lives as long as options hold it."""
+    return path, options, None if options.client is None else id(options.client)
+
+
 def _name(path: Path, options: RunOptions) -> str:
-    return hashlib.sha256(f"{path}\n{options}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    """The name of the run's file. That over a client object has one in each process, as it may be another server's."""
+    client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
+    return hashlib.sha256(f"{path}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _stem(path: Path, options: Callable[[Path], RunOptions]) -> str:

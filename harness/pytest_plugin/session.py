@@ -14,6 +14,8 @@ from harness.pytest_plugin.node import NodeHost
 from harness.suites.discovery import suites_left_in
 
 if TYPE_CHECKING:
+    import pytest
+
     from harness.model import Suite
     from harness.pytest_plugin.options import PluginOptions
 
@@ -26,9 +28,9 @@ class RelevanceSession:
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
-    a session without a report came to grief. *runs_again* says that the item which is set up was set up just before.
-    *named* are the paths of the command line. *ignored* maps a folder to what pytest ignores in it, *left_out* are such
-    paths in folders that it collects whole.
+    a session without a report came to grief. *item* is the one that was set up last, *runs_again* says that it was the
+    one before too. *named* are the paths of the command line. *ignored* maps a folder to what pytest ignores in it,
+    *left_out* are such paths in folders that it collects whole.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -52,7 +54,7 @@ class RelevanceSession:
         self.today = date.today()
         self.is_worker = folder is not None
         self.folder = folder
-        self._setting_up: str | None = None
+        self.item: pytest.Item | None = None
         self._host: NodeHost | None = None
 
     def refused(self, problems: Iterable[Problem]) -> None:
@@ -71,9 +73,10 @@ class RelevanceSession:
         self.ignored.setdefault(path.parent, []).append(path)
         return True
 
-    def set_up(self, nodeid: str) -> None:
-        """Know whether the item of that id runs again, as pytest-rerunfailures and others have it."""
-        self.runs_again, self._setting_up = nodeid == self._setting_up, nodeid
+    def set_up(self, item: pytest.Item) -> None:
+        """Know which item runs, and whether it does again, as pytest-rerunfailures and others have it."""
+        self.runs_again = self.item is not None and item.nodeid == self.item.nodeid
+        self.item = item
 
     def shared_folder(self) -> Path:
         """The folder that workers share, made by the controller for its first worker."""

@@ -184,7 +184,7 @@ def _each_once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-SERVER = ("url", "embedded", "engine_version", "cluster", "client", "entry")
+SERVER = ("url", "embedded", "engine_version", "cluster", "client", "allow_write", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 

@@ -138,7 +138,13 @@ class Connections(Closing):
         from harness.search import open_search
 
         try:
-            search = open_search(cluster, self._environ, engine=stated, client=self._options.client)
+            search = open_search(
+                cluster,
+                self._environ,
+                engine=stated,
+                client=self._options.client,
+                allow_write=self._options.allow_write,
+            )
         except SearchError as error:
             return OpenCluster(cluster, error=error)
         return OpenCluster(cluster, search=self._resources.enter_context(search))

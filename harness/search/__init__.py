@@ -69,6 +69,7 @@ def open_search(
     *,
     engine: str | None = None,
     client: Any | None = None,
+    allow_write: bool = False,
 ) -> Search:
     """
     Connect to *cluster* and find out what answers there.
@@ -78,6 +79,7 @@ def open_search(
         environ: The environment in which those variables are looked up.
         engine: What the server is, if the login may not ask it: "elasticsearch 9.4.3". Overrides `cluster.engine`.
         client: The user's own client object, used instead of a connection to *cluster*.
+        allow_write: Whether an HTTP service that harness.toml does not define may be sent what can change data.
 
     Raises:
         UsageError: A variable that holds a login is not set, or *engine* or *client* is none that is known.
@@ -93,7 +95,7 @@ def open_search(
             raise UsageError(f'cluster "{cluster.name}" is an HTTP service, which cannot use a client object')
         from harness.search.http import open_service
 
-        return open_service(cluster, read_login(cluster, environ))
+        return open_service(cluster, read_login(cluster, environ), allow_write=allow_write)
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
     if client is None:
         from harness.search.transport import connect

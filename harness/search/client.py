@@ -75,16 +75,23 @@ def _opensearch(client: Any) -> Send:
     return send
 
 
+class _NotImplementedThere(Exception):
+    """What an object that only searches cannot do; it counts as an answer of this status."""
+
+    status_code = 501
+
+
 def _msearch_only(client: Any) -> Send:
     """Any other object: it searches by `msearch(body=…)`, and may have `info()` for the engine and its version."""
     calls = {"/": "info", "/_msearch": "msearch", "/_msearch/template": "msearch_template"}
 
     def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG001
-        name = calls.get(path.partition("?")[0], "")
+        name = calls.get(path.partition("?")[0])
+        if name is None:
+            raise _NotImplementedThere(f"a client of type {type(client).__name__} cannot send {method} {path}")
         call = getattr(client, name, None)
         if not callable(call):
-            missing = f"`{name}`" if name else f"way to send {method} {path}"
-            raise UsageError(f"a client of type {type(client).__name__} has no {missing}")
+            raise UsageError(f"a client of type {type(client).__name__} has no `{name}`")
         return call() if body is None else call(body=[json.loads(line) for line in body.splitlines()])
 
     return send

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -187,6 +188,21 @@ def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:
         return Engine("elasticsearch", number)
     raise SearchError(f"the server says it is version {number or '?'} of an unknown engine; {STATE_IT}")
+
+
+def is_engine(answer: Answer) -> bool:
+    """Whether the *answer* to `GET /` is an engine's, be it that it refuses the login."""
+    if "x-elastic-product" in answer.headers or "opensearch" in answer.headers.get("www-authenticate", "").lower():
+        return True
+    content = json_of(answer)
+    if not isinstance(content, Mapping):
+        return False
+    version, error = content.get("version"), content.get("error")
+    if isinstance(error, Mapping) and "root_cause" in error:
+        return True
+    with suppress(SearchError):
+        return isinstance(version, Mapping) and bool(_engine(version, content))
+    return False
 
 
 def _no_engine(answer: Answer) -> str:

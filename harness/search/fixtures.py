@@ -47,7 +47,12 @@ class Recipe:
     @property
     def index(self) -> str:
         """The name of the index: the suite's, and the beginning of the fingerprint."""
-        return f"{slug(self.name)}-{self.fingerprint[:12]}"
+        return index_name(self.name, self.fingerprint)
+
+
+def index_name(suite: str, fingerprint: str) -> str:
+    """The name of the index that *suite* builds from what has *fingerprint*."""
+    return f"{slug(suite)}-{fingerprint[:12]}"
 
 
 def read_recipe(fixture: Fixture, base: Path, name: str) -> Recipe:
@@ -273,11 +278,15 @@ class _Keeper:
             self._indexes.mark(self._index, replace(marker, used=self._now()), self._recipe.mappings.get("_meta"))
 
     def _make_room(self) -> None:
-        """Remove old builds of this suite; a run of another branch may be using a recent one."""
-        stem = slug(self._recipe.name)
-        for index, marker in self._indexes.markers(f"{stem}-*").items():
-            named_by_us = re.fullmatch(rf"{re.escape(stem)}-[0-9a-f]{{12}}", index)
-            if named_by_us and index != self._index and marker is not None and self._is_old(marker):
+        """
+        Remove old builds of this suite; a run of another branch may be using a recent one.
+
+        A clone has the marker of the index that it was made from, and another name than that marker's.
+        """
+        for index, marker in self._indexes.markers(f"{slug(self._recipe.name)}-*").items():
+            if marker is None or index == self._index or index != index_name(marker.name, marker.fingerprint):
+                continue
+            if self._is_old(marker):
                 self._indexes.delete(index)
 
     def _is_old(self, marker: Marker) -> bool:

@@ -7,11 +7,14 @@ is expected, there has to be one, and each item has to have its id.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 import requests
 from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
@@ -19,7 +22,7 @@ from jsonpath import compile as compile_path
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 from requests.adapters import HTTPAdapter
 
-from harness.errors import EngineUnreachable, UsageError
+from harness.errors import EngineUnreachable, Option, SearchError, UsageError
 from harness.model import (
     Cluster,
     Engine,
@@ -29,6 +32,7 @@ from harness.model import (
     HttpRequest,
     IndexFacts,
     Json,
+    Mark,
     Ranking,
     Response,
     SearchRequest,
@@ -46,9 +50,9 @@ from harness.search.connection import (
     why_unreachable,
     within,
 )
-from harness.search.engine import NOTHING_KNOWN
+from harness.search.engine import NOTHING_KNOWN, is_engine
 from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
-from harness.search.retries import retry_after
+from harness.search.retries import Retries, retry_after
 from harness.search.session import ConnectedSearch, ServerHealth
 
 NOT_SENDABLE = (
@@ -98,7 +102,20 @@ class WebConnection:
             EngineUnreachable: No connection, an unknown host or a TLS failure.
             UsageError: The request cannot be sent.
         """
-        url = joined(self._url, path)
+        return self._send(method, joined(self._url, path), params, headers, json, timeout)
+
+    def engine_there(self, timeout: float) -> str | None:
+        """The URL at which an engine answers, which is this one or the root of its host; None if none is known to."""
+        parts = urlsplit(self._url)
+        for url in dict.fromkeys((f"{self._url}/", f"{parts.scheme}://{parts.netloc}/")):
+            with suppress(EngineUnreachable, UsageError):
+                if is_engine(self._send("GET", url, {}, {}, None, timeout)):
+                    return url
+        return None
+
+    def _send(
+        self, method: str, url: str, params: Mapping[str, Any], headers: Mapping[str, str], json: Any, timeout: float
+    ) -> Answer:
         session = self._session()
         try:
             response = within(
@@ -346,19 +363,68 @@ AT_ONCE = 4
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
+SECONDS_TO_IDENTIFY = 5.0
+"""How long the root of a service is waited for, to see that it is no engine."""
 
-def open_service(cluster: Cluster, login: Login) -> HttpSearch:
+METHOD_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
+"""Headers that replace the method on servers that heed them."""
+
+
+def why_it_may_write(http: HttpRequest) -> str:
+    """
+    Why *http* may change data; empty if it only reads.
+
+    A path with a name that begins with `_` is one of an engine's own interfaces, such as `_delete_by_query`.
+    """
+    if http.method != "GET":
+        return f"the method {http.method} may change data"
+    header = next((name for name in http.headers if name.lower() in METHOD_HEADERS), None)
+    if header is not None:
+        return f"the header {header} may change data"
+    names = unquote(http.path.partition("?")[0]).split("/")
+    found = next((name for name in names if name.startswith("_")), None)
+    return "" if found is None else f"the path has {found}, which an engine may take for more than a search"
+
+
+def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -> HttpSearch:
     """
     A search of the service at the URL of *cluster*; nothing is sent yet.
+
+    Args:
+        cluster: Where the service is. One that harness.toml defines may be sent any request.
+        login: For it.
+        allow_write: Whether any other may be, too.
 
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one.
     """
-    return HttpSearch(WebConnection(cluster, login), Engine("http"), timeout=cluster.timeout)
+    trusted = allow_write or cluster.mark != Mark()
+    return HttpSearch(WebConnection(cluster, login), Engine("http"), timeout=cluster.timeout, reads_only=not trusted)
 
 
 class HttpSearch(ConnectedSearch[WebConnection]):
     """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
+
+    def __init__(
+        self,
+        connection: WebConnection,
+        engine: Engine,
+        *,
+        timeout: float = 30.0,
+        retries: Retries | None = None,
+        reads_only: bool = False,
+    ) -> None:
+        """
+        Args:
+            connection: To the service.
+            engine: What it is called.
+            timeout: Seconds for one request.
+            retries: The limits of retries.
+            reads_only: Whether requests that may change data are refused.
+        """
+        super().__init__(connection, engine, timeout=timeout, retries=retries)
+        self._reads_only = reads_only
+        self._is_identified = False
 
     def search(
         self,
@@ -372,14 +438,34 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
         Raises:
             UsageError: A path of a request is no JSONPath.
+            SearchError: The server is an engine, or a request may change data and nobody allowed that.
         """
         for path in {path for one in requests if one.http for path in _paths(one.http)}:
             compiled(path)
+        self._check_reads([one.http for one in requests if one.http], math.inf if budget is None else budget)
         health = self._health(budget)
         responses = self._send_all(health, requests, on_done)
         self._raise_if_nobody_answers(health)
         self._raise_if_refused(responses, "the service", {})
         return [self._masked(response) for response in responses]
+
+    def _check_reads(self, requests: Iterable[HttpRequest], budget: float) -> None:
+        """Refuse a request that could change data without consent, and an engine in place of a service."""
+        for request in requests if self._reads_only else ():
+            if reason := why_it_may_write(request):
+                raise SearchError(
+                    f"{request.method} {request.path} was not sent: {reason}; define the service in harness.toml "
+                    '(url and service = "http"), or give ',
+                    Option("allow-write"),
+                )
+        if not self._is_identified and budget > 0:
+            engine = self.connection.engine_there(min(self.timeout, budget, SECONDS_TO_IDENTIFY))
+            if engine is not None:
+                raise SearchError(
+                    f"{engine} is Elasticsearch or OpenSearch, and `http` requests are for services: "
+                    "use `index` and `body` instead"
+                )
+            self._is_identified = True
 
     def _send_all(
         self, health: ServerHealth, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None

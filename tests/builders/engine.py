@@ -48,7 +48,7 @@ class ScriptedEngine:
     *rankings* maps a query's text to its documents, best first, *on_index* an index and a text to others; *broken* maps
     a text to the status of an error, *answers* to an item of `_msearch` as it is. *change_all* is given the whole
     answer to an `_msearch` and gives what is sent. *gets* maps a path to the answer to a GET; other paths get *root*.
-    *faults* come before any answer, each as often as it says.
+    *faults* come before any answer, each as often as it says. *headers* are sent with each answer.
     """
 
     def __init__(self) -> None:
@@ -60,6 +60,7 @@ class ScriptedEngine:
         self.gets: dict[str, object] = {}
         self.root: object = ROOT
         self.faults: list[Fault] = []
+        self.headers: dict[str, str] = {"X-Elastic-Product": "Elasticsearch"}
         self.score: float | None = None
         """That of every hit which has none of its own, so that all tie; None gives each rank another."""
         self.before_search: Callable[[], None] = lambda: None
@@ -178,9 +179,8 @@ def _handler(engine: ScriptedEngine) -> type[BaseHTTPRequestHandler]:
         def _send(self, status: int, content: bytes, headers: Mapping[str, str], *, pause: float = 0.0) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("X-Elastic-Product", "Elasticsearch")
             self.send_header("Content-Length", str(len(content)))
-            for name, value in headers.items():
+            for name, value in {**engine.headers, **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             with contextlib.suppress(ConnectionError):  # whoever asked may have been killed

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,49 @@ def test_what_no_suite_has_is_2(harness: Command, words: tuple[str, ...], said: 
     assert done.status == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+DELETING = """\
+suite: deleting
+target: {cluster: "URL"}
+request:
+  http:
+    method: METHOD
+    path: /INDEX/ACTION
+    params: {preference: "{{text}}"}
+    json: {query: {match_all: {}}}
+    ids: $.ids
+queries:
+  - {id: q, text: all, judgments: {a: 1}}
+thresholds: ["mean P@1 >= 0"]
+"""
+
+
+@pytest.mark.parametrize(("method", "action"), [("POST", "_delete_by_query"), ("PUT", "_settings"), ("GET", "x")])
+@pytest.mark.parametrize("words", [[], ["--allow-write"]], ids=["", "writing"])
+@pytest.mark.parametrize("place", ["", "harness.toml"])
+def test_an_engine_is_sent_nothing_by_http(
+    harness: Command,
+    engine_url: str,
+    index: Callable[..., str],
+    call: Callable[..., dict[str, object]],
+    tmp_path: Path,
+    method: str,
+    action: str,
+    words: list[str],
+    place: str,
+) -> None:
+    name = index({"a": {"title": "a"}, "b": {"title": "b"}})
+    if place:
+        (tmp_path / place).write_text(f'[clusters.shop]\nurl = "{engine_url}"\nservice = "http"\n')
+    url = "shop" if place else engine_url
+    suite = tmp_path / "deleting.relevance.yaml"
+    filled = {"URL": url, "METHOD": method, "INDEX": name, "ACTION": action}
+    suite.write_text(reduce(lambda text, word: text.replace(word, filled[word]), filled, DELETING))
+
+    done = harness("run", str(suite), *words)
+
+    assert done.status == 3, done.stderr
+    call("POST", f"/{name}/_refresh")
+    assert call("GET", f"/{name}/_count")["count"] == 2
+    assert call("GET", f"/{name}/_settings").keys() == {name}

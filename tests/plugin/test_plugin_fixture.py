@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from builders.shown import entries, properties
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
 
@@ -102,20 +105,111 @@ def test_it_honours_the_options_and_a_call_may_ask_otherwise(
     assert engine.asked == {"red shoes": 1, "rubber boots": 1}
 
 
-def test_a_client_of_the_users_own_is_not_shared(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+CLIENTS = """
+    import pytest
+    from pathlib import Path
+    from builders.engine import ROOT, item_of
+
+    FOUND = {"red shoes": ["b", "a"], "rubber boots": ["d"]}
+
+    class Client:
+        def __init__(self, name):
+            self.name = name
+
+        def info(self):
+            return ROOT
+
+        def msearch(self, body):
+            texts = [search["query"]["match"]["title"] for search in body[1::2]]
+            if body[1]["size"] < 1000:
+                with Path("asked.txt").open("a") as file:
+                    file.writelines(f"{self.name} {text}\\n" for text in texts)
+            return {"took": 1, "responses": [item_of(FOUND[text], size=11) for text in texts]}
+
+    @pytest.fixture(scope="session")
+    def es():
+        return Client("first")
+
+    def test_once(relevance, es):
+        assert relevance.run("shop.relevance.yaml", client=es).mean("RR@10") == 1
+
+    def test_twice(relevance, es):
+        relevance.run("shop.relevance.yaml", client=es).assert_thresholds()
+
+    def test_under_other_options(relevance, es):
+        assert relevance.run("shop.relevance.yaml", client=es, queries=["boots"]).mean("RR@10") == 1
+
+    def test_another_client(relevance):
+        assert relevance.run("shop.relevance.yaml", client=Client("second")).mean("nDCG@10") < 1
+"""
+
+
+def asked(pytester: pytest.Pytester) -> list[str]:
+    return sorted((pytester.path / "asked.txt").read_text(encoding="utf-8").splitlines())
+
+
+def test_runs_over_a_client_of_the_users_own_belong_to_the_session(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
     suite(MEAN)
-    pytester.makepyfile(
-        """
-        import pytest
+    pytester.makepyfile(CLIENTS)
 
-        def test_it(relevance):
-            with pytest.raises(Exception, match="client"):
-                relevance.run("shop.relevance.yaml", client=object())
-            assert relevance.run("shop.relevance.yaml").mean("P@1") == 0.5
-        """
+    result = run("--relevance-report", "report.json", "--junit-xml", "junit.xml")
+
+    result.assert_outcomes(passed=5)
+    assert asked(pytester) == [
+        "first red shoes",
+        "first rubber boots",
+        "first rubber boots",
+        "second red shoes",
+        "second rubber boots",
+    ]
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+    suites = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))["suites"]
+    assert sorted(one["cluster"] for one in suites) == ["client", "client", "client", engine.url]
+    assert sum(line.startswith("shop: ") for line in result.outlines) == 4
+    told = {entry.attrib["name"]: properties(entry) for entry in entries(pytester.path / "junit.xml")}
+    assert told["test_once"] == told["test_twice"]
+    assert (told["test_once"]["relevance.cluster"], told["test_once"]["relevance.suite"]) == ("client", "shop")
+    assert float(told["test_once"]["relevance.mean-nDCG@10"]) == pytest.approx(0.8549, abs=1e-4)
+
+
+def test_runs_over_a_client_of_each_worker_are_reported_too(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile(CLIENTS)
+
+    result = run("--relevance-report", "report.json", "-p", "xdist", "-n2", "--dist", "loadfile")
+
+    result.assert_outcomes(passed=5)
+    assert len(asked(pytester)) == 5
+    suites = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))["suites"]
+    assert sorted(one["cluster"] for one in suites) == ["client", "client", "client", engine.url]
+
+
+def test_a_run_over_a_client_is_no_baseline(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+    pytester.makepyfile(CLIENTS)
+
+    run("--relevance-update-baseline").assert_outcomes(passed=5)
+
+    [kept] = json.loads((pytester.path / "shop.baseline.json").read_text(encoding="utf-8"))["requests"].values()
+    assert [hit for hit, _ in kept["queries"]["shoes"]["ranking"]] == ["a", "b", "c"]
+
+
+def test_a_client_that_cannot_search_is_an_error_that_the_summary_tells(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile("def test_it(relevance): relevance.run('shop.relevance.yaml', client=object())")
+
+    result = run()
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert (
+        "shop.relevance.yaml: did not run: a client of type object has no `msearch` to search with" in result.outlines
     )
-
-    run("-k", "test_it").assert_outcomes(passed=1, deselected=1)
 
 
 def test_rankings_are_scored_without_a_suite(run: Run, pytester: pytest.Pytester) -> None:

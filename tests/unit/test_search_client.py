@@ -101,6 +101,11 @@ def test_another_client_searches_by_msearch_and_has_to_be_stated() -> None:
     assert [line.get("index") for line in client.bodies[0][::2]] == ["products", "products"]
 
 
+def test_another_client_leaves_the_facts_on_an_index_unknown() -> None:
+    search = open_search(NOWHERE, {}, engine="elasticsearch 9.4.3", client=Plain())
+    assert search.index_facts("products").missing == ("mapping", "settings", "documents")
+
+
 def test_another_client_that_cannot_say_what_it_is() -> None:
     with pytest.raises(UsageError, match="`info`"):
         open_search(NOWHERE, {}, client=Plain())

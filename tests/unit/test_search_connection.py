@@ -23,7 +23,7 @@ from harness.search import Search, open_search
 from harness.search.connection import within
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
-SERVICE = HttpRequest("POST", "/search", "$.ids", json={"q": "red shoes"})
+SERVICE = HttpRequest("GET", "/search", "$.ids", {"q": "red shoes"})
 OPENSEARCH = {"version": {"number": "3.8.0", "distribution": "opensearch"}}
 
 
@@ -111,11 +111,22 @@ def test_the_next_request_is_answered(engine: ScriptedEngine, opened: Callable[[
     assert isinstance(found, Ranking)
 
 
-def test_a_services_answer_that_trickles_is_a_timeout_and_the_next_is_answered(engine: ScriptedEngine) -> None:
-    body = json.dumps({"ids": ["a", "b"]} | {"more": "x" * 1000}).encode()
-    engine.faults += [Fault("/search", status=200, body=body, pause=0.05), Fault("/search", status=200, body=body)]
+@pytest.fixture
+def service(engine: ScriptedEngine) -> ScriptedEngine:
+    """The scripted engine as a service, which has no root."""
+    engine.headers = {}
+    engine.faults.append(Fault("/", status=404))
+    return engine
 
-    with open_search(cluster(engine, service="http"), {}) as search:
+
+def test_a_services_answer_that_trickles_is_a_timeout_and_the_next_is_answered(service: ScriptedEngine) -> None:
+    body = json.dumps({"ids": ["a", "b"]} | {"more": "x" * 1000}).encode()
+    service.faults[:0] = [
+        Fault("/search", status=200, body=body, pause=0.05),
+        Fault("/search", status=200, body=body),
+    ]
+
+    with open_search(cluster(service, service="http"), {}) as search:
         [late] = search.search([SearchRequest("shoes", None, None, SERVICE)])
         [found] = search.search([SearchRequest("shoes", None, None, SERVICE)])
 
@@ -124,11 +135,11 @@ def test_a_services_answer_that_trickles_is_a_timeout_and_the_next_is_answered(e
     assert isinstance(found, Ranking)
 
 
-def test_a_run_on_a_service_is_not_held_beyond_its_budget(engine: ScriptedEngine) -> None:
-    engine.faults.append(Fault("/search", status=200, body=b"{" + b" " * 1000, pause=0.05))
+def test_a_run_on_a_service_is_not_held_beyond_its_budget(service: ScriptedEngine) -> None:
+    service.faults[:0] = [Fault("/search", status=200, body=b"{" + b" " * 1000, pause=0.05)]
 
     [response] = searched(
-        open_search(cluster(engine, service="http"), {}), SearchRequest("shoes", None, None, SERVICE), budget=0.3
+        open_search(cluster(service, service="http"), {}), SearchRequest("shoes", None, None, SERVICE), budget=0.3
     )
 
     assert isinstance(response, Failure)
@@ -184,11 +195,11 @@ def test_an_engine_that_is_busy_when_it_is_asked_what_it_is_is_asked_again(
     assert isinstance(response, Ranking)
 
 
-def test_a_service_that_closes_the_first_connection_is_asked_again(engine: ScriptedEngine) -> None:
+def test_a_service_that_closes_the_first_connection_is_asked_again(service: ScriptedEngine) -> None:
     body = json.dumps({"ids": ["a"]}).encode()
-    engine.faults += [Fault("/search", status=None), Fault("/search", status=200, body=body)]
+    service.faults[:0] = [Fault("/search", status=None), Fault("/search", status=200, body=body)]
 
-    with open_search(cluster(engine, service="http"), {}) as search:
+    with open_search(cluster(service, service="http"), {}) as search:
         [response] = search.search([SearchRequest("shoes", None, None, SERVICE)])
 
     assert isinstance(response, Ranking)

@@ -404,8 +404,15 @@ LONG_AGO = "2020-01-01T00:00:00+00:00"
         ("products-0123456789ab", {KEY: {"made_by": "somebody"}}),
         ("products-copy", {KEY: asdict(Marker("products", "0" * 64, "b", 0, True, LONG_AGO))}),
         ("products-0123456789ab-copy", {KEY: asdict(Marker("products", "0" * 64, "b", 0, True, LONG_AGO))}),
+        ("products-20260101abcd", {KEY: asdict(Marker("products", "0" * 64, "b", 0, True, LONG_AGO))}),
     ],
-    ids=["of our name without our mark", "of our name with a mark of theirs", "a copy", "a copy of a copy"],
+    ids=[
+        "of our name without our mark",
+        "of our name with a mark of theirs",
+        "a copy",
+        "a copy of a copy",
+        "a copy whose name ends as ours do",
+    ],
 )
 def test_an_index_that_only_looks_like_an_old_build_stays(
     server: Server, folder: Path, index: str, other: str, meta: dict[str, Any]

@@ -15,9 +15,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from builders.ports import closed_port
-from harness.errors import EngineUnreachable, LoginRefused, UsageError
+from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
+from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Mark, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
 from harness.search.connection import Login
@@ -25,11 +25,18 @@ from harness.search.http import HttpSearch, WebConnection
 from harness.search.retries import Clock, Retries
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
+DEFINED = Mark("harness.toml", 1, 1)
+"""The place of a service that harness.toml defines."""
 
 
 def service(server: HTTPServer | str, **more: Any) -> Cluster:
     url = server if isinstance(server, str) else server.url_for("/api")
     return Cluster("shop", url=url, service="http", **{"timeout": 5.0, **more})
+
+
+def searches(server: HTTPServer) -> list[Request]:
+    """What was sent to the service, without the requests that find out whether it is an engine."""
+    return [request for request, _ in server.log if request.path not in ("/", "/api/")]
 
 
 def ask(
@@ -51,7 +58,8 @@ def test_a_get_with_parameters(httpserver: HTTPServer) -> None:
     )
 
     assert ask(httpserver, http) == [Ranking((Hit("a"),))]
-    sent = httpserver.log[0][0].args.to_dict(flat=False)
+    [request] = searches(httpserver)
+    sent = request.args.to_dict(flat=False)
     assert sent == {"q": ["größe & more"], "page": ["1"], "fuzzy": ["true"], "tag": ["a", "b"]}
 
 
@@ -62,7 +70,7 @@ def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
     ).respond_with_json({"ids": ["a", 2]})
     http = HttpRequest("POST", "/search", "$.ids", json=body, headers={"X-Locale": "de"})
 
-    found = ask(httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"})
+    found = ask(httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"}, mark=DEFINED)
 
     assert found == [Ranking((Hit("a"), Hit("2")))]
 
@@ -201,7 +209,7 @@ class TestRetrying:
 
         assert failure(response).status == 503
         assert "3 attempts" in failure(response).reason
-        assert len(httpserver.log) == 3
+        assert len(searches(httpserver)) == 3
 
     def test_without_time_nothing_is_sent(self, httpserver: HTTPServer) -> None:
         with self.search(httpserver, []) as search:
@@ -265,3 +273,67 @@ def test_an_interrupt_leaves_what_has_not_begun(httpserver: HTTPServer) -> None:
         search.search(requests, on_done=interrupt)
 
     assert len(httpserver.log) < 200
+
+
+WRITES = [
+    (HttpRequest("POST", "/search", "$.ids"), "the method POST may change data"),
+    (HttpRequest("PUT", "/search", "$.ids"), "the method PUT may change data"),
+    (HttpRequest("GET", "/victim/_delete_by_query", "$.ids"), "the path has _delete_by_query"),
+    (HttpRequest("GET", "victim/%5Fclose?x=1", "$.ids"), "the path has _close"),
+    (HttpRequest("GET", "/search", "$.ids", headers={"X-HTTP-Method-Override": "DELETE"}), "X-HTTP-Method-Override"),
+]
+
+
+@pytest.mark.parametrize(("http", "reason"), WRITES)
+def test_what_may_change_data_is_not_sent_to_a_url(httpserver: HTTPServer, http: HttpRequest, reason: str) -> None:
+    with pytest.raises(SearchError) as caught:
+        ask(httpserver, SEARCH, http)
+
+    assert reason in str(caught.value)
+    assert "harness.toml" in str(caught.value)
+    assert "allow_write" in str(caught.value)
+    assert httpserver.log == []
+
+
+@pytest.mark.parametrize("consent", ["harness.toml", "allow_write"])
+def test_it_is_sent_where_somebody_vouches_for_the_service(httpserver: HTTPServer, consent: str) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
+    cluster = service(httpserver, mark=DEFINED if consent == "harness.toml" else Mark())
+    http = HttpRequest("POST", "/search", "$.ids", json={"q": "shoes"})
+
+    with open_search(cluster, {}, allow_write=consent == "allow_write") as search:
+        assert search.search([SearchRequest("a", None, None, http)]) == [Ranking((Hit("a"),))]
+
+
+ROOTS = {
+    "elasticsearch": Response(
+        json.dumps({"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"})
+    ),
+    "opensearch": Response(json.dumps({"version": {"distribution": "opensearch", "number": "3.5.0"}})),
+    "a login is missing": Response(
+        json.dumps({"error": {"root_cause": [], "type": "security_exception"}, "status": 401}), 401
+    ),
+    "opensearch's login": Response("Unauthorized", 401, {"WWW-Authenticate": 'Basic realm="OpenSearch Security"'}),
+    "the header of the product": Response("", 503, {"X-Elastic-Product": "Elasticsearch"}),
+}
+
+
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("path", ["/", "/api/"])
+def test_an_engine_is_no_service(httpserver: HTTPServer, root: str, path: str) -> None:
+    httpserver.expect_request(path).respond_with_response(ROOTS[root])
+
+    with pytest.raises(SearchError, match=r"/ is Elasticsearch or OpenSearch, and `http` requests are for services"):
+        ask(httpserver, HttpRequest("POST", "/victim/_delete_by_query", "$.ids"), mark=DEFINED)
+    assert searches(httpserver) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"version": "7"}', '{"version": {"number": "7"}}', '{"error": "no"}'])
+def test_another_root_is_no_engine_s_and_is_asked_for_once(httpserver: HTTPServer, content: str) -> None:
+    httpserver.expect_request("/").respond_with_data(content)
+    httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
+
+    with open_search(service(httpserver), {}) as search:
+        for _ in range(2):
+            assert search.search([SearchRequest("a", None, None, SEARCH)]) == [Ranking((Hit("a"),))]
+    assert [request.path for request, _ in httpserver.log] == ["/api/", "/", "/api/search", "/api/search"]
