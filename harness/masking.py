@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
 from harness.model import (
+    BaselineSummary,
     Cluster,
     ComparisonReport,
     Failure,
@@ -125,8 +126,13 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
         queries=tuple(_query(query, mask) for query in report.queries),
         notes=tuple(map(mask, report.notes)),
-        baseline=report.baseline and replace(report.baseline, changes=tuple(map(mask, report.baseline.changes))),
+        baseline=report.baseline and _baseline(report.baseline, mask),
     )
+
+
+def _baseline(baseline: BaselineSummary, mask: Mask) -> BaselineSummary:
+    diffs = tuple(replace(diff, lines=tuple(map(mask, diff.lines))) for diff in baseline.diffs)
+    return replace(baseline, changes=tuple(map(mask, baseline.changes)), diffs=diffs)
 
 
 def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
@@ -162,6 +168,7 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         ranking=_documents(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
         missing=_documents(query.missing, mask),
+        baseline=query.baseline and replace(query.baseline, documents=_documents(query.baseline.documents, mask)),
     )
 
 

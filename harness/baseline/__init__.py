@@ -5,7 +5,8 @@ Rankings are kept, not only scores. So a baseline becomes a `Run` again and is s
 and the measures of today, and a change of those is never taken for a change of the search.
 
 `entries` turns a run into an entry and says what changed since, `files` is one JSON file beside the suite,
-`contradictions` refuses what cannot be. Here a run is kept, and what is kept becomes what the gate compares with.
+`contradictions` refuses what cannot be, `differences` compares a run with a baseline. Here a run is kept, and what is
+kept becomes what the gate compares with.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from harness import __version__
 from harness.baseline.contradictions import refuse_contradictions
+from harness.baseline.differences import text_diffs
 from harness.baseline.entries import (
     as_run,
     changed_questions,
@@ -37,6 +39,7 @@ __all__ = [
     "BaselineUpdate",
     "ci_variable",
     "entry_of",
+    "has_baseline",
     "keep_run",
     "read_entry",
     "reference_for",
@@ -62,6 +65,11 @@ def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
         return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
+
+
+def has_baseline(suite: Suite, file: Path | None) -> bool:
+    """Whether *file* was named, or there is a file of baselines beside the suite."""
+    return file is not None or (bool(suite.path) and baseline_path(suite.path).exists())
 
 
 def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
@@ -105,6 +113,7 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
         same_request=request_fingerprint(suite, run.request) == baseline.template,
         changes=changes_since(baseline, suite, run),
         changed_questions=changed,
+        diffs=text_diffs(baseline, suite, run),
     )
 
 

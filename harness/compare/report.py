@@ -6,21 +6,20 @@ other, with what entered, what left and what moved. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from harness import __version__
+from harness.baseline.differences import DocumentNotes, are_only_ties, changed_ranks, compare_documents
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions_of
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.scope import changed_question, weights_of
-from harness.gate.ties import cut, tie_groups
 from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement
-from harness.metrics.ranking import gain_of
 from harness.metrics.score import common_measures
 from harness.model import (
     AgreementCondition,
@@ -29,8 +28,6 @@ from harness.model import (
     Condition,
     Failure,
     FailureKind,
-    Gain,
-    Hit,
     MovedDocument,
     Query,
     QueryComparison,
@@ -315,74 +312,18 @@ def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]
 # Rankings.
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentNotes:
-    """What is known of documents apart from where they rank; *gain* is None where no grade is worth anything."""
-
-    grades: Mapping[str, float] = field(default_factory=dict)
-    gain: Gain | None = None
-    titles: Mapping[str, str] = field(default_factory=dict)
-
-
-def compare_documents(
-    query: QueryComparison,
-    reference: Ranking,
-    candidate: Ranking,
-    *,
-    depth: int,
-    notes: DocumentNotes,
-    ties: bool = True,
-) -> QueryComparison:
-    """
-    *query* with its two rankings document by document.
-
-    Args:
-        query: What is known of it otherwise.
-        reference: What is compared with.
-        candidate: What is compared.
-        depth: Ranks that are looked at; documents below are not there.
-        notes: Grades and titles.
-        ties: Whether documents of equal score stand in an order that nobody asked for.
-    """
-    first, second = cut(reference, depth), cut(candidate, depth)
-    before, after = _ranks(first.hits), _ranks(second.hits)
-    tied = _tied(first, second) if ties else frozenset()
-    names = [*after, *(document for document in before if document not in after)]
-    documents = tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
-    changed = [document for document in documents if document.reference != document.candidate]
+def with_documents(query: QueryComparison, documents: tuple[MovedDocument, ...]) -> QueryComparison:
+    """*query* with the *documents* of its two rankings, and how many of them entered, left and moved."""
+    changed = changed_ranks(documents)
+    entered, left = (sum(one.reference is None for one in changed), sum(one.candidate is None for one in changed))
     return replace(
         query,
         documents=documents,
-        entered=sum(document.reference is None for document in documents),
-        left=sum(document.candidate is None for document in documents),
-        moved=sum(None not in (document.reference, document.candidate) for document in changed),
-        ties_only=bool(changed) and all(document.tied for document in changed),
+        entered=entered,
+        left=left,
+        moved=len(changed) - entered - left,
+        ties_only=are_only_ties(changed),
     )
-
-
-def _ranks(hits: Iterable[Hit]) -> dict[str, int]:
-    return {hit.id: rank for rank, hit in enumerate(hits, start=1)}
-
-
-def _document(name: str, before: int | None, after: int | None, notes: DocumentNotes, tied: bool) -> MovedDocument:
-    grade = notes.grades.get(name)
-    gain = None if grade is None or notes.gain is None else gain_of(notes.gain, grade)
-    return MovedDocument(name, before, after, grade, gain, notes.titles.get(name), tied and before != after)
-
-
-def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
-    """
-    The documents of groups that are groups of ties on both sides, at the same places, with the same documents.
-
-    The scores of the two sides need not be the same: another engine may multiply all by a constant.
-    """
-    at_place = {group.start: group for group in tie_groups(first)}
-    found: set[str] = set()
-    for group in tie_groups(second):
-        match = at_place.get(group.start)
-        if match is not None and group.holds_as(match):
-            found.update(group.shown, match.shown)
-    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,8 +366,8 @@ class SideBySide:
         rankings = self._rankings(query.id)
         assert rankings is not None
         notes = DocumentNotes(query.judgments, self.scored.suite.gain, titles)
-        compared = compare_documents(plain, *rankings, depth=self.depth, notes=notes, ties=self.ties)
-        return replace(compared, rbo=pair.rbo, overlap=pair.overlap, tau=pair.tau)
+        documents = compare_documents(*rankings, depth=self.depth, notes=notes, ties=self.ties)
+        return replace(with_documents(plain, documents), rbo=pair.rbo, overlap=pair.overlap, tau=pair.tau)
 
     def _rankings(self, query: str) -> tuple[Ranking, Ranking] | None:
         first, second = (run.responses.get(query) for run in self.scored.runs)

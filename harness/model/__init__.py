@@ -11,7 +11,7 @@ only plain values.
 
 from __future__ import annotations
 
-from harness.model.baseline import Baseline, BaselineFile, BaselineQuery, Question, Reference
+from harness.model.baseline import Baseline, BaselineFile, BaselineQuery, Question, Reference, TextDiff
 from harness.model.comparison import (
     Agreement,
     Comparison,
@@ -51,8 +51,10 @@ from harness.model.judging import (
 from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.report import (
     BaselineSummary,
+    MeanChange,
     MeasureSummary,
     MissingDocument,
+    QueryBaseline,
     QueryReport,
     RankedDocument,
     Report,
@@ -126,6 +128,7 @@ __all__ = [
     "JudgmentFinding",
     "LatencyCondition",
     "Mark",
+    "MeanChange",
     "Measure",
     "MeasureComparison",
     "MeasureSummary",
@@ -138,6 +141,7 @@ __all__ = [
     "PooledDocument",
     "Profile",
     "Query",
+    "QueryBaseline",
     "QueryComparison",
     "QueryCoverage",
     "QueryInspection",
@@ -165,6 +169,7 @@ __all__ = [
     "TagSummary",
     "TailSearch",
     "Target",
+    "TextDiff",
     "Threshold",
     "TiedDocuments",
     "Unit",

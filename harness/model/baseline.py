@@ -86,6 +86,18 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class TextDiff:
+    """A stored text and the current one, compared line by line."""
+
+    name: str
+    """Either "request", "mapping" or "settings"."""
+    lines: tuple[str, ...]
+    """In the unified format without its header; secrets are masked."""
+    left_out: int = 0
+    """The number of further lines."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """The baseline or other run that a run is compared with."""
 
@@ -110,6 +122,8 @@ class Reference:
     """Its name in sentences if it is not a baseline."""
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
     """Queries with another text or params, then and now; *run* does not contain them."""
+    diffs: tuple[TextDiff, ...] = ()
+    """Of the request, the mapping and the settings."""
 
     @property
     def called(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.model.baseline import TextDiff
+from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
 from harness.model.run import Engine, Failure, Outcome, Verdict
 
@@ -37,6 +39,23 @@ class MissingDocument:
     """The depth of that search."""
     title: str | None = None
     """None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBaseline:
+    """A query in the baseline, which had the same text and params."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Measure to the score of the stored ranking with the current judgments; without a score that is not comparable."""
+    documents: tuple[MovedDocument, ...] = ()
+    """
+    The documents whose rank changed within *depth*: those of the current ranking in its order, then those that left.
+    The baseline is the reference, the run the candidate.
+    """
+    depth: int = 0
+    """The number of ranks compared: as deep as the measures look."""
+    ties_only: bool = False
+    """Whether only the order among ties changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +92,20 @@ class QueryReport:
     """Whether no other document has that score."""
     failure: Failure | None = None
     """Why it has no ranking."""
+    baseline: QueryBaseline | None = None
+    """None if it is not compared with a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """A mean in the baseline and in the run, over the queries that have a score in both."""
+
+    baseline: float
+    """With the current judgments and weights."""
+    now: float
+    difference: float
+    """*now* minus *baseline*."""
+    queries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +124,8 @@ class MeasureSummary:
     """The number of queries without one."""
     weighted: bool = False
     """Whether the weights in the mean differ; the other figures ignore weights."""
+    change: MeanChange | None = None
+    """Since the baseline; None if no query is compared with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +152,10 @@ class BaselineSummary:
     """An ISO date."""
     changes: tuple[str, ...] = ()
     """Sentences on what changed since."""
+    queries: int = 0
+    """The number of queries compared with it."""
+    diffs: tuple[TextDiff, ...] = ()
+    """Of the request, the mapping and the settings, if they changed and both texts are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +182,7 @@ class SuiteReport:
     tags: tuple[TagSummary, ...] = ()
     """The greatest share first, and the queries without a tag last; empty if no query has a tag."""
     baseline: BaselineSummary | None = None
-    """None if no threshold compares with one, or there is none."""
+    """None if there is none, or it cannot be read."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

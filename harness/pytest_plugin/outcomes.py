@@ -12,7 +12,7 @@ from harness.gate import decide
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.sentences import figures_text
-from harness.report.terminal.run import query_block
+from harness.report.terminal.run import query_block, since_baseline_text
 from harness.run.execution import FinishedSuite
 
 __all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "run_properties", "settle"]
@@ -296,11 +296,14 @@ def _sections(
     """For a query its ranking, once; for a threshold over many the worst of them."""
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
-        return ((f"query {query.id} ({item.mark})", query_block(query, measure)),)
-    return tuple(
-        _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries])
-        for verdict in verdicts
-    )
+        sections = [(f"query {query.id} ({item.mark})", query_block(query, measure))]
+    else:
+        sections = [
+            _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries])
+            for verdict in verdicts
+        ]
+    since = since_baseline_text(indexed.suite, verdicts[0]) if verdicts else ""
+    return (*sections, *([("since the baseline", since)] if since else []))
 
 
 def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:

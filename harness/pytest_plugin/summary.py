@@ -9,6 +9,7 @@ import pytest
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
+from harness.report.overview import change_cell
 from harness.report.sentences import printable, score_text
 from harness.suites.discovery import left_out_text
 from harness.words import count
@@ -63,6 +64,7 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     gains = {summary.gain for summary in shown if summary.gain}
     figures = [
         f"{summary.measure} {score_text(summary.mean)}"
+        + (f" ({change_cell(summary)} vs baseline)" if summary.change else "")
         + (f" ({summary.gain})" if len(gains) > 1 and summary.gain else "")
         for summary in shown
     ]

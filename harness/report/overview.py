@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
-from harness.report.sentences import score_text
+from harness.report.sentences import change_text, score_text
 from harness.words import count
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "TagRow",
     "TagTable",
     "cell_names",
+    "change_cell",
     "compared_text",
     "figure_text",
     "overview",
@@ -155,8 +156,19 @@ def compared_text(figure: Figure) -> str:
     """
     if figure.difference is None:
         return f"of {figure.counted:,}" if figure.partial else ""
-    shown = f"{figure.difference:+.4f}"
-    return "=" if shown in ("+0.0000", "-0.0000") else shown
+    return change_text(0.0, figure.difference)
+
+
+def change_cell(summary: MeasureSummary) -> str:
+    """
+    How the mean changed since the baseline, and over how many queries where these are fewer than the mean's; empty
+    where it is not compared.
+    """
+    change = summary.change
+    if change is None:
+        return ""
+    text = change_text(change.baseline, change.now)
+    return text if change.queries == summary.counted else f"{text} over {change.queries:,}"
 
 
 def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
@@ -292,9 +304,10 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
 
 
 def figure_text(row: TagRow, summary: MeasureSummary) -> str:
-    """The mean, and over how many queries where some were left out."""
+    """The mean, over how many queries where some were left out, and how it changed since the baseline."""
     text = score_text(summary.mean)
-    return text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
+    text = text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
+    return f"{text} {change_cell(summary)}".rstrip()
 
 
 def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) -> TagRow:
@@ -314,6 +327,8 @@ def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"
         remarks.append(f"{count(several, 'query')} {verb} counted for each")
+    if any(figure.change is not None for figure in suite.summaries[:measures]):
+        remarks.append("differences are to the baseline")
     left_out = [count(size, noun) for size, noun in ((tags, "more tag"), (measures, "more measure")) if size]
     if left_out:
         remarks.append(f"{' and '.join(left_out)} in the JSON report")

@@ -18,10 +18,11 @@ from harness.model import (
     Report,
     Status,
     SuiteReport,
+    TextDiff,
     Verdict,
 )
 from harness.report.overview import suites_text
-from harness.report.sentences import matching_text, plain_text, printable, score_text, tally_text
+from harness.report.sentences import change_text, matching_text, plain_text, printable, score_text, tally_text
 from harness.words import count
 
 if TYPE_CHECKING:
@@ -35,14 +36,21 @@ __all__ = [
     "RANKS_SHOWN",
     "Attention",
     "attention_of",
+    "baseline_text",
     "closing",
     "concerned_text",
+    "diff_heading",
+    "diff_rest",
     "grade_text",
     "headline",
     "is_told",
     "known_text",
+    "left_documents",
+    "mean_change_text",
     "missing_place",
+    "old_ranks",
     "outcome_lines",
+    "query_change",
     "thresholds_headline",
     "worst_first",
 ]
@@ -184,14 +192,71 @@ def missing_place(missing: MissingDocument) -> str:
 
 
 def known_text(query: QueryReport, measure: str | None = None) -> str:
-    """The score of *measure*, or of all measures, what became of the query, and how many documents match it."""
+    """
+    The score of *measure*, or of all measures, each with its difference to the baseline where there is one, what became
+    of the query, and how many documents match it.
+    """
     scores = query.scores if measure is None else {measure: query.scores.get(measure)}
-    shown = ", ".join(f"{name} {score_text(value)}" for name, value in scores.items())
+    changes = {name: change for name in scores if (change := query_change(query, name)) not in ("", "=")}
+    said = {name: f" ({change}{'' if at else ' vs baseline'})" for at, (name, change) in enumerate(changes.items())}
+    shown = ", ".join(f"{name} {score_text(value)}{said.get(name, '')}" for name, value in scores.items())
     known = [shown] if shown else []
     known.append(str(query.outcome))
     if query.total is not None:
         known.append(f"{matching_text(query)} matching")
     return "; ".join(known)
+
+
+def query_change(query: QueryReport, measure: str) -> str:
+    """How the score of *query* changed since the baseline: ``-0.3869`` or ``=``; empty where it is not compared."""
+    now = query.scores.get(measure)
+    before = None if query.baseline is None else query.baseline.scores.get(measure)
+    return "" if now is None or before is None else change_text(before, now)
+
+
+# What a baseline had: the rank of each document that changed, what left, and what else is to be known.
+
+
+def old_ranks(query: QueryReport) -> dict[str, str]:
+    """By document the rank that it had in the baseline, or ``new``; only of those whose rank changed."""
+    changed = query.baseline.documents if query.baseline else ()
+    return {one.id: "new" if one.reference is None else f"{one.reference:,}" for one in changed if one.candidate}
+
+
+def left_documents(query: QueryReport) -> tuple[MovedDocument, ...]:
+    """The documents that the baseline ranked within the compared depth and the run does not, in their old order."""
+    changed = query.baseline.documents if query.baseline else ()
+    return tuple(one for one in changed if one.candidate is None)
+
+
+def baseline_text(suite: SuiteReport) -> str:
+    """How many queries were compared: ``12 compared with the baseline of 2026-11-20``; empty without a baseline."""
+    if suite.baseline is None:
+        return ""
+    return f"{suite.baseline.queries:,} compared with the baseline of {suite.baseline.created}"
+
+
+def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
+    """How the mean of the measure of *verdict* changed since the baseline, over the same queries; empty if unknown."""
+    of_tag = (one.summaries for one in suite.tags if one.tag == verdict.tag)
+    summaries = suite.summaries if verdict.tag is None else next(of_tag, ())
+    change = next((one.change for one in summaries if one.measure == verdict.measure), None)
+    if verdict.query is not None or suite.baseline is None or change is None:
+        return ""
+    before, now = score_text(change.baseline), score_text(change.now)
+    difference = change_text(change.baseline, change.now)
+    means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
+    return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
+
+
+def diff_heading(diff: TextDiff) -> str:
+    """What a difference of texts is about, and which side is which."""
+    return f"the {diff.name} changed (- baseline, + now):"
+
+
+def diff_rest(diff: TextDiff) -> str:
+    """How many lines of the difference are not shown; empty where all are."""
+    return f"and {count(diff.left_out, 'more line')}" if diff.left_out else ""
 
 
 def grade_text(document: RankedDocument | MovedDocument) -> str:

@@ -41,6 +41,17 @@ def difference_text(value: float | None) -> str:
     return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else score_text(0.0)
 
 
+def change_text(before: float, now: float) -> str:
+    """
+    How a figure changed: the difference with its sign, ``=`` where no decimal of a score shows one.
+
+    >>> change_text(0.5, 0.4688), change_text(0.5, 0.50001)
+    ('-0.0312', '=')
+    """
+    shown = f"{now - before:+.{DIGITS}f}"
+    return "=" if float(shown) == 0 else shown
+
+
 def p_text(value: float) -> str:
     """
     A p-value, never rounded to 0.

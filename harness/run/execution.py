@@ -16,7 +16,6 @@ from harness.gate.selection import Choice, Selection, blamed_queries, gated_thre
 from harness.masking import redact, redact_run
 from harness.metrics.score import score_run
 from harness.model import (
-    BaselineSummary,
     Cluster,
     Engine,
     Failure,
@@ -247,7 +246,7 @@ def conclude(
     suite, selected = selection.suite, selection.selected
     run = answered.masked_run()
     scores = score_run(selected, run)
-    reference = _reference(selection, run, options)
+    run, reference = _held_against(answered, run)
     verdicts = decide(
         suite,
         run,
@@ -258,7 +257,6 @@ def conclude(
         reference=reference,
     )
     located, notes = _locate(answered, blamed_queries(verdicts) if inspected is None else [inspected])
-    changes = reference.changes if reference else ()
     report = assemble(
         selected,
         run,
@@ -268,8 +266,8 @@ def conclude(
         cluster=answered.cluster,
         deselected=len(selection.others),
         decides=inspected is None,
-        notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes, *changes],
-        baseline=None if reference is None or reference.run is None else BaselineSummary(reference.created, changes),
+        notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes],
+        reference=reference,
     )
     if progress is not None:
         progress.suite_finished(run, verdicts)
@@ -277,15 +275,25 @@ def conclude(
     return FinishedSuite(selected, run, scores, report, selection.others)
 
 
-def _reference(selection: Selection, run: Run, options: RunOptions) -> Reference | None:
-    """What the run is held against; None where no threshold compares."""
-    if not selection.compares:
-        return None
-    if options.save_baseline:
-        return Reference(updating=True)
-    from harness.baseline import reference_for
+def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | None]:
+    """
+    The baseline, which thresholds and the report compare *run* with, and *run* with what its index is by now.
 
-    return reference_for(selection.selected, run, options.baseline)
+    Without a threshold that compares, a baseline only informs: it is read where one stands beside the suite or was
+    named, and a query has an answer. It costs three small requests and no deeper search.
+    """
+    options, suite = answered.options, answered.selection.selected
+    if options.save_baseline:
+        return run, Reference(updating=True)
+    from harness.baseline import has_baseline, reference_for
+
+    if not answered.selection.compares:
+        is_answered = any(isinstance(response, Ranking) for response in run.responses.values())
+        if not (is_answered and has_baseline(suite, options.baseline)):
+            return run, None
+    if run.facts is None and answered.search is not None:
+        run = replace(run, facts=answered.search.index_facts(run.index))
+    return run, reference_for(suite, run, options.baseline)
 
 
 def _locate(

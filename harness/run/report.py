@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import TypeAlias
 
+from harness.baseline.differences import compare_queries, left_out_note
 from harness.gate.judge_scores import median
 from harness.gate.scope import weights_of
+from harness.gate.selection import compares_with_baseline
 from harness.gate.ties import leaves_ties, tie_break
 from harness.masking import question_fingerprint
 from harness.means import mean_of, weighed
@@ -20,13 +23,16 @@ from harness.model import (
     Failure,
     Gain,
     Hit,
+    MeanChange,
     MeasureSummary,
     MissingDocument,
     Outcome,
     Query,
+    QueryBaseline,
     QueryReport,
     RankedDocument,
     Ranking,
+    Reference,
     RequestTemplate,
     Response,
     Run,
@@ -43,13 +49,26 @@ from harness.words import count, listed
 
 _Scores: TypeAlias = Mapping[tuple[str, str], Score]
 
-
-def measure_summaries(suite: Suite, scores: Iterable[Score]) -> tuple[MeasureSummary, ...]:
-    """Each measure that every query of *suite* has a score of, over them all; a query without a value is left out."""
-    return _summaries(suite.queries, _gains(suite), _by_query(scores))
+_NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
 
 
-def tag_summaries(suite: Suite, scores: Iterable[Score], verdicts: Sequence[Verdict]) -> tuple[TagSummary, ...]:
+def measure_summaries(
+    suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
+) -> tuple[MeasureSummary, ...]:
+    """
+    Each measure that every query of *suite* has a score of, over them all; a query without a value is left out.
+
+    *before* are the queries in the baseline, by id.
+    """
+    return _summaries(suite.queries, _gains(suite), _by_query(scores), before)
+
+
+def tag_summaries(
+    suite: Suite,
+    scores: Iterable[Score],
+    verdicts: Sequence[Verdict],
+    before: Mapping[str, QueryBaseline] = _NOTHING,
+) -> tuple[TagSummary, ...]:
     """
     The same figures over the queries of each tag, and over those without any.
 
@@ -57,6 +76,7 @@ def tag_summaries(suite: Suite, scores: Iterable[Score], verdicts: Sequence[Verd
         suite: With the queries that were selected only.
         scores: Of each of them and every measure.
         verdicts: Of the thresholds, of which those `for` a tag are named with it.
+        before: The queries in the baseline, by id.
 
     Returns:
         The tag of the greatest share first, equal ones by name, the queries without a tag last. Nothing where no query
@@ -74,7 +94,7 @@ def tag_summaries(suite: Suite, scores: Iterable[Score], verdicts: Sequence[Verd
             tag=tag,
             queries=len(queries),
             share=shares[tag],
-            summaries=_summaries(queries, gains, by_query),
+            summaries=_summaries(queries, gains, by_query, before),
             verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
         )
         for tag, queries in groups.items()
@@ -106,11 +126,15 @@ def _by_query(scores: Iterable[Score]) -> _Scores:
     return {(score.query, score.measure): score for score in scores}
 
 
-def _summaries(queries: Sequence[Query], gains: Mapping[str, str], scores: _Scores) -> tuple[MeasureSummary, ...]:
-    return tuple(_summary(queries, measure, gain, scores) for measure, gain in gains.items())
+def _summaries(
+    queries: Sequence[Query], gains: Mapping[str, str], scores: _Scores, before: Mapping[str, QueryBaseline]
+) -> tuple[MeasureSummary, ...]:
+    return tuple(_summary(queries, measure, gain, scores, before) for measure, gain in gains.items())
 
 
-def _summary(queries: Sequence[Query], measure: str, gain: str, scores: _Scores) -> MeasureSummary:
+def _summary(
+    queries: Sequence[Query], measure: str, gain: str, scores: _Scores, before: Mapping[str, QueryBaseline]
+) -> MeasureSummary:
     found = {query.id: scores[query.id, measure].value for query in queries if (query.id, measure) in scores}
     values = {query: value for query, value in found.items() if value is not None}
     weights = weights_of(queries, values)
@@ -124,7 +148,21 @@ def _summary(queries: Sequence[Query], measure: str, gain: str, scores: _Scores)
         counted=len(values),
         left_out=len(found) - len(values),
         weighted=bool(weights),
+        change=_change(queries, measure, values, before),
     )
+
+
+def _change(
+    queries: Sequence[Query], measure: str, values: Mapping[str, float], before: Mapping[str, QueryBaseline]
+) -> MeanChange | None:
+    """How the mean changed over the queries of which *values* and *before* both have a score."""
+    known = {query: before[query].scores.get(measure) for query in values if query in before}
+    kept = {query: value for query, value in known.items() if value is not None}
+    if not kept:
+        return None
+    weights = weights_of(queries, kept)
+    then, now = mean_of(kept, weights), mean_of({query: values[query] for query in kept}, weights)
+    return MeanChange(then, now, now - then, len(kept))
 
 
 # The report on a suite.
@@ -141,7 +179,7 @@ def assemble(
     deselected: int = 0,
     decides: bool = True,
     notes: Iterable[str] = (),
-    baseline: BaselineSummary | None = None,
+    reference: Reference | None = None,
 ) -> SuiteReport:
     """
     Put one suite's report together.
@@ -156,13 +194,15 @@ def assemble(
         deselected: How many queries were not selected.
         decides: Whether thresholds were to be decided.
         notes: Sentences that stand before those found here.
-        baseline: What the run was held against.
+        reference: The baseline that the run was compared with.
     """
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
         by_query[score.query].append(score)
     template = suite.requests.get(run.request)
-    known = _DocumentFacts(located, _titles(run, located), template is not None and not leaves_ties(template))
+    titles = _titles(run, located)
+    before = compare_queries(suite, run, scores, reference, titles) if reference else {}
+    known = _DocumentFacts(located, titles, template is not None and not leaves_ties(template), before)
     queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
     return SuiteReport(
         name=suite.name,
@@ -174,12 +214,13 @@ def assemble(
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=measure_summaries(suite, scores),
+        summaries=measure_summaries(suite, scores, before),
         verdicts=tuple(verdicts),
         queries=queries,
         seconds=run.seconds,
         notes=(
             *notes,
+            *_baseline_notes(suite, run, reference, before),
             *([] if verdicts or not decides else ["no thresholds: nothing was gated"]),
             *_notes(queries),
             *_tie_break_note(verdicts, template),
@@ -187,21 +228,24 @@ def assemble(
             *ungraded_notes(suite),
         ),
         deselected=deselected,
-        tags=tag_summaries(suite, scores, verdicts),
-        baseline=baseline,
+        tags=tag_summaries(suite, scores, verdicts, before),
+        baseline=None
+        if reference is None or reference.run is None
+        else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _DocumentFacts:
     """
-    What all queries share: the missing documents that were *located*, *titles* by document, and whether the request
-    itself puts documents of equal score in an order.
+    What all queries share: the missing documents that were *located*, *titles* by document, whether the request itself
+    puts documents of equal score in an order, and what the queries were *before*, in the baseline.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
     titles: Mapping[str, str]
     breaks_ties: bool
+    before: Mapping[str, QueryBaseline]
 
 
 def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dict[str, str]:
@@ -254,6 +298,7 @@ def _query_report(
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         failure=response if isinstance(response, Failure) else None,
+        baseline=known.before.get(query.id),
     )
 
 
@@ -322,6 +367,22 @@ def ungraded_notes(suite: Suite) -> list[str]:
         return []
     documents = "1 document has" if suite.ungraded == 1 else f"{suite.ungraded:,} documents have"
     return [f"{documents} no grade in the judgment files and count as unjudged"]
+
+
+def _baseline_notes(
+    suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
+) -> Iterator[str]:
+    """What changed since the baseline, and what is not compared with it, where no verdict says that there is none."""
+    if reference is None or (reference.run is None and compares_with_baseline(suite)):
+        return
+    yield from reference.changes
+    tied = [query for query, one in before.items() if one.ties_only]
+    if tied:
+        queries = f"{count(len(tied), 'query')} ({listed(tied)})"
+        yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
+    note = left_out_note(suite, run, reference)
+    if note:
+        yield note
 
 
 def _notes(queries: Sequence[QueryReport]) -> list[str]:

@@ -317,3 +317,39 @@ def test_another_file_is_written_and_compared_with(suite: Suite, run: Run, pytes
     assert [path.name for path in pytester.path.glob("*.json")] == ["mine.json"]
     run("--relevance-baseline", "mine.json").assert_outcomes(passed=1)
     run().assert_outcomes(failed=1)
+
+
+def test_a_failure_without_a_threshold_on_drops_shows_what_changed_since_the_baseline(
+    suite: Suite, save, junit, engine
+) -> None:
+    engine.gets["/products/_mapping"] = {"products": {"mappings": {"properties": {"title": {"type": "text"}}}}}
+    save(suite('thresholds: ["mean nDCG@10 >= 0.8"]'))
+    engine.gets["/products/_mapping"] = {"products": {"mappings": {"properties": {"title": {"type": "keyword"}}}}}
+    engine.rankings["red shoes"] = ["x", "b", "a"]
+    result, entry = junit()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "query shoes*(nDCG@10 0.* (-0.* vs baseline); scored; 3 matching)",
+            "*rank  was  document*",
+            "*1  new  x *",
+            "*3    1  a *",
+            "*left since the baseline*",
+            "*c *",
+            "*since the baseline*",
+            "mean nDCG@10 since the baseline of *: 0.8155 → 0.* (-0.*) over 2 queries",
+            "*the mapping changed (- baseline, + now):",
+            '-*"type": "text"',
+            '+*"type": "keyword"',
+            "shop: nDCG@10 0.* (-0.* vs baseline); 2 queries*",
+        ]
+    )
+    assert "the mapping changed" in (entry.find("failure").text or "")  # type: ignore[union-attr]
+
+
+def test_a_passing_run_names_the_difference_too(suite: Suite, save, junit, engine) -> None:
+    save(suite('thresholds: ["mean nDCG@10 >= 0.1"]'))
+    engine.rankings["rubber boots"] = ["d"]
+    result, _ = junit()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["shop: nDCG@10 1.0000 (+0.1845 vs baseline); 2 queries*"])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.compare.report import DocumentNotes, compare_documents
+from harness.baseline.differences import DocumentNotes, compare_documents
+from harness.compare.report import with_documents
 from harness.model import Gain, GainKind, Hit, MovedDocument, QueryComparison, Ranking
 
 QUERY = QueryComparison("q", "red shoes")
@@ -14,7 +15,8 @@ def ranking(*hits):
 
 def changes(first, second, *, depth=10, ties=True, notes=None):
     rankings = ranking(*first), ranking(*second)
-    return compare_documents(QUERY, *rankings, depth=depth, notes=notes or DocumentNotes(), ties=ties)
+    documents = compare_documents(*rankings, depth=depth, notes=notes or DocumentNotes(), ties=ties)
+    return with_documents(QUERY, documents)
 
 
 def test_each_document_stands_once_the_candidates_in_order_then_those_that_left():

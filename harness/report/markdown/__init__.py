@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from harness.model import MissingDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument, Report, SuiteReport
 from harness.report.markdown.escape import (
     MOST_BYTES,
     MOST_TEXT,
@@ -26,6 +26,7 @@ from harness.report.overview import (
     TagRow,
     TagTable,
     cell_names,
+    change_cell,
     compared_text,
     figure_text,
     overview,
@@ -38,12 +39,17 @@ from harness.report.run_sentences import (
     RANKS_SHOWN,
     Attention,
     attention_of,
+    baseline_text,
     closing,
     concerned_text,
+    diff_heading,
+    diff_rest,
     grade_text,
     headline,
     known_text,
+    left_documents,
     missing_place,
+    old_ranks,
     outcome_lines,
 )
 from harness.report.sentences import mean_heading, plain_text, score_text, tally_text
@@ -88,6 +94,9 @@ def _figure(figure: Figure) -> str:
 # One query in Markdown: its ranking with grades, and what is missing from it, folded below a line that names it.
 
 
+MOST_DIFF = 10_000
+"""Characters of a difference between two texts."""
+
 MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
 
@@ -106,19 +115,25 @@ def _body(query: QueryReport, concerns: str) -> Iterator[str]:
     if query.reason:
         yield escape(query.reason, most=MOST_TEXT)
     if query.ranking:
-        yield _ranking(query.ranking[:RANKS_SHOWN])
+        yield _ranking(query.ranking[:RANKS_SHOWN], old_ranks(query))
     if len(query.ranking) > RANKS_SHOWN:
         yield f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more"
+    left = left_documents(query)
+    if left:
+        yield _left(left[:RANKS_SHOWN])
+    if len(left) > RANKS_SHOWN:
+        yield f"and {count(len(left) - RANKS_SHOWN, 'document')} more that left"
     if query.missing:
         yield _missing(query.missing[:MISSING_SHOWN])
     if len(query.missing) > MISSING_SHOWN:
         yield f"and {count(len(query.missing) - MISSING_SHOWN, 'relevant document')} more missing"
 
 
-def _ranking(ranking: Sequence[RankedDocument]) -> str:
+def _ranking(ranking: Sequence[RankedDocument], before: Mapping[str, str]) -> str:
     rows = [
         [
             str(document.rank),
+            *([before.get(document.id, "")] if before else []),
             code(document.id),
             grade_text(document),
             plain_text(document.gain),
@@ -127,8 +142,15 @@ def _ranking(ranking: Sequence[RankedDocument]) -> str:
         ]
         for document in ranking
     ]
-    headings = ["rank", "document", "grade", "gain", "score", "title"]
-    return table(headings, rows, right=["rank", "grade", "gain", "score"])
+    headings = ["rank", *(["was"] if before else []), "document", "grade", "gain", "score", "title"]
+    return table(headings, rows, right=["rank", "was", "grade", "gain", "score"])
+
+
+def _left(left: Sequence[MovedDocument]) -> str:
+    rows = [
+        [code(one.id), grade_text(one), f"{one.reference:,}", escape(one.title or "", most=MOST_TITLE)] for one in left
+    ]
+    return table(["left since the baseline", "grade", "was", "title"], rows, right=["grade", "was"])
 
 
 def _missing(missing: Sequence[MissingDocument]) -> str:
@@ -216,6 +238,9 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
         yield _measures(suite)
     yield from tags_markdown(suite)
     yield from notes_markdown([*outcome_lines(suite.queries), *suite.notes])
+    for diff in suite.baseline.diffs if suite.baseline else ():
+        lines = block("\n".join([*diff.lines, diff_rest(diff)]), most=MOST_DIFF, language="diff")
+        yield f"{escape(diff_heading(diff))}\n\n{lines}"
     if attention.left:
         yield f"{count(attention.left, 'more query')} to look at: an HTML report shows each"
 
@@ -224,7 +249,7 @@ def _facts(suite: SuiteReport) -> str:
     stated = " (as stated in the target)" if suite.engine.stated else ""
     index = f", index {code(suite.index)}" if suite.index is not None else ""
     deselected = f", {suite.deselected:,} more not selected" if suite.deselected else ""
-    compared = f", compared with the baseline of {escape(suite.baseline.created)}" if suite.baseline else ""
+    compared = f", {escape(baseline_text(suite))}" if suite.baseline else ""
     return (
         f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}, request "
         f"{code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
@@ -234,10 +259,12 @@ def _facts(suite: SuiteReport) -> str:
 
 def _measures(suite: SuiteReport) -> str:
     mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
-    figures = [mean, "median", "least", "greatest", "counted", "left out"]
+    compared = any(summary.change for summary in suite.summaries)
+    figures = [mean, "median", "least", "greatest", "counted", "left out", *(["vs baseline"] if compared else [])]
     rows = []
     for summary in suite.summaries:
         values = (summary.mean, summary.median, summary.least, summary.greatest)
         cells = [*map(score_text, values), f"{summary.counted:,}", f"{summary.left_out:,}"]
-        rows.append([code(summary.measure), escape(summary.gain), *cells])
+        since = [escape(change_cell(summary)) or "–"] if compared else []
+        rows.append([code(summary.measure), escape(summary.gain), *cells, *since])
     return table(["measure", "gain", *figures], rows, right=figures)

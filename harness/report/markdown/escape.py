@@ -65,7 +65,7 @@ def code(text: str, *, most: int | None = None) -> str:
     return f"<code>{escape(text, most=most)}</code>"
 
 
-def block(text: str, *, most: int) -> str:
+def block(text: str, *, most: int, language: str = "text") -> str:
     r"""
     Several lines as they stand, below a fence that none of them ends; of more than *most* characters the first.
 
@@ -78,7 +78,7 @@ def block(text: str, *, most: int) -> str:
     lines = "\n".join(map(printable, text[:most].splitlines()))
     longest = max((len(run) for run in re.findall("`+", lines)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{lines}\n{fence}"
+    return f"{fence}{language}\n{lines}\n{fence}"
 
 
 # Markdown of several parts that stays small enough to be shown.

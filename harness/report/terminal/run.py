@@ -11,7 +11,16 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import MissingDocument, QueryReport, RankedDocument, Report, Status, SuiteReport, Verdict
+from harness.model import (
+    MissingDocument,
+    MovedDocument,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    Verdict,
+)
 from harness.report.overview import (
     BEST,
     Figure,
@@ -20,6 +29,7 @@ from harness.report.overview import (
     TagRow,
     TagTable,
     cell_names,
+    change_cell,
     compared_text,
     figure_text,
     overview,
@@ -34,10 +44,16 @@ from harness.report.run_sentences import (
     RANKS_SHOWN,
     Attention,
     attention_of,
+    baseline_text,
     concerned_text,
+    diff_heading,
+    diff_rest,
     is_told,
     known_text,
+    left_documents,
+    mean_change_text,
     missing_place,
+    old_ranks,
     outcome_lines,
 )
 from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
@@ -212,6 +228,7 @@ def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
 def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     """One threshold by itself: its reason, and the worst of the queries that it blames."""
     yield from reason(verdict)
+    yield from map(indented, since_baseline(suite, verdict))
     by_id = {query.id: query for query in suite.queries}
     blamed = [by_id[name] for name in verdict.blamed if name in by_id]
     for query in blamed[:QUERIES_OF_THRESHOLD]:
@@ -319,6 +336,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if remarks:
         yield from map(indented, remarks)
         yield Text()
+    yield from map(indented, text_diffs(suite))
     if told:
         yield indented(_unanswered(told))
     yield from verdict_list(untold)
@@ -356,7 +374,8 @@ def _facts(suite: SuiteReport) -> Table:
         "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
         "gain": f"{suite.gain}, profile {suite.profile}",
         "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
-        + (f", {suite.deselected:,} more not selected" if suite.deselected else ""),
+        + (f", {suite.deselected:,} more not selected" if suite.deselected else "")
+        + (f", {baseline_text(suite)}" if suite.baseline else ""),
     }
     for name, fact in facts.items():
         table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
@@ -369,14 +388,50 @@ def _measures(suite: SuiteReport) -> Table:
     mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
     for name in (mean, "median", "least", "greatest", "counted", "left out"):
         table.add_column(name, justify="right")
+    compared = any(summary.change for summary in suite.summaries)
+    if compared:
+        table.add_column("vs baseline", justify="right")
     gains = {summary.gain for summary in suite.summaries} - {suite.gain, ""}
     if gains:
         table.add_column("gain")
     for summary in suite.summaries:
         figures = (summary.mean, summary.median, summary.least, summary.greatest)
         row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
-        table.add_row(Text(printable(summary.measure)), *row, *([Text(printable(summary.gain))] if gains else []))
+        since = [_change(change_cell(summary))] if compared else []
+        table.add_row(
+            Text(printable(summary.measure)), *row, *since, *([Text(printable(summary.gain))] if gains else [])
+        )
     return table
+
+
+def _change(text: str) -> Text:
+    """A difference in the colour of its sign, and a dash where there is none."""
+    return Text(text or "–", style=BESIDE_STYLES.get(text[:1], "dim"))
+
+
+def text_diffs(suite: SuiteReport) -> Iterator[RenderableType]:
+    """How the request, the mapping and the settings changed since the baseline, each with a blank line after it."""
+    for diff in suite.baseline.diffs if suite.baseline else ():
+        yield Text(diff_heading(diff), style="dim")
+        yield from (Text(printable(line), style=BESIDE_STYLES.get(line[:1], "dim")) for line in diff.lines)
+        if diff.left_out:
+            yield Text(diff_rest(diff), style="dim")
+        yield Text()
+
+
+def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    """What changed since the baseline that bears on *verdict*: its mean, what else changed, and the texts."""
+    change = mean_change_text(suite, verdict)
+    if change:
+        yield Text(printable(change))
+    for sentence in suite.baseline.changes if suite.baseline else ():
+        yield Text(printable(sentence))
+    yield from text_diffs(suite)
+
+
+def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
+    """The same as text without colours; empty where nothing changed or there is no baseline."""
+    return plain(since_baseline(suite, verdict), width).rstrip()
 
 
 def _closing(report: Report) -> Text:
@@ -406,9 +461,10 @@ def query_renderables(
     if query.reason:
         yield indented(Text(printable(query.reason)))
     if query.ranking:
-        yield indented(_ranking_table(query.ranking[:RANKS_SHOWN]))
+        yield indented(_ranking_table(query))
     if len(query.ranking) > RANKS_SHOWN:
         yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
+    yield from map(indented, _since_baseline_of(query))
     yield from missing_renderables(query)
 
 
@@ -428,9 +484,37 @@ def _query_heading(query: QueryReport, measure: str | None) -> Text:
     return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
 
 
-def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
+def _since_baseline_of(query: QueryReport) -> Iterator[RenderableType]:
+    """The documents that left since the baseline, and that only ties changed their order."""
+    if query.baseline is not None and query.baseline.ties_only:
+        yield Text("since the baseline only documents of equal score changed their order", style="dim")
+    left = left_documents(query)
+    if left:
+        yield _left_table(left[:RANKS_SHOWN])
+    if len(left) > RANKS_SHOWN:
+        yield Text(f"and {count(len(left) - RANKS_SHOWN, 'document')} more that left", style="dim")
+
+
+def _left_table(left: Sequence[MovedDocument]) -> Table:
+    table = columns()
+    table.add_column("left since the baseline", overflow="fold")
+    table.add_column("grade", justify="right", no_wrap=True)
+    table.add_column("was", justify="right", no_wrap=True)
+    titled = any(document.title for document in left)
+    if titled:
+        table.add_column("title", overflow="fold")
+    for document in left:
+        title = [title_cell(document.title)] if titled else []
+        table.add_row(Text(printable(document.id)), grade_cell(document), f"{document.reference:,}", *title)
+    return table
+
+
+def _ranking_table(query: QueryReport) -> Table:
+    ranking, before = query.ranking[:RANKS_SHOWN], old_ranks(query)
     table = columns()
     table.add_column("rank", justify="right", no_wrap=True)
+    if before:
+        table.add_column("was", justify="right", no_wrap=True)
     table.add_column("document", overflow="fold")
     table.add_column("grade", justify="right", no_wrap=True)
     table.add_column("gain", justify="right", no_wrap=True)
@@ -443,7 +527,9 @@ def _ranking_table(ranking: tuple[RankedDocument, ...]) -> Table:
         table.add_column("title", overflow="fold")
     for document in ranking:
         tie = [Text("tied" if document.tied else "")] if tied else []
-        table.add_row(*_hit_cells(document), *tie, *([title_cell(document.title)] if titled else []))
+        rank, *cells = _hit_cells(document)
+        was = [Text(before.get(document.id, ""), style="bold")] if before else []
+        table.add_row(rank, *was, *cells, *tie, *([title_cell(document.title)] if titled else []))
     return table
 
 
