@@ -226,7 +226,7 @@ queries:
 def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypatch):
     monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
     Path("shop.relevance.yaml").write_text(SERVICE)
-    engine.root = {"hits": ["b", "x"]}
+    engine.root, engine.headers = {"hits": ["b", "x"]}, {}
     status, printed = show("q")
     assert status == 0
     line = f"curl -X GET -H \"x-token: $SHOP_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
