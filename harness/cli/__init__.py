@@ -35,6 +35,8 @@ COMMANDS = {
     "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
     "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
     "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),
+    "import": _Entry("harness.cli.importing", "Write a suite from the files of Quepid, RRE, _rank_eval and others."),
+    "export": _Entry("harness.cli.exporting", "Write suites as files of other systems."),
     "init": _Entry("harness.cli.init", "Write a small suite with documents, ready to run."),
     "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
     "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),

@@ -22,7 +22,7 @@ LAYERS = (
     ("search",),
     ("suites",),
     ("report", "run"),
-    ("compare", "judging"),
+    ("compare", "judging", "migrate"),
     ("api", "cli"),
     ("pytest_plugin",),
     ("plugin", "__main__"),

@@ -1,0 +1,35 @@
+"""``harness export``: suites as another system's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from harness.cli.importing import say_migrated, strict_option
+from harness.cli.options import found_suites, suites_argument
+from harness.migrate import FORMATS, export_suites
+from harness.suites import load_suites
+
+
+@click.command("export", epilog="\b\nFormats:\n" + "\n".join(f"  {name:15} {what}" for name, what in FORMATS.items()))
+@click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+@suites_argument
+@click.option(
+    "--output",
+    required=True,
+    metavar="FILE|DIR",
+    type=click.Path(path_type=Path),
+    help="The file that is written; a folder for several suites or files.",
+)
+@strict_option
+def command(kind: str, suites: Sequence[Path], output: Path, strict: bool) -> int:
+    """
+    Write suites as files of another system.
+
+    What the format has no place for is listed on standard error, with its place in the suite. Variables from the
+    environment are written as they stand in the suite. No file is replaced.
+    """
+    loaded = load_suites(found_suites(suites).suites, None, needs_judgments=False)
+    return say_migrated(export_suites(kind, loaded, output), strict=strict)

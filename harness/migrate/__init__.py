@@ -1,0 +1,151 @@
+"""
+Suites from other systems' files, and their files from suites.
+
+Each format is a module with what reads it and what writes it. What one side has no place for is listed, never dropped.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from harness.errors import UsageError
+from harness.files.writing import write_whole
+
+if TYPE_CHECKING:
+    from harness.migrate.draft import Draft, Leftover
+    from harness.migrate.exported import Exported
+    from harness.model import Json, Suite
+
+__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites"]
+
+FORMATS = {
+    "rank_eval": "the body of a _rank_eval request of Elasticsearch or OpenSearch",
+}
+"""What is read and written, each by the module of that name."""
+
+_SUFFIX = ".relevance.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user says beside the source: the suite's name, its index, and the body of its request."""
+
+    name: str | None = None
+    index: str | None = None
+    request: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The files that were written, and what is in none of them."""
+
+    written: tuple[Path, ...]
+    leftovers: tuple[Leftover, ...]
+
+
+def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given) -> Migrated:
+    """
+    Write suites from *sources*, which are of the format *kind*.
+
+    Args:
+        kind: One of `FORMATS`.
+        sources: Files or folders; the id of a dataset for ir_datasets.
+        output: The suite's file, or a folder: where its name does not end in .yaml or .yml.
+        given: What the sources may lack.
+
+    Raises:
+        InputError: A source is not what it should be, with each place.
+        UsageError: A file that would be written is there already, and then none is.
+    """
+    from harness.migrate.suite_yaml import suite_files
+
+    drafts: list[Draft] = _module(kind).read(sources)
+    files: dict[Path, str] = {}
+    for draft in drafts:
+        _complete(draft, given)
+        files |= suite_files(draft, _suite_path(output, draft, drafts))
+    _write(files)
+    return Migrated(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers))
+
+
+def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
+    """
+    Write *suites* as files of the format *kind*.
+
+    Args:
+        kind: One of `FORMATS`.
+        suites: Loaded without an environment, so that no value from it is written.
+        output: The file; a folder for several suites, or for a format of several files.
+
+    Raises:
+        UsageError: The format cannot have a suite's requests or measures, or a file is there already.
+    """
+    module = _module(kind)
+    files: dict[Path, str] = {}
+    leftovers: list[Leftover] = []
+    for suite in suites:
+        exported: Exported = module.write(suite)
+        folder = output / _stem(Path(suite.path)) if len(suites) > 1 else output
+        for name, text in exported.files.items():
+            files[folder / name if name else folder.with_suffix(module.SUFFIX) if len(suites) > 1 else folder] = text
+        leftovers += exported.leftovers
+    _write(files)
+    return Migrated(tuple(files), tuple(leftovers))
+
+
+class _Format(Protocol):
+    """What the module of a format has; *SUFFIX* ends its only file where several suites are written to a folder."""
+
+    SUFFIX: str
+
+    def read(self, sources: Sequence[str]) -> list[Draft]: ...
+
+    def write(self, suite: Suite) -> Exported: ...
+
+
+def _module(kind: str) -> _Format:
+    return cast("_Format", importlib.import_module(f"harness.migrate.{kind.replace('-', '_')}"))
+
+
+def _complete(draft: Draft, given: Given) -> None:
+    """Put what the user says in the place of what the source says."""
+    draft.name = given.name or draft.name
+    draft.index = given.index or draft.index
+    if given.request is None:
+        return
+    draft.request, draft.requests = given.request, {}
+    written = json.dumps(given.request)
+    for query in draft.queries:
+        unused = [name for name in query.params if f"{{{{{name}}}}}" not in written]
+        for name in unused:
+            draft.leave((query.id, 0, 0), f"{name!r} of the query, which the given request does not use")
+            del query.params[name]
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
+
+
+def _suite_path(output: Path, draft: Draft, drafts: Sequence[Draft]) -> Path:
+    if output.suffix.lower() not in (".yaml", ".yml"):
+        return output / f"{draft.name}{_SUFFIX}"
+    if len(drafts) > 1:
+        raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
+    return output
+
+
+def _write(files: dict[Path, str]) -> None:
+    taken = [path for path in files if path.exists() or path.is_symlink()]
+    if taken:
+        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, text)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,133 @@
+"""Many requests, each with its query in it, as one request with placeholders and the values of each query."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harness.model import Json
+from harness.suites.placeholders import RESERVED
+
+__all__ = ["common_request"]
+
+_WORDS = ("query", "text", "q", "value", "query_text", "query_string", "query_word", "keywords")
+"""Keys whose value is likely what the user typed."""
+
+_CLAUSES = {
+    "match", "match_phrase", "match_phrase_prefix", "match_bool_prefix", "multi_match", "query_string",
+    "simple_query_string", "combined_fields", "term", "prefix", "params",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place of the request where the queries differ."""
+
+    path: tuple[str, ...]
+    values: list[Json]
+    name: str = ""
+
+
+@dataclass(slots=True)
+class _Search:
+    slots: dict[str, _Slot] = field(default_factory=dict)
+    """By their values: what differs in the same way is one placeholder."""
+
+    def template(self, values: Sequence[Json], path: tuple[str, ...] = ()) -> Json:
+        """What *values* have in common; where they differ, the slot itself stands."""
+        first = values[0]
+        if all(isinstance(one, dict) and one.keys() == first.keys() for one in values) and "{{" not in "".join(first):
+            return {key: self.template([one[key] for one in values], (*path, key)) for key in first}
+        if all(isinstance(one, list) and len(one) == len(first) for one in values):
+            return [self.template([one[index] for one in values], path) for index in range(len(first))]
+        written = [json.dumps(one, sort_keys=True) for one in values]
+        if len(set(written)) == 1 and "{{" not in written[0]:
+            return first
+        return self.slot(values, path)
+
+    def slot(self, values: Sequence[Json], path: tuple[str, ...]) -> _Slot:
+        return self.slots.setdefault(json.dumps(values, sort_keys=True), _Slot(path, list(values)))
+
+
+def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
+    """
+    The one request that gives each of *bodies* when its placeholders are filled.
+
+    What the user typed becomes ``{{text}}`` where it can be told; all else that differs becomes a param. A value that
+    holds ``{{`` becomes a param too, since a suite would take it for a placeholder.
+
+    Args:
+        bodies: At least one; objects with the same keys.
+
+    Returns:
+        The request; the text of each query, None where none was found; the params of each query.
+
+    >>> common_request([{"query": {"match": {"title": word}}} for word in ("tent", "rope")])
+    ({'query': {'match': {'title': '{{text}}'}}}, ['tent', 'rope'], [{}, {}])
+    """
+    search = _Search()
+    template = search.template(bodies)
+    text = _text_slot(list(search.slots.values()))
+    if not search.slots:
+        template, text = _with_text(template, len(bodies), search)
+    taken = set(RESERVED)
+    for slot in search.slots.values():
+        slot.name = "text" if slot is text else _free_name(slot.path, taken)
+    slots = [slot for slot in search.slots.values() if slot is not text]
+    params = [{slot.name: slot.values[index] for slot in slots} for index in range(len(bodies))]
+    texts: list[str | None] = [None] * len(bodies) if text is None else list(map(str, text.values))
+    return _named(template), texts, params
+
+
+def _text_slot(slots: list[_Slot]) -> _Slot | None:
+    """The slot that is most likely what the user typed: always text, and below a key that says so."""
+    texts = [slot for slot in slots if all(isinstance(value, str) and value.strip() for value in slot.values)]
+    likely = [slot for slot in texts if _is_likely(slot.path)]
+    return likely[0] if likely else texts[0] if len(texts) == 1 else None
+
+
+def _is_likely(path: tuple[str, ...]) -> bool:
+    return bool(path) and (path[-1].lower() in _WORDS or bool(_CLAUSES & set(path[-3:-1])))
+
+
+def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Slot | None]:
+    """*template*, the same for every query, with a slot at what the user typed; at the whole query where none is."""
+    found: list[_Slot] = []
+
+    def placed(value: Json, path: tuple[str, ...]) -> Json:
+        if isinstance(value, dict):
+            return {key: placed(child, (*path, key)) for key, child in value.items()}
+        if isinstance(value, list):
+            return [placed(child, path) for child in value]
+        if not found and isinstance(value, str) and value.strip() and _is_likely(path):
+            found.append(search.slot([value] * queries, path))
+            return found[0]
+        return value
+
+    replaced = {
+        key: placed(value, (key,)) if key in ("query", "template") else value for key, value in template.items()
+    }
+    if not found and "query" in template:
+        replaced["query"] = search.slot([template["query"]] * queries, ("query",))
+    return replaced, found[0] if found else None
+
+
+def _free_name(path: tuple[str, ...], taken: set[str]) -> str:
+    base = re.sub(r"[^A-Za-z0-9_]+", "_", path[-1] if path else "").strip("_") or "value"
+    base = base if not base[0].isdigit() else f"_{base}"
+    number, name = 1, base
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    taken.add(name)
+    return name
+
+
+def _named(template: Json) -> Json:
+    if isinstance(template, _Slot):
+        return "{{" + template.name + "}}"
+    if isinstance(template, dict):
+        return {key: _named(value) for key, value in template.items()}
+    return [_named(value) for value in template] if isinstance(template, list) else template

@@ -1,0 +1,144 @@
+"""A suite as another system's files give it: what they say, what they lack, and what a suite has no place for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from harness.errors import FormatError, Problem
+from harness.migrate.placed import Placed, first_of_each
+from harness.model import Json, Profile
+
+__all__ = ["Draft", "DraftQuery", "Leftover", "Place"]
+
+Place = tuple[str, int, int]
+"""File, line and column; line 0 for the file as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that was not carried over, at its first *place*; *count* is how often it was met."""
+
+    place: Place
+    what: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        path, line, column = self.place
+        where = f"{path}:{line}:{column}" if line else path
+        return f"{where}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
+
+
+@dataclass(slots=True)
+class DraftQuery:
+    """A query of the suite that is written; *remarks* stand above it as comments."""
+
+    id: str
+    text: str | None = None
+    params: dict[str, Json] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    judgments: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict, repr=False)
+    """Where each document was graded."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """
+    The suite that is written.
+
+    What is None or empty was not in the source. *request* may be left out: then a line to fill in is written.
+    """
+
+    profile: Profile
+    name: str | None = None
+    cluster: str | None = None
+    index: str | None = None
+    unique_ids: bool = False
+    request: Json = None
+    requests: dict[str, Json] = field(default_factory=dict)
+    """Requests by name, in place of *request*."""
+    measures: list[str] = field(default_factory=list)
+    depth: int | None = None
+    title_field: str | None = None
+    grades: dict[str, float] = field(default_factory=dict)
+    queries: list[DraftQuery] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+    _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
+    _ids: set[str] = field(default_factory=set, repr=False)
+
+    def leave(self, place: Place, what: str, count: int = 1) -> None:
+        """Note that *what* at *place* is not carried over."""
+        self.leftovers.append(Leftover(place, what, count))
+
+    def leave_unread(self, root: Placed) -> None:
+        """Note what nobody read of a JSON file, each path once."""
+        for path, found in first_of_each(root.unread()).items():
+            self.leave(found[0].place, repr(path), len(found))
+
+    def add(self, wanted: str, place: Place, text: str | None = None) -> DraftQuery:
+        """A new query with the id *wanted*, or one like it where that cannot be the id of a query or is taken."""
+        query = DraftQuery(self._free_id(wanted), text)
+        if query.id != wanted:
+            self.leave(place, f"the id {wanted!r}, which is {query.id!r} in the suite")
+        self.queries.append(query)
+        return query
+
+    def of_text(self, text: str) -> DraftQuery:
+        """The query with that *text*, made where it is new, with an id made from it."""
+        known = self._by_text.get(text)
+        if known is None:
+            known = self._by_text[text] = DraftQuery(self._free_id(_slug(text)), text)
+            self.queries.append(known)
+        return known
+
+    def judge(self, query: DraftQuery, document: str, grade: float, place: Place) -> None:
+        """
+        Give a document its grade.
+
+        Raises:
+            FormatError: It has no id, or another grade already.
+        """
+        path, line, column = place
+        if not document.strip():
+            raise FormatError.at(path, line, column, f"the document's id is empty for query {query.id!r}")
+        known = query.judgments.get(document)
+        if known is None:
+            query.judgments[document] = grade
+            query.places[document] = place
+        elif known == grade:
+            self.leave(
+                place, f"document {document!r} of query {query.id!r}, which is judged twice with grade {grade:g}"
+            )
+        else:
+            first = ":".join(map(str, query.places[document]))
+            sentence = (
+                f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"
+            )
+            raise FormatError([Problem(path, line, column, f"{sentence}; keep the right one")])
+
+    def _free_id(self, wanted: str) -> str:
+        base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"
+        number, found = 1, base
+        while found in self._ids:
+            number += 1
+            found = f"{base}-{number}"
+        self._ids.add(found)
+        return found
+
+
+def _slug(text: str) -> str:
+    """
+    An id made from a query's text.
+
+    >>> _slug("Red running shoes, size 9½!"), _slug("???")
+    ('red-running-shoes-size-9½', 'query')
+    """
+    return re.sub(r"\W+", "-", text.lower()).strip("-")[:80] or "query"
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """Each of *texts* once, in their order."""
+    return list(dict.fromkeys(texts))

@@ -1,0 +1,59 @@
+"""A suite as another system's files, and what they have no place for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from harness.migrate.draft import Leftover
+from harness.model import Mark, Measure, Suite
+
+__all__ = ["Exported"]
+
+
+@dataclass(slots=True)
+class Exported:
+    """
+    The *files* of one suite by their names; a format of one file names it "".
+
+    What they do not hold is in *leftovers*.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    leftovers: list[Leftover] = field(default_factory=list)
+
+    def leave(self, mark: Mark, what: str, count: int = 1) -> None:
+        """Note that *what* at *mark* is not in the files."""
+        self.leftovers.append(Leftover((mark.path, mark.line, mark.column), what, count))
+
+    def leave_rules(self, suite: Suite, *, but: Collection[str] = ()) -> None:
+        """Note what nearly no other format has: thresholds, tags and so on, *but* those that this one has."""
+        owned = [threshold for query in suite.queries for threshold in query.thresholds]
+        self._leave_any("thresholds", suite.thresholds, suite.mark, but)
+        self._leave_any("thresholds and expectations of single queries", owned, suite.mark, but)
+        for key, plain in (
+            ("tags", ()),
+            ("params", {}),
+            ("weight", 1.0),
+            ("xfail", None),
+            ("skip", None),
+            ("markers", ()),
+        ):
+            self._leave_any(key, [query for query in suite.queries if getattr(query, key) != plain], suite.mark, but)
+        if suite.grades and "grades" not in but:
+            self.leave(suite.mark, f"'grades', the names of grades: {', '.join(suite.grades)}")
+        if suite.fixture is not None:
+            self.leave(suite.fixture.mark, "'fixture', the documents of the suite's own index")
+        if suite.ungraded:
+            self.leave(suite.mark, "documents without a grade", suite.ungraded)
+
+    def leave_measures(self, suite: Suite, measures: Iterable[Measure]) -> None:
+        """Note measures that the format does not have."""
+        names = [measure.text for measure in measures]
+        if names:
+            self.leave(suite.mark, f"'measures' {', '.join(names)}")
+
+    def _leave_any(self, key: str, found: Collection[object], mark: Mark, but: Collection[str]) -> None:
+        if found and key not in but:
+            first = getattr(next(iter(found)), "mark", mark)
+            self.leave(first, repr(key), len(found))

@@ -1,0 +1,285 @@
+"""
+The body of a ``_rank_eval`` request of Elasticsearch or OpenSearch, in and out.
+
+Source: the ranking evaluation API of both engines, and their `RankEvalSpec`, `RatedRequest` and metrics.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from harness.errors import FormatError, UsageError
+from harness.metrics.score import common_measures
+from harness.migrate.common_request import common_request
+from harness.migrate.draft import Draft
+from harness.migrate.exported import Exported
+from harness.migrate.placed import Placed, read_placed
+from harness.model import GainKind, Json, Measure, Profile, Query, Suite
+from harness.suites.requests import build_requests
+
+__all__ = ["SUFFIX", "read", "write"]
+
+SUFFIX = ".json"
+
+_DEFAULT_K = 10
+_NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_reciprocal_rank")
+
+
+def read(sources: Sequence[str]) -> list[Draft]:
+    """
+    The suites of `_rank_eval` bodies: one a file, and more where its requests are not of one shape.
+
+    The index is what the ratings name, as the body does not say what was searched.
+    """
+    drafts = []
+    for path in map(Path, sources):
+        root = read_placed(path)
+        found = _drafts(root, path)
+        found[0].leave_unread(root)
+        drafts += found
+    return drafts
+
+
+def _drafts(root: Placed, path: Path) -> list[Draft]:
+    measure, depth = _measure(root.need("metric"))
+    templates = {one.need("id").text(): one.need("template") for one in _list(root.get("templates"))}
+    requests = list(root.need("requests").elements())
+    if not requests:
+        root.need("requests").refuse("at least one request")
+    bodies = [_body(one, templates) for one in requests]
+    shapes = list(dict.fromkeys(map(_shape, bodies)))
+    drafts = []
+    for number, shape in enumerate(shapes, start=1):
+        chosen = [place for place, body in enumerate(bodies) if _shape(body) == shape]
+        draft = Draft(Profile.RANK_EVAL, measures=[measure], depth=depth)
+        draft.name = path.stem if number == 1 else f"{path.stem}-{number}"
+        _fill(draft, [requests[place] for place in chosen], [bodies[place] for place in chosen], depth)
+        drafts.append(draft)
+    if len(shapes) > 1:
+        what = f"the mean over all requests, because their bodies have different keys; they are {len(shapes)} suites"
+        drafts[0].leave(root.need("requests").place, what)
+    return drafts
+
+
+def _list(placed: Placed | None) -> list[Placed]:
+    return [] if placed is None else list(placed.elements())
+
+
+def _shape(body: Json) -> tuple[str, ...]:
+    """What must be the same in requests that one suite sends: their keys, and the search template that they use."""
+    template = body.get("template", {})
+    stored = {key: value for key, value in template.items() if key != "params"}
+    return (*sorted(set(body) - {"size"}), json.dumps(stored, sort_keys=True), *sorted(template.get("params", {})))
+
+
+def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
+    """The body of _search, or that of a search template."""
+    template_id, own = request.get("template_id"), request.get("request")
+    if (template_id is None) == (own is None):
+        found = "neither 'request' nor 'template_id'" if own is None else "both 'request' and 'template_id'"
+        raise FormatError.at(*request.place, f"found {found}, expected one of them")
+    if own is not None:
+        own.members()
+        return own.json()
+    assert template_id is not None
+    given = request.get("params")
+    params = {} if given is None else given.json()
+    template = templates.get(template_id.text())
+    if template is None:
+        return {"template": {"id": template_id.text(), "params": params}}
+    stored = template.get("id")
+    if stored is not None:
+        return {"template": {"id": stored.text(), "params": params}}
+    return {"template": {"source": (template.get("source", "inline") or template).json(), "params": params}}
+
+
+def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], depth: int) -> None:
+    """Give *draft* the request that *bodies* have in common, and its queries with what each has of its own."""
+    indexes: dict[str, None] = {}
+    sized = [place for place, body in zip(requests, bodies, strict=True) if body.pop("size", depth) != depth]
+    if sized:
+        draft.leave(sized[0].place, f"'size', which _rank_eval replaces by k = {depth}", len(sized))
+    sources = [body.get("template", {}).pop("source", None) for body in bodies]
+    draft.request, texts, params = common_request(bodies)
+    if sources[0] is not None:  # its braces belong to the engine
+        draft.request["template"] = {"source": sources[0], **draft.request["template"]}
+    _add_size(draft, requests[0], depth)
+    for request, text, values in zip(requests, texts, params, strict=True):
+        query = draft.add(request.need("id").text(), request.need("id").place, text)
+        query.params = values
+        for rating in _list(request.get("ratings")):
+            document, grade = rating.need("_id"), rating.need("rating").number()
+            named = rating.get("_index")
+            if named is not None:
+                indexes[named.text()] = None
+            draft.judge(query, document.text(), grade, document.place)
+        _take_summary(draft, request)
+    draft.index = ",".join(indexes) or None
+    if len(indexes) > 1:
+        what = f"the '_index' of ratings, {', '.join(indexes)}: a suite's judgments name documents by '_id' alone"
+        draft.leave(requests[0].place, what)
+
+
+def _add_size(draft: Draft, request: Placed, depth: int) -> None:
+    """`_rank_eval` asks for k hits whatever a template says; a suite can only pass the number as a param."""
+    source = draft.request.get("template", {}).get("source")
+    if isinstance(source, dict):
+        source["size"] = "{{size}}"
+    elif source is not None and "{{size}}" not in source and depth != _DEFAULT_K:
+        draft.leave(request.place, f'k = {depth} as the number of hits; add "size": "{{{{size}}}}" to the template')
+
+
+def _take_summary(draft: Draft, request: Placed) -> None:
+    fields = [one.text() for one in _list(request.get("summary_fields"))]
+    if fields and draft.title_field is None:
+        draft.title_field = fields[0]
+    others = [name for name in fields if name != draft.title_field]
+    if others:
+        draft.leave(request.place, f"'summary_fields' {', '.join(others)}: a suite shows one field, title_field")
+
+
+def _measure(metric: Placed) -> tuple[str, int]:
+    """The measure as text, and how many hits it looks at."""
+    found = [(name, metric.get(name)) for name in _NAMES]
+    given = [(name, settings) for name, settings in found if settings is not None]
+    if len(given) != 1 or set(metric.members()) - set(_NAMES):
+        metric.refuse(f"an object with one of {', '.join(_NAMES)}")
+    [(name, settings)] = given
+    wanted = settings.get("k")
+    k = _DEFAULT_K if wanted is None else wanted.count()
+    return f"{_MEASURES[name](settings)}@{k}", k
+
+
+def _number(settings: Placed, key: str) -> int | None:
+    found = settings.get(key)
+    return None if found is None else int(found.number())
+
+
+def _flag(settings: Placed, key: str) -> bool:
+    found = settings.get(key)
+    return found is not None and found.flag()
+
+
+def _relevant(settings: Placed) -> list[str]:
+    level = _number(settings, "relevant_rating_threshold")
+    return [] if level in (None, 1) else [f"rel={level}"]
+
+
+def _unknown(settings: Placed) -> list[str]:
+    grade = _number(settings, "unknown_doc_rating")
+    return [] if grade is None else [f"unjudged={grade}"]
+
+
+def _written(name: str, parameters: list[str]) -> str:
+    return f"{name}({', '.join(parameters)})" if parameters else name
+
+
+_MEASURES: Mapping[str, Callable[[Placed], str]] = {
+    "precision": lambda settings: _written(
+        "P", _relevant(settings) + (["judged_only=true"] if _flag(settings, "ignore_unlabeled") else [])
+    ),
+    "recall": lambda settings: _written("R", _relevant(settings)),
+    "mean_reciprocal_rank": lambda settings: _written("RR", _relevant(settings)),
+    "dcg": lambda settings: _written("nDCG" if _flag(settings, "normalize") else "DCG", _unknown(settings)),
+    "expected_reciprocal_rank": lambda settings: _written(
+        "ERR", [f"max={int(settings.need('maximum_relevance').number())}", *_unknown(settings)]
+    ),
+}
+
+
+def write(suite: Suite) -> Exported:
+    """
+    The body of a `_rank_eval` request with the suite's queries, grades, first request and first measure.
+
+    Raises:
+        UsageError: The suite asks an HTTP service, or none of its measures is one of `_rank_eval`'s.
+    """
+    exported = Exported()
+    template = next(iter(suite.requests.values()))
+    if template.http is not None:
+        raise UsageError(f"{suite.path}: the suite asks an HTTP service, and _rank_eval sends requests of _search only")
+    metrics = {measure: _metric(measure, suite) for measure in common_measures(suite)}
+    chosen = next((measure for measure, metric in metrics.items() if metric is not None), None)
+    if chosen is None:
+        found = ", ".join(measure.text for measure in metrics)
+        raise UsageError(f"{suite.path}: _rank_eval has none of the suite's measures: {found}")
+    exported.leave_measures(suite, [measure for measure in metrics if measure is not chosen])
+    for name, other in list(suite.requests.items())[1:]:
+        exported.leave(other.mark, f"the request {name!r}; the first is exported")
+    if suite.profile is not Profile.RANK_EVAL:
+        exported.leave(suite.mark, f"'profile: {suite.profile}'; _rank_eval has rules of its own, 'profile: rank_eval'")
+    exported.leave_rules(suite, but=("params",))
+    bodies = [one.body for one in build_requests(suite, None)]
+    written: dict[str, Json] = {"requests": [], "metric": metrics[chosen]}
+    templates: dict[str, str] = {}
+    index = template.index or suite.target.index or ""
+    if any(character in index for character in ",*"):
+        exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
+    for query, body in zip(suite.queries, bodies, strict=True):
+        entry: dict[str, Json] = {"id": query.id, **_own_request(body, templates)}
+        entry["ratings"] = [
+            {"_index": index, "_id": document, "rating": int(grade)}
+            for document, grade in query.judgments.items()
+            if _is_whole(grade, document, query, exported)
+        ]
+        if suite.title_field:
+            entry["summary_fields"] = [suite.title_field]
+        written["requests"].append(entry)
+    if templates:
+        written["templates"] = [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
+    exported.files[""] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    return exported
+
+
+def _own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
+    """What a request of `_rank_eval` sends; its search templates, by their text, are gathered in *templates*."""
+    if "template" not in body:
+        return {"request": {key: value for key, value in body.items() if key != "size"}}
+    template = body["template"]
+    stored = {key: value for key, value in template.items() if key != "params"}
+    if isinstance(stored.get("source"), dict) and stored["source"].get("size") == "{{size}}":
+        stored["source"] = {key: value for key, value in stored["source"].items() if key != "size"}
+    name = templates.setdefault(json.dumps(stored), f"template-{len(templates) + 1}")
+    return {"template_id": name, "params": template.get("params", {})}
+
+
+def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> bool:
+    if grade == int(grade):
+        return True
+    what = f"grade {grade:g} of document {document!r} for query {query.id!r}; _rank_eval has whole numbers only"
+    exported.leave(query.mark, what)
+    return False
+
+
+def _metric(measure: Measure, suite: Suite) -> dict[str, Json] | None:
+    """The metric of `_rank_eval` that *measure* is; None where it has none."""
+    if measure.name not in _METRICS:
+        return None
+    name, settings, names = _METRICS[measure.name]
+    given = dict(measure.parameters)
+    gain = given.pop("gain", suite.gain)
+    graded = measure.name in ("nDCG", "DCG", "ERR")
+    if given.keys() - names.keys() or (graded and getattr(gain, "kind", None) is not GainKind.EXPONENTIAL):
+        return None
+    if measure.name == "ERR" and "max" not in given:
+        return None
+    found: dict[str, Json] = {"k": measure.cutoff or suite.depth, **settings}
+    for key, value in given.items():
+        if isinstance(value, float) and value != int(value):
+            return None
+        found[names[key]] = value if isinstance(value, bool) else int(value)  # type: ignore[arg-type]
+    return {name: found}
+
+
+_RELEVANT = {"rel": "relevant_rating_threshold"}
+_UNJUDGED = {"unjudged": "unknown_doc_rating"}
+_METRICS: Mapping[str, tuple[str, Mapping[str, Json], Mapping[str, str]]] = {
+    "P": ("precision", {}, {**_RELEVANT, "judged_only": "ignore_unlabeled"}),
+    "R": ("recall", {}, _RELEVANT),
+    "RR": ("mean_reciprocal_rank", {}, _RELEVANT),
+    "DCG": ("dcg", {"normalize": False}, _UNJUDGED),
+    "nDCG": ("dcg", {"normalize": True}, _UNJUDGED),
+    "ERR": ("expected_reciprocal_rank", {}, {"max": "maximum_relevance", **_UNJUDGED}),
+}

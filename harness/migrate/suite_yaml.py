@@ -1,0 +1,173 @@
+"""A draft as the files of a suite: YAML that `harness validate` reads, with a marked line for all that is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.representer import SafeRepresenter
+
+from harness.migrate.draft import Draft, DraftQuery
+from harness.model import Json
+from harness.report.sentences import printable
+from harness.suites.yaml import resolve
+
+__all__ = ["INLINE_JUDGMENTS", "suite_files"]
+
+INLINE_JUDGMENTS = 2_000
+"""Judgments that stand in the suite itself; more, and queries and judgments get files of their own."""
+
+_LONGEST_LINE = 100
+
+
+def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
+    """
+    The suite that is written to *path*, and the files that it names, with their texts.
+
+    A line to be filled in has no value and the word TODO behind it, so that `harness validate` names its place.
+    """
+    stem = path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
+    queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
+    large = sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS
+    sections = [*_head(draft, stem)]
+    if large:
+        sections.append(_dumped({"queries": queries}))
+        sections.append(_dumped({"judgments": judgments}))
+    else:
+        sections.append("queries:\n" + "\n".join(_query_lines(draft.queries)))
+    files = {path: "\n".join(section.rstrip("\n") + "\n" for section in sections)}
+    if large:
+        files[path.with_name(queries)] = _lines(_entry(query, judged=False) for query in draft.queries)
+        files[path.with_name(judgments)] = _lines(
+            {"query": query.id, "document": document, "grade": grade}
+            for query in draft.queries
+            for document, grade in _whole(query.judgments).items()
+        )
+    return files
+
+
+def _head(draft: Draft, stem: str) -> Iterator[str]:
+    yield _dumped({"suite": draft.name or stem}) + _target(draft) + _dumped({"profile": str(draft.profile)})
+    if draft.grades:
+        yield _dumped({"grades": _whole(draft.grades)})
+    if draft.requests:
+        yield _dumped({"requests": _escaped(draft.requests)})
+    elif draft.request is not None:
+        yield _dumped({"request": _escaped(draft.request)})
+    else:
+        yield (
+            'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
+            '#  {query: {multi_match: {query: "{{text}}", fields: [title, description]}}}\n'
+        )
+    measured: dict[str, Json] = {"depth": draft.depth} if draft.depth else {}
+    yield _dumped({**measured, "measures": draft.measures or ["nDCG@10"]}) + (
+        "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
+        f"# thresholds: [mean {(draft.measures or ['nDCG@10'])[0]} >= 0.8]\n"
+    )
+    if draft.title_field:
+        yield _dumped({"title_field": draft.title_field})
+
+
+def _target(draft: Draft) -> str:
+    named = [one for one in draft.requests.values() if isinstance(one, Mapping) and "index" in one]
+    if draft.requests and len(named) == len(draft.requests):
+        return _dumped({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
+    lines = ["target:"]
+    if draft.cluster:
+        lines.append("  " + _dumped({"cluster": _text(draft.cluster)}).rstrip())
+    if draft.index:
+        lines.append("  " + _dumped({"index": _text(draft.index)}).rstrip())
+    else:
+        lines.append("  index:   # TODO the index, alias or pattern to search")
+    if draft.unique_ids:
+        lines.append("  ids: unique")
+    return "\n".join(lines) + "\n"
+
+
+def _query_lines(queries: list[DraftQuery]) -> Iterator[str]:
+    for query in queries:
+        yield from (f"  # {printable(line)}" for remark in query.remarks for line in remark.splitlines())
+        written = _dumped([_entry(query)])
+        yield from (f"  {line}" for line in written.rstrip("\n").split("\n"))
+
+
+def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
+    """The query as a suite, or where it is not *judged* a file of queries, has it."""
+    found: dict[str, Json] = {"id": _text(query.id) if judged else query.id}
+    if query.text is not None:
+        found["text"] = _text(query.text) if judged else query.text
+    if query.params:
+        found["params"] = _escaped(query.params) if judged else query.params
+    if query.tags:
+        found["tags"] = [_text(tag) for tag in query.tags] if judged else query.tags
+    if judged and query.judgments:
+        found["judgments"] = _whole(query.judgments)
+    return found
+
+
+def _whole(grades: Mapping[str, float]) -> dict[str, int | float]:
+    """Grades without a point where they are whole numbers."""
+    return {document: int(grade) if grade == int(grade) else grade for document, grade in grades.items()}
+
+
+def _text(text: str) -> str:
+    """*text* as a value of a suite, where ``${`` and ``$$`` mean something."""
+    return text.replace("$", "$$") if "${" in text or "$$" in text else text
+
+
+def _escaped(value: Json) -> Json:
+    """*value* with its texts as `_text` writes them; keys have no variables."""
+    if isinstance(value, Mapping):
+        return {key: _escaped(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_escaped(child) for child in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _lines(entries: Iterator[dict[str, Json]]) -> str:
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+
+
+class _Representer(SafeRepresenter):
+    """Quotes what the reader of suites takes for a number and YAML 1.1 does not, such as 1e3; has no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Never, as repeated values are easier to edit."""
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """In quotes where it would be something else without them."""
+        style = None if isinstance(resolve(data), str) and data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Representer.add_representer(str, _Representer.represent_str)
+
+
+def _dumped(value: Json) -> str:
+    """*value* as YAML, what is short in one line."""
+    root = _Representer(default_flow_style=False, sort_keys=False).represent_data(value)
+    for child in _children(root):
+        _put_in_lines(child)
+    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=math.inf)
+    return text
+
+
+def _put_in_lines(node: yaml.Node) -> int:
+    """Write collections that fit in one line in one; the characters that *node* takes."""
+    if isinstance(node, yaml.ScalarNode):
+        return len(node.value) + 4
+    length = sum(map(_put_in_lines, _children(node)))
+    assert isinstance(node, yaml.CollectionNode)
+    node.flow_style = not node.value or length <= _LONGEST_LINE
+    return length
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []

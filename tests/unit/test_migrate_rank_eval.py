@@ -1,0 +1,192 @@
+"""`_rank_eval` bodies become suites and come back; what does not fit is listed with its place."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.cli import main
+from harness.suites import load_suite
+from harness.suites.requests import build_requests
+
+BODY = """\
+{
+  "requests": [
+    {"id": "tents", "request": {"query": {"match": {"title": "tent"}}, "size": 50},
+     "ratings": [{"_index": "shop", "_id": "007", "rating": 3}, {"_index": "shop", "_id": "sku-2", "rating": 0}],
+     "summary_fields": ["title", "brand"]},
+    {"id": "ropes", "request": {"query": {"match": {"title": "{{rope}} 1e3 ${HOME}"}}}, "ratings": []}
+  ],
+  "metric": {"dcg": {"k": 20, "normalize": true}},
+  "max_concurrent_searches": 2
+}
+"""
+
+
+@pytest.fixture
+def moved(tmp_path, monkeypatch):
+    """Imports a body and loads the suite that was written."""
+    monkeypatch.chdir(tmp_path)
+
+    def move(text, *words):
+        (tmp_path / "eval.json").write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+        assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml", *words]) == 0
+        return load_suite(tmp_path / "shop.relevance.yaml", {})
+
+    return move
+
+
+RATINGS = [{"_id": "sku-1", "rating": 1}]
+
+
+def one_request(query, **more):
+    return {
+        "requests": [{"id": "q", "request": {"query": query}, "ratings": RATINGS, **more}],
+        "metric": {"recall": {}},
+    }
+
+
+def test_queries_requests_and_the_metric_are_carried_over(moved, capsys):
+    suite = moved(BODY)
+    assert (suite.target.index, suite.title_field, suite.depth) == ("shop", "title", 20)
+    assert [measure.text for measure in suite.measures] == ["nDCG@20"]
+    assert suite.profile == "rank_eval"
+    assert [query.text for query in suite.queries] == ["tent", "{{rope}} 1e3 ${HOME}"]
+    assert suite.queries[0].judgments == {"007": 3, "sku-2": 0}
+    assert [one.body["query"] for one in build_requests(suite, None)] == [
+        {"match": {"title": "tent"}},
+        {"match": {"title": "{{rope}} 1e3 ${HOME}"}},
+    ]
+
+
+def test_what_is_not_carried_over_is_listed_with_its_place(moved, capsys):
+    moved(BODY)
+    assert capsys.readouterr().err == (
+        "not carried over:\n"
+        "  eval.json:3:5: 'size', which _rank_eval replaces by k = 20\n"
+        "  eval.json:3:5: 'summary_fields' brand: a suite shows one field, title_field\n"
+        "  eval.json:9:30: 'max_concurrent_searches'\n"
+        "3 things\n"
+    )
+
+
+def test_strict_ends_with_1_where_something_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(BODY)
+    words = ["import", "rank_eval", "eval.json", "--strict", "--output"]
+    assert main([*words, "shop.relevance.yaml"]) == 1
+    (tmp_path / "eval.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
+    assert main([*words, "other.relevance.yaml"]) == 0
+
+
+def test_nothing_is_replaced(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(BODY)
+    (tmp_path / "shop.relevance.yaml").write_text("mine")
+    assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml"]) == 2
+    assert (tmp_path / "shop.relevance.yaml").read_text() == "mine"
+    assert "shop.relevance.yaml: this is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"requests": [', "eval.json:1:15: this is not JSON"),
+        ("[]", "eval.json:1:1: found a list, expected an object"),
+        ('{"metric": {"recall": {}}}', "eval.json:1:1: found an object without 'requests'"),
+        ('{"requests": [], "metric": {"map": {}}}', "eval.json:1:28: found an object, expected an object with one of"),
+        ('{"a": 1,\n "a": 2}', "eval.json:2:2: the object has the key 'a' twice"),
+        ('{"a": "\\ud800"}', "eval.json:1:7: found"),
+        ('{"a": NaN}', "this is not JSON"),
+        (
+            '{"requests": [{"id": "q", "request": {"query": {}}, "ratings": [{"_id": "d", "rating": "good"}]}],'
+            ' "metric": {"recall": {}}}',
+            'eval.json:1:88: found "good", expected a finite number',
+        ),
+        (
+            '{"requests": [{"id": "q", "request": {"query": {}},\n"ratings": [{"_id": "d", "rating": 1},'
+            '{"_id": "d", "rating": 2}]}], "metric": {"recall": {}}}',
+            "eval.json:2:47: document 'd' has grade 2 for query 'q' here, and 1 at eval.json:2:21; keep the right one",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path, monkeypatch, capsys, text, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(text)
+    assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "shop.relevance.yaml").exists()
+
+
+def test_the_only_request_gets_its_text_as_a_placeholder(moved):
+    suite = moved(one_request({"multi_match": {"query": "red tent", "fields": ["title"]}}), "--index", "shop")
+    assert suite.queries[0].text == "red tent"
+    assert suite.requests["request"].body == {"query": {"multi_match": {"query": "{{text}}", "fields": ["title"]}}}
+
+
+def test_requests_that_have_nothing_in_common_are_params(moved):
+    bodies = [{"match_all": {}}, {"bool": {"filter": [{"term": {"a": 1}}]}}]
+    requests = [{"id": f"q{n}", "request": {"query": body}, "ratings": RATINGS} for n, body in enumerate(bodies)]
+    suite = moved({"requests": requests, "metric": {"recall": {"k": 3}}}, "--index", "shop")
+    assert [one.body["query"] for one in build_requests(suite, None)] == bodies
+
+
+def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
+    assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml"]) == 0
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    assert "shop.relevance.yaml:3:9: found nothing, expected text" in capsys.readouterr().err
+
+
+def test_requests_with_different_keys_are_several_suites(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plain = {"query": {"match": {"title": "tent"}}}
+    requests = [{"id": "a", "request": plain, "ratings": []}, {"id": "b", "request": {**plain, "sort": []}}]
+    (tmp_path / "eval.json").write_text(json.dumps({"requests": requests, "metric": {"recall": {}}}))
+    assert main(["import", "rank_eval", "eval.json", "--index", "shop", "--output", "out"]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "eval-2.relevance.yaml",
+        "eval.relevance.yaml",
+    ]
+    assert "the mean over all requests" in capsys.readouterr().err
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(str.strip)
+LEAVES = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5, 1e-7, "1e3", "no", "{{x}}", "$$"]) | TEXTS
+)
+QUERIES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    queries=st.lists(st.tuples(QUERIES, st.dictionaries(TEXTS, st.integers(0, 3), max_size=3)), min_size=1, max_size=4),
+    metric=st.sampled_from(
+        [
+            {"precision": {"k": 3, "relevant_rating_threshold": 2, "ignore_unlabeled": True}},
+            {"dcg": {"k": 20, "normalize": True, "unknown_doc_rating": 1}},
+            {"expected_reciprocal_rank": {"k": 4, "maximum_relevance": 3}},
+        ]
+    ),
+)
+def test_a_round_trip_changes_nothing(tmp_path_factory, queries, metric):
+    folder = tmp_path_factory.mktemp("trip")
+    requests = [
+        {
+            "id": f"q{number}",
+            "request": {"query": {"wrapper": query}},
+            "ratings": [{"_index": "shop", "_id": name, "rating": grade} for name, grade in grades.items()],
+        }
+        for number, (query, grades) in enumerate(queries)
+    ]
+    (folder / "eval.json").write_text(json.dumps({"requests": requests, "metric": metric}))
+    suite = str(folder / "shop.relevance.yaml")
+    assert main(["import", "rank_eval", str(folder / "eval.json"), "--index", "shop", "--output", suite]) == 0
+    assert main(["export", "rank_eval", suite, "--output", str(folder / "back.json"), "--strict"]) == 0
+    back = json.loads((folder / "back.json").read_text())
+    assert back["requests"] == requests
+    assert back["metric"].keys() == metric.keys()
+    [(name, given)] = metric.items()
+    assert {key: back["metric"][name][key] for key in given} == given
