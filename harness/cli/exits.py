@@ -14,6 +14,7 @@ from traceback import extract_tb, format_exc
 import click
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
+from harness.signals import terminated_as_interrupted
 from harness.words import count
 
 __all__ = ["conftest_hint"]
@@ -65,7 +66,8 @@ def guarded(action: Callable[[], object]) -> int:
     """Do *action* and return its exit status: the number it returns, 0 for None, or that of the error it ended with."""
     _print_whatever_comes()
     try:
-        status = action()
+        with terminated_as_interrupted():
+            status = action()
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()

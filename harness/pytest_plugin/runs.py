@@ -41,6 +41,7 @@ from harness.report.json import dumps_report, loads_report
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
+from harness.signals import terminated_as_interrupted
 from harness.suites import load_suite
 
 __all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_folder"]
@@ -414,7 +415,7 @@ class SessionRuns:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
-        with Runner(os.environ) as runner:
+        with terminated_as_interrupted(), Runner(os.environ) as runner:
             [finished] = runner.run([from_here(path)], options, earlier=earlier)
         return finished
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -271,3 +274,19 @@ def test_two_thousand_queries_have_two_thousand_ids(pytester: pytest.Pytester, r
 
     assert len(set(collected)) == 2000
     assert collected[-1] == "large.relevance.yaml::query.q-1999"
+
+
+def test_sigterm_during_a_run_ends_the_session_as_an_interrupt_does(
+    suite: Callable[..., Path], engine: ScriptedEngine, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    suite('thresholds: ["mean nDCG@10 >= 0.8"]')
+    engine.before_search = lambda: process.send_signal(signal.SIGTERM)
+
+    words = ["-p", "relevance", "--relevance-url", engine.url, "-W", "error"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words], cwd=pytester.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    process.communicate(timeout=60)
+
+    assert process.returncode == pytest.ExitCode.INTERRUPTED

@@ -14,7 +14,7 @@ ROOT = Path(harness.__file__).parent
 
 LAYERS = (
     ("errors", "model", "options", "words"),
-    ("masking", "means"),
+    ("masking", "means", "signals"),
     ("statistics",),
     ("metrics",),
     ("files", "gate"),

@@ -32,15 +32,17 @@ def silent_server():
         connection.close()
 
 
-def test_an_interrupt_is_130_and_leaves_no_report(tmp_path, silent_server):
+@pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_130_and_leaves_no_report(tmp_path, silent_server, name):
     url, asked = silent_server
     write_scaffold(tmp_path)
+    (tmp_path / "r.json").write_text("an older report")
     words = ["run", str(tmp_path), "--url", url, "--output", f"json={tmp_path}/r.json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert asked.wait(60)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(name)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert out == ""
