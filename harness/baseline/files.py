@@ -77,6 +77,8 @@ def loads(text: str, path: str) -> BaselineFile:
         ) from None
     except RecursionError:
         raise BaselineError(f"the baseline {path} cannot be read: nested too deeply") from None
+    except ValueError:
+        raise BaselineError(f"the baseline {path} cannot be read: a number has too many digits") from None
     version = raw.get("schema") if isinstance(raw, dict) else None
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"

@@ -72,20 +72,26 @@ def find_places(text: str) -> Places:
     return places
 
 
+_TOKEN = re.compile(
+    r'''"""(?:[^"\\]|\\.|"(?!""))*"{3,5}'''
+    r"""|'''(?:[^']|'(?!''))*'{3,5}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[][{}\n]""",
+    re.DOTALL,
+)
+"""What decides in valid TOML where a statement ends: strings, comments, brackets and line ends."""
+
+
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each statement with its first line: as many lines as it takes until the parser has a whole one."""
-    pending, first = "", 0
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not pending and (not line.strip() or line.lstrip().startswith("#")):
+    """Each statement with its first line: it ends with the first line outside of strings and brackets."""
+    depth, begin, line = 0, 0, 1
+    for token in _TOKEN.finditer(f"{text}\n"):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if token[0] != "\n" or depth:
             continue
-        first = first if pending else number
-        pending += line + "\n"
-        try:
-            tomllib.loads(pending)
-        except tomllib.TOMLDecodeError:
-            continue
-        yield first, pending
-        pending = ""
+        statement = text[begin : token.end()]
+        if statement.strip() and not statement.lstrip().startswith("#"):
+            yield line, statement
+        begin, line = token.end(), line + statement.count("\n")
 
 
 def _header(content: Mapping[str, Any]) -> Key:
@@ -166,6 +172,8 @@ def read_config(path: Path) -> Config:
         content = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([_syntax_problem(source, str(error))]) from None
+    except ValueError:
+        raise ConfigError.at(source.path, 0, 0, "a number has too many digits") from None
     except RecursionError:
         raise ConfigError.at(source.path, 0, 0, "the nesting is too deep") from None
     places = find_places(source.text)

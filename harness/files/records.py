@@ -359,7 +359,10 @@ def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[
         elif isinstance(value, bool) or not isinstance(value, (int, float, str)):
             findings.add(number, f"found {value!r} as {layout.value}, expected a number")
         else:
-            yield Record(number, _text(query), _text(document), value)
+            try:
+                yield Record(number, _text(query), _text(document), value)
+            except UnicodeDecodeError:
+                findings.add(number, "an id is not UTF-8")
 
 
 def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any, Any, Any]]:
@@ -381,6 +384,8 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
             for batch in source.iter_batches(columns=names):
                 columns = batch.to_pydict()
                 yield from zip(*(columns[name] for name in names), strict=True)
+        except UnicodeDecodeError:
+            findings.add(0, "the table has text that is not UTF-8")
         except arrow.ArrowException as error:
             findings.add(0, f"this is not a Parquet file: {error}")
 

@@ -95,6 +95,8 @@ class JsonForm(Generic[T]):
             raise FormatError.at(path, error.lineno, error.colno, f"not JSON: {error.msg}") from None
         except RecursionError:
             raise FormatError.at(path, 0, 0, f"not a {self.noun}: nested too deeply") from None
+        except ValueError:
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: a number has too many digits") from None
 
     def _place(self, location: tuple[int | str, ...]) -> str:
         return ".".join(map(str, location)) or self.noun

@@ -251,6 +251,10 @@ def _compile(text: str) -> JSONPath | str:
         path = compile_path(text, strict=True)
     except JSONPathError as error:
         return _wrong_at(text, error)
+    except (ValueError, OverflowError):  # the library reads numbers as Python does
+        return "it has a number that is no index and no value of JSON"
+    except RecursionError:
+        return "the nesting is too deep"
     return "it is more than one path" if isinstance(path, CompoundJSONPath) else path
 
 

@@ -405,6 +405,7 @@ def test_where_a_baseline_stands():
             "the key 'ranking' occurs twice",
         ),
         ("[" * 100_000, "nested too deeply"),
+        ("9" * 5000, "a number has too many digits"),
     ],
 )
 def test_what_is_no_baseline_is_refused_in_a_sentence(text, sentence):

@@ -1,7 +1,10 @@
 """harness.toml: what it gives, and each mistake in it with its place and without any secret."""
 
+import tomllib
+
 import pytest
 
+from harness import config
 from harness.config import Config, Configs, config_path, read_config, resolve_cluster
 from harness.errors import ConfigError, UsageError
 from harness.model import Cluster, Mark, Target
@@ -267,6 +270,7 @@ def test_all_mistakes_are_told_at_once(write):
         ('[clusters.a]\nurl = "s3cret\n', "harness.toml:2:14: this is not TOML: illegal character '\\n'"),
         ("a = [1,\n", "harness.toml:2:1: this is not TOML: invalid value"),
         ("a = 1\na = 2\n", "harness.toml:2:6: this is not TOML: cannot overwrite a value"),
+        (f"a = {'9' * 5000}\n", "harness.toml: a number has too many digits"),
         (b"a = '\xff'\n", "harness.toml:1:6: byte 0xff is not UTF-8; expected a file in UTF-8"),
     ],
 )
@@ -293,6 +297,33 @@ clusters.x = 4
     assert "harness.toml:11:1: unknown key 'clusters'" in refused
     assert "harness.toml:1:1: unknown key 'a'" in refused
     assert "harness.toml:5:1: unknown key 'b'" in refused
+
+
+def test_a_value_on_many_lines_is_parsed_once(write, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(config.tomllib, "loads", lambda text, loads=tomllib.loads: parsed.append(text) or loads(text))
+    nodes = '  "http://b:1", # and "more" ]\n' * 100
+    read_config(write(f'[clusters.a]\nurl = "http://a:1"\n\n# nodes\nnodes = [\n{nodes}]\ntimeout = 2\n'))
+    assert len(parsed) == 5  # the whole, and each of four statements
+
+
+VALUES = [
+    """''' "[' \n ]'''''""",
+    '""" \\""" [ \n ""{"""""',
+    '["]", {a = "}"},\n\n [[\n]], # [\n]',
+    '"\\"["',
+    "'\\'",
+    '""',
+    "''",
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_statement_ends_where_its_value_does(write, value):
+    text = f"a = {value} # ]}}\nb.c = 1\n"
+    tomllib.loads(text)
+    lines = text.count("\n")
+    assert f"harness.toml:{lines}:1: unknown key 'b'" in refusal(write(text))
 
 
 def config_of(*clusters, folder):

@@ -254,6 +254,21 @@ def test_a_file_that_is_not_there_or_damaged_is_told(write):
     assert refusal(write("j.parquet", b"no parquet")).startswith("j.parquet: this is not a Parquet file: ")
 
 
+@pytest.mark.parametrize("column", ["query", "document", "grade"])
+@pytest.mark.parametrize("kind", ["binary", "string"])
+def test_text_in_parquet_that_is_not_utf8_is_told(write, column, kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    bad = pyarrow.Array.from_buffers(
+        getattr(pyarrow, kind)(), 1, [None, pyarrow.py_buffer(b"\0\0\0\0\1\0\0\0"), pyarrow.py_buffer(b"\xff")]
+    )
+    pyarrow.parquet.write_table(
+        pyarrow.table({"query": ["q"], "document": ["a"], "grade": [1.0], column: bad}), "j.parquet"
+    )
+    told = refusal(Path("j.parquet"))
+    assert "not UTF-8" in told or "found b'\\xff' as grade" in told
+
+
 def test_a_parquet_table_without_the_columns_is_told(write):
     import pyarrow
     import pyarrow.parquet

@@ -148,7 +148,9 @@ def test_a_number_of_matches_that_cannot_be_leaves_the_ranking(total: dict[str, 
     assert found == Ranking((Hit("a"), Hit("b")), total=None, total_doubt=doubt)
 
 
-@pytest.mark.parametrize("text", ["results", "$.results[", "$.a | $.b", ""])
+@pytest.mark.parametrize(
+    "text", ["results", "$.results[", "$.a | $.b", "", "$[1e999]", "$[?@.a > 1e999]", f"$[{'9' * 5000}]"]
+)
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="JSONPath"):
         compiled(text)

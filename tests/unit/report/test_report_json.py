@@ -81,6 +81,7 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
         ('{"schema": true}', "found schema version True"),
         ('{"schema": "1"}', "found schema version '1'"),
         ("[" * 100_000, "nested too deeply"),
+        ("9" * 5000, "a number has too many digits"),
     ],
 )
 def test_a_file_that_is_not_a_report_is_refused(text, sentence):
