@@ -218,6 +218,13 @@ class RunOptions:
         ini=True,
     )
     strict_xfail: bool = _option(False, FLAG, "Count an unexpected pass as a failure.", Commands.RUN)
+    report_only: bool = _option(
+        False,
+        FLAG,
+        "Print all figures and decide nothing; end with 0 unless a suite is wrong (2) or no answer came (3).",
+        Commands.RUN,
+        python=False,
+    )
     depth: int | None = _option(
         None, WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False
     )

@@ -87,6 +87,10 @@ def command(
     step = step_of_github(github)
     with refusals_told(step), outdated_removed(outputs):
         options, matrix = run_choices(**given)
+        if options.report_only and any(output.kind == "codequality" for output in outputs):
+            raise click.UsageError(
+                "--report-only decides nothing, so there is no codequality report; remove one of them"
+            )
         found = found_suites(suites)
         report = _run(found.suites, options, matrix, quiet=quiet)
     _print_report(report, step, as_json=as_json, quiet=quiet)
@@ -104,7 +108,7 @@ def command(
 def _undecided(report: Report, options: RunOptions) -> int:
     """1 where the choice of queries left no threshold to decide: a gate that decides nothing must not pass."""
     choice = Choice.of(options)
-    if not choice.is_part or any(suite.verdicts for suite in report.suites):
+    if options.report_only or not choice.is_part or any(suite.verdicts for suite in report.suites):
         return 0
     if choice.queries:
         why = f"no threshold belongs to {one_of(choice.queries)}{choice.with_tags}; add one to a query"

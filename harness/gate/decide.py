@@ -44,11 +44,6 @@ from harness.words import listed
 __all__ = ["comparison_status", "decide", "exit_status", "until", "waived"]
 
 
-def _skip_of(threshold: Threshold, query: Query | None, today: date) -> Waiver | None:
-    """The skip that holds today, of *threshold* or of the one *query* that it belongs to."""
-    return first_in_force(today, threshold.skip, query.skip if query else None)
-
-
 def waived(
     finding: Finding, threshold: Threshold, query: Query | None, scope: Sequence[Query], today: date, *, strict: bool
 ) -> tuple[Finding, Waiver | None]:
@@ -130,6 +125,7 @@ def decide(
     today: date,
     choice: Choice = ALL,
     strict_xfail: bool = False,
+    report_only: bool = False,
     reference: Reference | None = None,
 ) -> tuple[Verdict, ...]:
     """
@@ -142,6 +138,7 @@ def decide(
         today: Decides which waivers hold; their last day is included.
         choice: The queries that ran; what needs others is left out.
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
+        report_only: Whether the figures are wanted and no verdict: each threshold is then "not decided".
         reference: What thresholds on a drop compare with; without one they fail.
 
     Returns:
@@ -152,7 +149,19 @@ def decide(
     )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
     asked, bands = requested_depth(suite, run), RunBands(suite, run)
-    return tuple(_decide_one(gated, compared, asked, bands, strict_xfail) for gated in selected)
+    verdicts = []
+    for gated in selected:
+        verdict = _skipped(gated, today)
+        if verdict is None:
+            finding, waiver = _judge(gated, compared, asked, bands), None
+            if report_only:
+                finding = replace(finding, status=Status.NOT_DECIDED)
+            else:
+                scope = scope_of(gated, suite)
+                finding, waiver = waived(finding, gated.threshold, gated.query, scope, today, strict=strict_xfail)
+            verdict = _verdict(gated, finding, waiver)
+        verdicts.append(verdict)
+    return tuple(verdicts)
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
@@ -176,16 +185,12 @@ def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
     return {(score.query, score.measure): score for score in scores}
 
 
-def _decide_one(
-    gated: Gated, compared: Compared, asked: RequestedDepth, bands: RunBands, strict_xfail: bool
-) -> Verdict:
-    threshold, query, today = gated.threshold, gated.query, compared.today
-    skip = _skip_of(threshold, query, today)
-    if skip is not None:
-        return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
-    scope = scope_of(gated, compared.suite)
-    finding, waiver = waived(_judge(gated, compared, asked, bands), threshold, query, scope, today, strict=strict_xfail)
-    return _verdict(gated, finding, waiver)
+def _skipped(gated: Gated, today: date) -> Verdict | None:
+    """The verdict that a skip in force gives; None where none is."""
+    skip = first_in_force(today, gated.threshold.skip, gated.query.skip if gated.query else None)
+    if skip is None:
+        return None
+    return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
 
 
 def _judge(gated: Gated, compared: Compared, asked: RequestedDepth, bands: RunBands) -> Finding:

@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 
-FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED)
-"""What is measured and not reached, be it forgiven or not."""
+FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED, Status.NOT_DECIDED)
+"""What is measured and not reached, be it forgiven or not decided."""
 
 
 @dataclass(frozen=True, slots=True)

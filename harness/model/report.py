@@ -183,6 +183,8 @@ class SuiteReport:
     """The greatest share first, and the queries without a tag last; empty if no query has a tag."""
     baseline: BaselineSummary | None = None
     """None if there is none, or it cannot be read."""
+    report_only: bool = False
+    """Whether no threshold was decided because the run only reports figures: ``--report-only``."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

@@ -223,10 +223,12 @@ class Status(StrEnum):
     XFAILED = "expected failure"
     XPASSED = "unexpected pass"
     SKIPPED = "skipped"
+    NOT_DECIDED = "not decided"
+    """The run only reports figures: ``--report-only``."""
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the threshold neither passed nor failed."""
+        """Whether the threshold was to be decided, and neither passed nor failed."""
         return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 

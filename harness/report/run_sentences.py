@@ -49,6 +49,7 @@ __all__ = [
     "mean_change_text",
     "missing_place",
     "old_ranks",
+    "only_reports",
     "outcome_lines",
     "query_change",
     "thresholds_headline",
@@ -91,15 +92,27 @@ class Attention:
 
 
 def attention_of(suite: SuiteReport) -> Attention:
-    """What of *suite* somebody has to look at."""
+    """What of *suite* somebody has to look at; each of a few queries where the run only reports."""
     unanswered = suite.unanswered
-    verdicts = [one for one in suite.verdicts if one.status in LOOKED_AT and not is_told(one, unanswered)]
-    return _with_queries(verdicts, {query.id: query for query in suite.queries if query.id not in unanswered})
+    verdicts = [one for one in suite.verdicts if _to_look_at(one) and not is_told(one, unanswered)]
+    queries = {query.id: query for query in suite.queries if query.id not in unanswered}
+    if suite.report_only and len(queries) <= QUERIES_OF_SUITE:
+        sent = (query for query in queries.values() if query.outcome is not Outcome.SKIPPED)
+        return Attention(tuple(verdicts), tuple(sent), 0)
+    return _with_queries(verdicts, queries)
+
+
+def _to_look_at(verdict: Verdict) -> bool:
+    """Whether *verdict* needs somebody's eyes; one that was not decided does where it blames a query."""
+    return verdict.status in LOOKED_AT or (verdict.status is Status.NOT_DECIDED and bool(verdict.blamed))
 
 
 def is_told(verdict: Verdict, unanswered: Collection[str]) -> bool:
     """Whether all there is to say of *verdict* is that queries had no answer, which is told once of all of them."""
-    return verdict.status is Status.ERROR and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
+    has_no_figure = verdict.status is Status.ERROR or (
+        verdict.status is Status.NOT_DECIDED and verdict.observed is None
+    )
+    return has_no_figure and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
 
 
 def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
@@ -126,10 +139,17 @@ def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
 # What a report comes to, in one line.
 
 
+def only_reports(report: Report) -> bool:
+    """Whether no threshold was to be decided."""
+    return any(suite.report_only for suite in report.suites)
+
+
 def headline(report: Report) -> str:
-    """Whether all thresholds hold; where none fails but the run does, why."""
+    """Whether all thresholds hold; where none fails but the run does, why; or that nothing was to be decided."""
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
     unanswered = sum(len(suite.unanswered) for suite in report.suites)
+    if only_reports(report) and not unanswered:
+        return "Nothing was decided: --report-only"
     return thresholds_headline(verdicts, unanswered, report.exit_status)
 
 

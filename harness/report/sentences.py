@@ -128,7 +128,7 @@ def figures_text(verdict: Verdict) -> str:
 
 def qualified_text(verdict: Verdict) -> str:
     """What makes a pass tell less: its caveat, or how far it depends on ties; empty for any other verdict."""
-    if verdict.status is not Status.PASSED:
+    if verdict.status not in (Status.PASSED, Status.NOT_DECIDED):
         return ""
     if verdict.caveat or verdict.ties is None:
         return verdict.caveat

@@ -254,6 +254,7 @@ def conclude(
         today=options.day(),
         choice=Choice.of(options),
         strict_xfail=options.strict_xfail,
+        report_only=options.report_only,
         reference=reference,
     )
     located, notes = _locate(answered, blamed_queries(verdicts) if inspected is None else [inspected])
@@ -266,6 +267,7 @@ def conclude(
         cluster=answered.cluster,
         deselected=len(selection.others),
         decides=inspected is None,
+        report_only=options.report_only,
         notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes],
         reference=reference,
     )
@@ -303,7 +305,8 @@ def _locate(
     from harness.run.searching import locate_missing
 
     run, search = answered.run, answered.search
-    queries = [query for query in worst if isinstance(run.responses.get(query), Ranking)]
+    shown = [*worst, *(run.responses if answered.options.report_only else ())]
+    queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
     if search is None or not queries or not answered.options.locate:
         return {}, []
     try:

@@ -180,6 +180,7 @@ def assemble(
     decides: bool = True,
     notes: Iterable[str] = (),
     reference: Reference | None = None,
+    report_only: bool = False,
 ) -> SuiteReport:
     """
     Put one suite's report together.
@@ -195,6 +196,7 @@ def assemble(
         decides: Whether thresholds were to be decided.
         notes: Sentences that stand before those found here.
         reference: The baseline that the run was compared with.
+        report_only: Whether nothing was to be decided.
     """
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
@@ -221,7 +223,8 @@ def assemble(
         notes=(
             *notes,
             *_baseline_notes(suite, run, reference, before),
-            *([] if verdicts or not decides else ["no thresholds: nothing was gated"]),
+            *(["--report-only: no threshold was decided"] if report_only else ()),
+            *([] if verdicts or not decides or report_only else ["no thresholds: nothing was gated"]),
             *_notes(queries),
             *_tie_break_note(verdicts, template),
             *_doubts(run),
@@ -232,6 +235,7 @@ def assemble(
         baseline=None
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
+        report_only=report_only,
     )
 
 

@@ -140,8 +140,8 @@ def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
 def worst_status(verdicts: Iterable[Verdict]) -> Status:
     """What is undecided before a failure, as in the exit status."""
     statuses = {verdict.status for verdict in verdicts}
-    bad = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED)
-    return next((status for status in bad if status in statuses), Status.PASSED)
+    worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
+    return next((status for status in worse if status in statuses), Status.PASSED)
 
 
 def _is_held_by_query(verdict: Verdict) -> bool:
@@ -269,7 +269,7 @@ def _suite_view(anchor: str, name: str, suite: SuiteReport, limits: Limits) -> S
         anchor=anchor,
         name=name,
         suite=suite,
-        status=worst_status(suite.verdicts),
+        status=Status.NOT_DECIDED if suite.report_only else worst_status(suite.verdicts),
         verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
         measures=tuple(
             MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))

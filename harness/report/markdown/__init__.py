@@ -205,7 +205,8 @@ REFUSAL_SHOWN = 20_000
 
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8, of which its first lines alone take a few hundred."""
-    head = f"## {sign(report.exit_status, decided=any(suite.verdicts for suite in report.suites))} {headline(report)}"
+    decided = any(suite.verdicts and not suite.report_only for suite in report.suites)
+    head = f"## {sign(report.exit_status, decided=decided)} {headline(report)}"
     named = zip(cell_names(report.suites), report.suites, strict=True)
     pieces = [piece for name, suite in named for piece in _pieces(name, suite)]
     cells = overview(report)

@@ -22,6 +22,7 @@ WORST_FIRST = (
     Status.WARNED,
     Status.XPASSED,
     Status.XFAILED,
+    Status.NOT_DECIDED,
     Status.PASSED,
     Status.SKIPPED,
 )

@@ -76,6 +76,7 @@ STYLES: Mapping[Status, str] = {
     Status.XFAILED: "yellow",
     Status.XPASSED: "bold yellow",
     Status.SKIPPED: "dim",
+    Status.NOT_DECIDED: "",
 }
 
 

@@ -54,6 +54,7 @@ from harness.report.run_sentences import (
     mean_change_text,
     missing_place,
     old_ranks,
+    only_reports,
     outcome_lines,
 )
 from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
@@ -437,8 +438,12 @@ def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WI
 def _closing(report: Report) -> Text:
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
     total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
-    style = "bold green" if report.exit_status == 0 else "bold red"
-    return Text(f"{total}: {tally_text(statuses)}" if statuses else total, style=style)
+    total = f"{total}: {tally_text(statuses)}" if statuses else total
+    if only_reports(report):
+        return Text(
+            f"{total}; --report-only decides nothing", style="bold yellow" if report.exit_status == 0 else "bold red"
+        )
+    return Text(total, style="bold green" if report.exit_status == 0 else "bold red")
 
 
 # One query: its ranking with grades beside it, and the relevant documents that are missing from it.
@@ -456,7 +461,7 @@ def query_renderables(
     *concerns* says why the query is looked at.
     """
     yield _query_heading(query, measure)
-    if concerns is not None:
+    if concerns:
         yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
     if query.reason:
         yield indented(Text(printable(query.reason)))
