@@ -572,7 +572,7 @@ target: {cluster: "http://one:9200", index: products}
 def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypatch):
     opened = []
 
-    def open_search(cluster, environ, *, engine=None, client=None):
+    def open_search(cluster, environ, **_):
         opened.append((cluster.url, client, FakeSearch({"q": ["a"]})))
         return opened[-1][-1]
 
@@ -594,7 +594,7 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
 def test_a_server_that_was_away_is_asked_again_by_the_next_call(tmp_path, monkeypatch):
     away = [EngineUnreachable("http://one:9200 does not answer")]
 
-    def open_search(cluster, environ, *, engine=None, client=None):
+    def open_search(cluster, environ, **_):
         if away:
             raise away.pop()
         return FakeSearch({"q": ["a"]})
