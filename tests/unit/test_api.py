@@ -572,7 +572,7 @@ target: {cluster: "http://one:9200", index: products}
 def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypatch):
     opened = []
 
-    def open_search(cluster, environ, **_):
+    def open_search(cluster, environ, *, client, **_):
         opened.append((cluster.url, client, FakeSearch({"q": ["a"]})))
         return opened[-1][-1]
 
