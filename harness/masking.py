@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from html import escape
 from typing import TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -42,11 +43,38 @@ __all__ = [
 ]
 
 
+class Environment(Mapping[str, str]):
+    """Variables of the environment; as a local variable in a traceback it shows none."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        """*variables* as they are when they are looked up."""
+        self._variables = variables
+
+    def __getitem__(self, name: str) -> str:
+        return self._variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+ELLIPSIS = "…"
+"""Ends a text that was cut."""
+
+CUT = re.compile(f"([^{ELLIPSIS}]+){ELLIPSIS}")
+
+SHORTEST_BEGINNING = 4
+"""Characters of a value at the end of a cut text that are taken for it."""
+
+
 class Masker:
     """
     Replaces each value by ``${NAME}``.
 
-    Also in the forms of a value in JSON, in a URL and in Python's repr. Longer values are replaced first, so that a
+    Also in the forms of a value in JSON, HTML, a URL and Python's repr, in lower case, with blanks collapsed, and cut
+    off where a text was shortened. Longer values are replaced first, so that a
     value that contains another is masked as a whole. Text that is already masked is not changed.
     """
 
@@ -70,7 +98,17 @@ class Masker:
         """
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda match: "${" + self._names[match.group()] + "}", text)
+        masked = self._pattern.sub(lambda match: "${" + self._names[match.group()] + "}", text)
+        return CUT.sub(self._mask_beginning, masked) if ELLIPSIS in masked else masked
+
+    def _mask_beginning(self, cut: re.Match[str]) -> str:
+        """The end of a text that was cut, without the beginning of a value."""
+        text = cut[1]
+        for form, name in self._names.items():
+            for length in range(min(len(form) - 1, len(text)), SHORTEST_BEGINNING - 1, -1):
+                if text.endswith(form[:length]):
+                    return text[:-length] + "${" + name + "}" + ELLIPSIS
+        return cut[0]
 
     def mask_json(self, value: Json) -> Json:
         """A JSON value with every string in it masked, including keys; numbers are not changed."""
@@ -90,15 +128,25 @@ def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The forms of a value in output."""
-    if value:
-        yield value
-        yield json.dumps(value)[1:-1]
-        yield json.dumps(value, ensure_ascii=False)[1:-1]
-        yield repr(value)[1:-1]
-        yield quote(value, safe="")
-        yield quote(value)
-        yield quote_plus(value)
+    """The forms of a value in output: as it is, in lower case as an analyzer makes it, and with blanks collapsed."""
+    for text in dict.fromkeys((value, value.lower(), " ".join(value.split()))):
+        if text:
+            yield text
+            yield from _written(text)
+
+
+def _written(text: str) -> Iterator[str]:
+    """*text* as it is written in JSON, in a URL, in HTML and in Python."""
+    encoded = json.dumps(text)[1:-1]
+    yield encoded
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield encoded.translate({ord(character): f"\\u{ord(character):04x}" for character in "&<>'"})
+    yield repr(text)[1:-1]
+    for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
+        yield quoted
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
+    yield escape(text)
+    yield escape(text, quote=False)
 
 
 Mask: TypeAlias = Callable[[str], str]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
 
 from harness.api.choices import (
     OF_RUN,
@@ -23,9 +24,10 @@ from harness.compare import CompareOptions, ComparisonRequest, PreparedCompariso
 from harness.compare.scores import absent_packages
 from harness.compare.sides import ComparedSide, RunLoaded
 from harness.config import Configs
-from harness.errors import UsageError
+from harness.errors import HarnessError, UsageError
 from harness.files.scored_runs import read_measures
 from harness.gate import exit_status
+from harness.masking import Environment
 from harness.metrics import parse_measure
 from harness.model import (
     Agreement,
@@ -111,6 +113,24 @@ class SuiteRun(Scores):
         return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
+    """*call*, whose errors for users have no frames below: their local variables hold logins and texts of queries."""
+
+    @wraps(call)
+    def called(*arguments: P.args, **named: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            return call(*arguments, **named)
+        except HarnessError as error:
+            raise error.with_traceback(None) from None
+
+    return called
+
+
 class Relevance(Closing):
     """
     Runs suites from Python.
@@ -143,6 +163,7 @@ class Relevance(Closing):
             refuse("progress", progress, "an object with the methods of harness.run.execution.Progress, or None")
         self._runner = Runner(self._environ, progress)
 
+    @_raised_here
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
         """
         Run one suite and decide its thresholds; whether they hold is for `SuiteRun.assert_thresholds` to say.
@@ -163,6 +184,7 @@ class Relevance(Closing):
             raise UsageError(f"{path} is a folder, expected the file of a suite")
         return SuiteRun(self._finish(path, chosen), chosen.day())
 
+    @_raised_here
     def compare(
         self,
         reference: AnySide,
@@ -210,7 +232,7 @@ class Relevance(Closing):
 def _environ_of(given: object) -> Mapping[str, str]:
     if given is not None and not isinstance(given, Mapping):
         refuse("environ", given, "a mapping from variable to value, or None")
-    return os.environ if given is None else given
+    return Environment(os.environ if given is None else given)
 
 
 AnySide: TypeAlias = "str | os.PathLike[str] | Scores"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.api import Relevance
 from harness.config import Configs
+from harness.masking import Environment
 from harness.model import Run, Suite
 from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import run_properties
@@ -29,11 +30,11 @@ class SessionRelevance(Relevance):
         self._runs = runs
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
-        finished = self._runs.finished(path, options, os.environ)
+        finished = self._runs.finished(path, options, Environment(os.environ))
         if (item := self._runs.session.item) is not None:
             told = run_properties(finished.report)
             item.user_properties.extend(one for one in told if one not in item.user_properties)
         return finished
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:  # noqa: ARG002
-        return self._runs.finished(Path(suite.path), options, os.environ).run
+        return self._runs.finished(Path(suite.path), options, Environment(os.environ)).run

@@ -28,7 +28,7 @@ from harness.baseline import keep_run
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.files.writing import write_whole
 from harness.gate.selection import Choice, select
-from harness.masking import question_fingerprint
+from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
 from harness.model import Query, Report, Run, Suite, SuiteReport
 from harness.options import RunOptions
@@ -264,7 +264,7 @@ class SessionRuns:
     def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
         options = self.run_options(request, index)
-        return LoneQueries(lambda: self.finished(path, options, os.environ), self.session.today)
+        return LoneQueries(lambda: self.finished(path, options, Environment(os.environ)), self.session.today)
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """
@@ -340,7 +340,7 @@ class SessionRuns:
         options = self.run_options(request)
         done = self._runs.under(lambda path: self._shared(path, options))
         for path in sorted({Path(each.report.path) for each in done}):
-            yield self.finished(path, options, os.environ)
+            yield self.finished(path, options, Environment(os.environ))
 
     def _write_reports(self, report: Report | None) -> None:
         session = self.session
@@ -410,12 +410,12 @@ class SessionRuns:
         return replace(options, request=None) if options.request == first else options
 
     def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
-        earlier = None if done is None else self._whole(done, path, options, os.environ)
+        earlier = None if done is None else self._whole(done, path, options, Environment(os.environ))
         if options.embedded:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
-        with terminated_as_interrupted(), Runner(os.environ) as runner:
+        with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
             [finished] = runner.run([from_here(path)], options, earlier=earlier)
         return finished
 

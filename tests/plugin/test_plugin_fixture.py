@@ -257,3 +257,41 @@ def test_what_cannot_run_is_an_error_of_one_sentence(suite: Suite, run: Run, pyt
     )
 
     run().assert_outcomes(passed=9)
+
+
+VARIABLES = {
+    "TEXT": "sentinel-text",
+    "USER": "sentinel-user",
+    "PASSWORD": "sentinel-password",
+    "OTHER": "sentinel-other",
+}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'run("nosuch.relevance.yaml")',
+        'run("bad.relevance.yaml")',
+        'run("shop.relevance.yaml", request="x")',
+        'run("shop.relevance.yaml", url="http://127.0.0.1:9").mean("nDCG@10")',
+        'run("shop.relevance.yaml", cluster="secure").assert_thresholds()',
+        'compare("request:a", "request:b", suite="shop.relevance.yaml")',
+        'compare("baseline", "run", suite="shop.relevance.yaml")',
+    ],
+)
+def test_a_traceback_with_local_variables_shows_nothing_of_the_environment(
+    pytester: pytest.Pytester, suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    path = suite('thresholds: ["mean nDCG@10 >= 0.99"]')
+    path.write_text(path.read_text().replace("{{text}}", "{{text}} ${TEXT}").replace("red shoes", "red shoes ${TEXT}"))
+    path.with_name("bad.relevance.yaml").write_text(path.read_text().replace("request:", "requestt:"))
+    login = 'username_env = "USER"\npassword_env = "PASSWORD"'
+    pytester.path.joinpath("harness.toml").write_text(f'[clusters.secure]\nurl = "http://127.0.0.1:9"\n{login}\n')
+    test = pytester.makepyfile(f"def test_call(relevance):\n    relevance.{call}\n")
+
+    result = run("-vv", "--showlocals", str(test))
+
+    result.assert_outcomes(failed=1)
+    assert "sentinel" not in str(result.stdout) + str(result.stderr)

@@ -1,6 +1,7 @@
 """No value from the environment is left in a text, in whatever form it stands there."""
 
 import json
+from html import escape
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -38,6 +39,47 @@ def test_nothing_to_hide_changes_nothing(values):
 def test_a_value_is_found_in_the_forms_that_it_takes_when_it_is_written(write, value):
     masked = Masker({"SECRET": value}).mask(f"<{write(value)}>")
     assert masked.strip("<>\"'") == "${SECRET}"
+
+
+def html_safe_json(value):
+    """As Go and Gson write JSON."""
+    return (
+        json.dumps(value)
+        .replace("&", "\\u0026")
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("'", "\\u0027")
+    )
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        escape,
+        html_safe_json,
+        lambda value: quote(value, safe="").lower(),
+        str.lower,
+        lambda value: " ".join(value.split()),
+    ],
+)
+@pytest.mark.parametrize("value", ["P&ss <w>rd", "two  words\there", "a/b=c+d/E", "Tom's"])
+def test_a_value_is_found_in_the_forms_that_servers_and_pages_give_it(write, value):
+    assert Masker({"SECRET": value}).mask(f"<{write(value)}>").strip("<>\"'") == "${SECRET}"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("found s3cret-tok…", "found ${TOKEN}…"),
+        ('"found s3cr…" and s3cret-tok…', '"found ${TOKEN}…" and ${TOKEN}…'),
+        ("found s3c…", "found s3c…"),
+        ("s3cret and … more", "s3cret and … more"),
+        ("s3cret-token…", "${TOKEN}…"),
+        ("…", "…"),
+    ],
+)
+def test_the_beginning_of_a_value_is_masked_where_a_text_was_cut(text, masked):
+    assert Masker({"TOKEN": "s3cret-token"}).mask(text) == masked
 
 
 def test_characters_of_regular_expressions_are_just_characters():
