@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites"]
 
 FORMATS = {
+    "quepid": "Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book",
+    "rre": "Rated Ranking Evaluator: a file of ratings, with its templates",
     "rank_eval": "the body of a _rank_eval request of Elasticsearch or OpenSearch",
 }
 """What is read and written, each by the module of that name."""
@@ -89,7 +91,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
-        exported: Exported = module.write(suite)
+        exported: Exported = module.write(suite, output.suffix.lower())
         folder = output / _stem(Path(suite.path)) if len(suites) > 1 else output
         for name, text in exported.files.items():
             files[folder / name if name else folder.with_suffix(module.SUFFIX) if len(suites) > 1 else folder] = text
@@ -105,7 +107,7 @@ class _Format(Protocol):
 
     def read(self, sources: Sequence[str]) -> list[Draft]: ...
 
-    def write(self, suite: Suite) -> Exported: ...
+    def write(self, suite: Suite, suffix: str) -> Exported: ...
 
 
 def _module(kind: str) -> _Format:
@@ -116,14 +118,12 @@ def _complete(draft: Draft, given: Given) -> None:
     """Put what the user says in the place of what the source says."""
     draft.name = given.name or draft.name
     draft.index = given.index or draft.index
-    if given.request is None:
-        return
-    draft.request, draft.requests = given.request, {}
-    written = json.dumps(given.request)
+    if given.request is not None:
+        draft.request, draft.requests = given.request, {}
+    written = json.dumps([draft.request, draft.requests])
     for query in draft.queries:
-        unused = [name for name in query.params if f"{{{{{name}}}}}" not in written]
-        for name in unused:
-            draft.leave((query.id, 0, 0), f"{name!r} of the query, which the given request does not use")
+        for name in [name for name in query.params if f"{{{{{name}}}}}" not in written]:
+            draft.leave(query.place, f"{name!r} of queries, which no request uses")
             del query.params[name]
 
 

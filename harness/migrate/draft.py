@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, Problem
 from harness.migrate.placed import Placed, first_of_each
 from harness.model import Json, Profile
 
-__all__ = ["Draft", "DraftQuery", "Leftover", "Place"]
+__all__ = ["Draft", "DraftQuery", "Leftover", "Leftovers", "Place"]
 
 Place = tuple[str, int, int]
 """File, line and column; line 0 for the file as a whole."""
@@ -30,6 +29,18 @@ class Leftover:
         return f"{where}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
 
 
+class Leftovers(list[Leftover]):
+    """Leftovers in the order in which they were met, the same of a file once, with their number."""
+
+    def add(self, place: Place, what: str, count: int = 1) -> None:
+        """One more."""
+        for index, known in enumerate(self):
+            if known.what == what and known.place[0] == place[0]:
+                self[index] = replace(known, count=known.count + count)
+                return
+        self.append(Leftover(place, what, count))
+
+
 @dataclass(slots=True)
 class DraftQuery:
     """A query of the suite that is written; *remarks* stand above it as comments."""
@@ -40,6 +51,8 @@ class DraftQuery:
     tags: list[str] = field(default_factory=list)
     judgments: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    place: Place = ("", 0, 0)
+    """Of its params."""
     places: dict[str, Place] = field(default_factory=dict, repr=False)
     """Where each document was graded."""
 
@@ -65,13 +78,13 @@ class Draft:
     title_field: str | None = None
     grades: dict[str, float] = field(default_factory=dict)
     queries: list[DraftQuery] = field(default_factory=list)
-    leftovers: list[Leftover] = field(default_factory=list)
+    leftovers: Leftovers = field(default_factory=Leftovers)
     _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
     _ids: set[str] = field(default_factory=set, repr=False)
 
     def leave(self, place: Place, what: str, count: int = 1) -> None:
         """Note that *what* at *place* is not carried over."""
-        self.leftovers.append(Leftover(place, what, count))
+        self.leftovers.add(place, what, count)
 
     def leave_unread(self, root: Placed) -> None:
         """Note what nobody read of a JSON file, each path once."""
@@ -86,12 +99,17 @@ class Draft:
         self.queries.append(query)
         return query
 
+    def add_text(self, text: str) -> DraftQuery:
+        """A new query with that *text*, be it the text of another too, with an id made from it."""
+        query = DraftQuery(self._free_id(_slug(text)), text)
+        self.queries.append(query)
+        return query
+
     def of_text(self, text: str) -> DraftQuery:
         """The query with that *text*, made where it is new, with an id made from it."""
         known = self._by_text.get(text)
         if known is None:
-            known = self._by_text[text] = DraftQuery(self._free_id(_slug(text)), text)
-            self.queries.append(known)
+            known = self._by_text[text] = self.add_text(text)
         return known
 
     def judge(self, query: DraftQuery, document: str, grade: float, place: Place) -> None:
@@ -137,8 +155,3 @@ def _slug(text: str) -> str:
     ('red-running-shoes-size-9½', 'query')
     """
     return re.sub(r"\W+", "-", text.lower()).strip("-")[:80] or "query"
-
-
-def distinct(texts: Iterable[str]) -> list[str]:
-    """Each of *texts* once, in their order."""
-    return list(dict.fromkeys(texts))

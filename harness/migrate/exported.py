@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from harness.migrate.draft import Leftover
+from harness.migrate.draft import Leftovers
 from harness.model import Mark, Measure, Suite
 
 __all__ = ["Exported"]
@@ -20,11 +20,11 @@ class Exported:
     """
 
     files: dict[str, str] = field(default_factory=dict)
-    leftovers: list[Leftover] = field(default_factory=list)
+    leftovers: Leftovers = field(default_factory=Leftovers)
 
     def leave(self, mark: Mark, what: str, count: int = 1) -> None:
         """Note that *what* at *mark* is not in the files."""
-        self.leftovers.append(Leftover((mark.path, mark.line, mark.column), what, count))
+        self.leftovers.add((mark.path, mark.line, mark.column), what, count)
 
     def leave_rules(self, suite: Suite, *, but: Collection[str] = ()) -> None:
         """Note what nearly no other format has: thresholds, tags and so on, *but* those that this one has."""

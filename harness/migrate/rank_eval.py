@@ -189,7 +189,7 @@ _MEASURES: Mapping[str, Callable[[Placed], str]] = {
 }
 
 
-def write(suite: Suite) -> Exported:
+def write(suite: Suite, suffix: str) -> Exported:  # noqa: ARG001
     """
     The body of a `_rank_eval` request with the suite's queries, grades, first request and first measure.
 

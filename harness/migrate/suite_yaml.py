@@ -66,7 +66,7 @@ def _head(draft: Draft, stem: str) -> Iterator[str]:
     measured: dict[str, Json] = {"depth": draft.depth} if draft.depth else {}
     yield _dumped({**measured, "measures": draft.measures or ["nDCG@10"]}) + (
         "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
-        f"# thresholds: [mean {(draft.measures or ['nDCG@10'])[0]} >= 0.8]\n"
+        f'# thresholds: ["mean {(draft.measures or ["nDCG@10"])[0]} >= 0.8"]\n'
     )
     if draft.title_field:
         yield _dumped({"title_field": draft.title_field})

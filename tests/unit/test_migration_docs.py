@@ -10,7 +10,7 @@ from harness.cli import main
 
 TEXT = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n")[0]: part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]}
-SAMPLE = re.compile(r"such as `([\w.-]+)`:\n\n```\w*\n(.*?)```", re.DOTALL)
+SAMPLE = re.compile(r"such as `([\w./-]+)`:\n\n```\w*\n(.*?)```", re.DOTALL)
 WRITTEN = re.compile(r"^`harness ((?:im|ex)port [^`]*)` writes:\n\n```\w+\n(.*?)```", re.DOTALL | re.MULTILINE)
 
 
@@ -18,6 +18,7 @@ WRITTEN = re.compile(r"^`harness ((?:im|ex)port [^`]*)` writes:\n\n```\w+\n(.*?)
 def test_the_example_of_a_section_is_what_is_written(section, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, text in SAMPLE.findall(SECTIONS[section]):
+        Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     commands = WRITTEN.findall(SECTIONS[section])
     assert commands

@@ -1,0 +1,402 @@
+"""
+Quepid: ratings of a case as CSV, LTR or JSON, a whole case, a snapshot, a book; and ratings to import there.
+
+Source: Quepid's export views and `caseCSVSvc`, which writes a blank before a text that begins with ``=``, ``+``, ``-``
+or ``@``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from harness.errors import FormatError, UsageError
+from harness.files.opening import read_source
+from harness.metrics.score import common_measures
+from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.exported import Exported
+from harness.migrate.placed import MOST_BYTES, Placed, read_placed
+from harness.migrate.table import Row, Table, csv_text, read_table, unwritable
+from harness.model import Json, Measure, Profile, Query, Suite
+
+__all__ = ["SUFFIX", "read", "write"]
+
+SUFFIX = ".csv"
+
+_SCORERS = {
+    "ndcg": "nDCG", "ndcg_cut": "nDCG(ideal=cut)", "dcg": "DCG", "cg": "CG", "p": "P", "ap": "AP", "rr": "RR",
+    "err": "ERR(max={max})",
+}  # fmt: skip
+_USUAL_MAX = 3.0
+"""The top of the scale that Quepid's own scorers have."""
+
+_ROWS = 10
+"""Hits that a try asks for where nothing else is said."""
+
+_ENGINES = ("es", "os", "elasticsearch", "opensearch")
+_QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
+_LTR = re.compile(r"\s*(\S+)\s+qid:(\S+)(?:\s+\d+:\S+)*\s*#\s*(\S+)\s+(.*?)\s*")
+
+
+def read(sources: Sequence[str]) -> list[Draft]:
+    """One suite of all *sources*: a case, ratings, information needs; what has the same text is one query."""
+    draft = Draft(Profile.QUEPID)
+    for path in map(Path, sources):
+        if path.suffix.lower() == ".json":
+            _read_json(read_placed(path), draft)
+        elif path.suffix.lower() == ".txt":
+            _read_ltr(path, draft)
+        else:
+            _read_csv(read_table(path), draft)
+        draft.name = draft.name or path.stem
+    if not draft.queries:
+        raise FormatError.at(sources[0], 0, 0, "the file has no queries")
+    return [draft]
+
+
+def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Place) -> None:
+    """Give *document* its rating; one without a rating is left unjudged."""
+    if grade is None:
+        draft.leave(place, "documents without a rating; they stay unjudged")
+    else:
+        draft.judge(query, document, grade, place)
+
+
+def _remark(query: DraftQuery, label: str, text: str | None) -> None:
+    if text and text.strip():
+        query.remarks.append(f"{label}: {text.strip()}")
+
+
+def _read_csv(table: Table, draft: Draft) -> None:
+    text = table.need("query", "Query Text")
+    document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
+    need, notes = table.column("Information Need"), table.column("notes")
+    name = table.column("Case Name")
+    judges = [] if rating or document is None or table.columns[:2] != [text, document] else table.columns[2:]
+    table.used.update(judges)
+    for row in table.rows:
+        query = draft.of_text(row.need(text))
+        for label, column in (("information need", need), ("notes", notes)):
+            _remark(query, label, row.cells[column] if column else None)
+        found = row.cells[document].strip() if document else ""
+        if found:
+            _rate(draft, query, found, row.grade(rating) if rating else _agreed(draft, row, judges), row.place)
+        elif rating and row.cells[rating].strip():
+            row.refuse("the document is empty beside a rating; expected an id")
+        if name:
+            draft.name = draft.name or row.cells[name].strip()
+    table.leave_unread(draft)
+
+
+def _agreed(draft: Draft, row: Row, judges: Sequence[str]) -> float | None:
+    """The grade of a book's row, where its judges agree."""
+    return _one_grade(draft, [grade for judge in judges if (grade := row.grade(judge)) is not None], row.place)
+
+
+def _one_grade(draft: Draft, grades: Sequence[float], place: Place) -> float | None:
+    if len(set(grades)) > 1:
+        draft.leave(place, f"a document on which its judges differ ({', '.join(f'{grade:g}' for grade in grades)})")
+        return None
+    return grades[0] if grades else None
+
+
+def _read_ltr(path: Path, draft: Draft) -> None:
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    for number, line in enumerate(source.lines, start=1):
+        if not line.strip():
+            continue
+        match = _LTR.fullmatch(line)
+        if match is None:
+            message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
+            raise FormatError([source.problem(number, 1, message)])
+        grade, _, document, text = match.groups()
+        try:
+            number_found = float(grade)
+        except ValueError:
+            raise FormatError([source.problem(number, 1, f"found {grade!r}, expected a rating")]) from None
+        draft.judge(draft.of_text(text), document, number_found, (source.path, number, 1))
+
+
+def _read_json(root: Placed, draft: Draft) -> None:
+    """A case, a snapshot, a book, or the ratings of a case, told apart by their keys."""
+    name = root.get("case_name", "name")
+    if name is not None and name.text().strip():
+        draft.name = draft.name or name.text().strip()
+    pairs = root.get("query_doc_pairs")
+    if pairs is not None:
+        _read_book(root, pairs, draft)
+    else:
+        for one in root.need("queries").elements():
+            _read_query(one, draft)
+        _read_scorer(root.get("scorer"), draft)
+        _read_try(root.get("try"), draft)
+    draft.leave_unread(root)
+
+
+def _read_query(one: Placed, draft: Draft) -> None:
+    text = one.need("query_text", "query")
+    query = draft.of_text(text.text().strip())
+    _remark(query, "information need", _optional(one.get("information_need")))
+    _remark(query, "notes", _optional(one.get("notes")))
+    options = one.get("options")
+    if options is not None and isinstance(options.value, dict) and options.value:
+        query.params = {key: value.json() for key, value in options.items()}
+        query.place = options.place
+    ratings = one.get("ratings")
+    if ratings is None:
+        return
+    if isinstance(ratings.value, dict):
+        for document, rating in ratings.items():
+            _rate(draft, query, document, None if rating.value is None else rating.number(), rating.place)
+        return
+    for entry in ratings.elements():
+        grade = entry.get("rating")
+        _rate(draft, query, entry.need("doc_id").text(), None if grade is None else grade.number(), entry.place)
+
+
+def _optional(placed: Placed | None) -> str | None:
+    return None if placed is None else placed.text()
+
+
+def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
+    labels = root.get("scale_with_labels")
+    if labels is not None and isinstance(labels.value, dict):
+        named = {label.text(): float(grade) for grade, label in labels.items() if grade.isdigit() and label.text()}
+        draft.grades = named if len(set(named.values())) == len(named) else {}
+    for pair in pairs.elements():
+        query = draft.of_text(pair.need("query_text").text().strip())
+        judgements = pair.get("judgements")
+        grades = []
+        for one in () if judgements is None else judgements.elements():
+            rating = one.get("rating")
+            if rating is not None:
+                grades.append(rating.number())
+        document = pair.need("doc_id")
+        _rate(draft, query, document.text(), _one_grade(draft, grades, pair.place), pair.place)
+
+
+def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
+    if scorer is None:
+        return
+    name = scorer.need("name")
+    scale = scorer.get("scale")
+    top = _USUAL_MAX if scale is None else max((one.number() for one in scale.elements()), default=_USUAL_MAX)
+    found = re.fullmatch(r"(\w+)@(\d+)", name.text().strip())
+    if found and found[1].lower() in _SCORERS:
+        draft.measures = [f"{_SCORERS[found[1].lower()].format(max=f'{top:g}')}@{int(found[2])}"]
+        for key in ("code", "scorer_id", "communal", "show_scale_labels"):
+            scorer.get(key)
+    else:
+        draft.leave(name.place, f"the scorer {name.text()!r}, which is not one of Quepid's own; nDCG@10 is measured")
+
+
+def _read_try(attempt: Placed | None, draft: Draft) -> None:
+    """The request, index, cluster and depth of a try."""
+    if attempt is None:
+        return
+    endpoint = attempt.get("search_endpoint")
+    engine = _first(attempt, endpoint, "search_engine")
+    url = _first(attempt, endpoint, "search_url", "endpoint_url")
+    params = attempt.get("query_params")
+    _read_fields(attempt.get("field_spec"), draft)
+    if engine is not None and engine.text().lower() not in _ENGINES:
+        draft.leave(engine.place, f"the request, which is for {engine.text()}")
+        return
+    if url is not None:
+        _read_address(url, draft)
+    if params is not None:
+        _read_request(params, attempt, draft)
+    rows = attempt.get("number_of_rows")
+    if rows is not None and int(rows.number()) != _ROWS:
+        deepest = max([int(measure.rpartition("@")[2]) for measure in draft.measures], default=_ROWS)
+        if rows.number() < deepest:
+            draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {draft.measures[0]} looks at")
+        else:
+            draft.depth = int(rows.number())
+    escape = attempt.get("escape_query")
+    special = [query for query in draft.queries if query.text and _QUERY_SYNTAX.search(query.text)]
+    if escape is not None and escape.value is True and special and draft.request is not None:
+        what = f"'escape_query', a backslash before characters such as those of {special[0].text!r}"
+        draft.leave(escape.place, what, len(special))
+
+
+def _first(attempt: Placed, endpoint: Placed | None, *keys: str) -> Placed | None:
+    own = attempt.get(*keys)
+    other = None if endpoint is None else endpoint.get(*keys)
+    return own if own is not None else other
+
+
+def _read_fields(spec: Placed | None, draft: Draft) -> None:
+    """``id:_id, title:name, overview``: how Quepid shows and identifies a document."""
+    if spec is None:
+        return
+    for field in re.split(r"[\s,]+", spec.text()):
+        role, _, name = field.rpartition(":")
+        if role == "title":
+            draft.title_field = name
+        elif role == "id" and name != "_id":
+            what = f"'field_spec' id:{name}: a suite identifies documents by '_id'; the ratings must be of these"
+            draft.leave(spec.place, what)
+
+
+def _read_address(url: Placed, draft: Draft) -> None:
+    parts = urlsplit(url.text())
+    folders = [part for part in parts.path.split("/") if part]
+    if "_search" in folders and folders.index("_search") > 0:
+        draft.index = folders[folders.index("_search") - 1]
+    if parts.scheme in ("http", "https") and parts.hostname:
+        host = parts.netloc.rpartition("@")[2]
+        if host != parts.netloc:
+            draft.leave(url.place, "the login in the URL; harness.toml names the variables that hold one")
+        before = folders[: max(folders.index("_search") - 1, 0)] if "_search" in folders else []
+        draft.cluster = urlunsplit((parts.scheme, host, "/".join(["", *before]) if before else "", "", ""))
+
+
+def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
+    """``query_params`` with ``#$query##``, curator variables ``##name##`` and options ``#$qOption.name##``."""
+    text = params.text() if isinstance(params.value, str) else json.dumps(params.json())
+    for name, value in _curator_variables(attempt):
+        text = text.replace(f"##{name}##", value)
+    text = re.sub(
+        r"#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##", lambda found: "{{" + (found[1] or found[2]) + "}}", text
+    )
+    text = text.replace("#$query##", "{{text}}")
+    left = re.search(r"#\$[^#]*##|##[^#]+##", text)
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        draft.leave(params.place, f"the request in 'query_params', which is not JSON: {getattr(error, 'msg', error)}")
+        return
+    if left is not None or not isinstance(body, dict):
+        what = f"it has {left[0]}" if left is not None else "it is no object"
+        draft.leave(params.place, f"the request in 'query_params': {what}")
+        return
+    if body.pop("size", None) is not None:
+        draft.leave(params.place, "'size' in 'query_params'; a suite's depth is the number of hits")
+    if body.pop("from", None) is not None:
+        draft.leave(params.place, "'from' in 'query_params'; a suite looks at the first hits")
+    draft.request = body
+
+
+def _curator_variables(attempt: Placed) -> Iterator[tuple[str, str]]:
+    listed, mapped = attempt.get("curator_variables"), attempt.get("curator_vars")
+    for one in () if listed is None else listed.elements():
+        yield one.need("name").text(), str(one.need("value").json())
+    for name, value in () if mapped is None else mapped.items():
+        yield name, str(value.json())
+
+
+def write(suite: Suite, suffix: str) -> Exported:
+    """
+    The suite's ratings as Quepid imports them: CSV, or with the suffix .json the whole case with its request.
+
+    Raises:
+        UsageError: A text cannot be written.
+    """
+    exported = Exported()
+    texts = _distinct_texts(suite, exported)
+    exported.leave_rules(suite, but=("params",) if suffix == ".json" else ())
+    if suffix == ".json":
+        exported.files[""] = json.dumps(_case(suite, texts, exported), indent=2, ensure_ascii=False) + "\n"
+        return exported
+    exported.leave_measures(suite, common_measures(suite))
+    exported.leave(suite.mark, "'request' and 'target', which a file of ratings does not have")
+    rows = []
+    for text, query in texts.items():
+        rated = [[text, document, f"{grade:g}"] for document, grade in query.judgments.items()]
+        rows += rated or [[text, "", ""]]
+    for cell in (cell for row in rows for cell in row[:2]):
+        if unwritable(cell) or (cell != cell.strip()):
+            raise UsageError(f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json")
+    exported.files[""] = csv_text(
+        ["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows], marked=False
+    )
+    return exported
+
+
+def _safe(text: str) -> str:
+    """*text* as Quepid writes it where it would be a formula; Quepid takes the blank away when it reads."""
+    return f" {text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def _distinct_texts(suite: Suite, exported: Exported) -> Mapping[str, Query]:
+    """The queries by their text, which is all that Quepid knows them by."""
+    texts: dict[str, Query] = {}
+    for query in suite.queries:
+        text = query.text or query.id
+        if not query.text:
+            exported.leave(query.mark, f"query {query.id!r} has no text; its id is the text in Quepid")
+        if text in texts:
+            exported.leave(query.mark, f"query {query.id!r}: Quepid has one query with the text {text!r}")
+        else:
+            texts[text] = query
+    return texts
+
+
+def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
+    measures = common_measures(suite)
+    scorers = [(measure, name) for measure in measures if (name := _scorer(measure)) is not None]
+    exported.leave_measures(suite, [measure for measure in measures if not scorers or measure is not scorers[0][0]])
+    found: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
+    if scorers:
+        found["scorer"] = {"name": scorers[0][1]}
+    found["queries"] = [
+        {
+            "query_text": text,
+            "options": dict(query.params),
+            "notes": None,
+            "information_need": None,
+            "ratings": [{"doc_id": document, "rating": grade} for document, grade in query.judgments.items()],
+        }
+        for text, query in texts.items()
+    ]
+    found["try"] = _try(suite, exported)
+    return found
+
+
+def _scorer(measure: Measure) -> str | None:
+    """The name of Quepid's scorer; it has each at 10 only."""
+    given = dict(measure.parameters)
+    if measure.cutoff != 10:
+        return None
+    if measure.name == "nDCG" and str(given.get("ideal", "")) == "cut" and len(given) == 1:
+        return "NDCG_CUT@10"
+    names: Mapping[str, Callable[[], bool]] = {
+        "ERR": lambda: given == {"max": _USUAL_MAX},
+        **{name: (lambda: not given) for name in ("nDCG", "DCG", "CG", "P", "AP", "RR")},
+    }
+    return f"{measure.name}@10" if measure.name in names and names[measure.name]() else None
+
+
+def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
+    template = next(iter(suite.requests.values()))
+    for name, other in list(suite.requests.items())[1:]:
+        exported.leave(other.mark, f"the request {name!r}; the first is exported")
+    found: dict[str, Json] = {
+        "name": "Try 1",
+        "escape_query": False,
+        "field_spec": ", ".join(["id:_id", *([f"title:{suite.title_field}"] if suite.title_field else [])]),
+        "number_of_rows": suite.depth,
+        "curator_variables": [],
+    }
+    if template.http is not None:
+        exported.leave(template.mark, "the request, which asks an HTTP service")
+        return found
+    written = json.dumps(template.body, ensure_ascii=False, indent=2)
+    written = re.sub(r"\{\{\s*text\s*\}\}", "#$query##", written)
+    written = re.sub(r'"\{\{\s*depth\s*\}\}"', str(suite.depth), written)
+    found["query_params"] = re.sub(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}", r"#$qOption.\1##", written)
+    index = template.index or suite.target.index
+    if "://" in suite.target.cluster and index:
+        found["search_endpoint"] = {
+            "name": suite.name,
+            "endpoint_url": f"{suite.target.cluster.rstrip('/')}/{index}/_search",
+            "search_engine": "os" if (suite.target.engine or "").startswith("opensearch") else "es",
+            "api_method": "POST",
+        }
+    else:
+        exported.leave(suite.target.mark, f"'target' {suite.target.cluster} {index}: give Quepid the search endpoint")
+    return found

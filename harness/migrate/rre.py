@@ -1,0 +1,315 @@
+"""
+The Rated Ranking Evaluator: a file of ratings with the templates that it names, in and out.
+
+Source: RRE's `Engine` (topics, query groups, queries, both forms of relevant documents) and `BaseEvaluationManager`,
+which puts placeholders into the text of a template.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import FormatError, UsageError
+from harness.files.opening import read_source
+from harness.metrics.score import common_measures
+from harness.migrate.draft import Draft, DraftQuery
+from harness.migrate.exported import Exported
+from harness.migrate.placed import MOST_BYTES, Placed, read_placed
+from harness.model import Json, Profile, Query, Suite
+from harness.suites.requests import ASKING
+
+__all__ = ["SUFFIX", "read", "write"]
+
+SUFFIX = ""
+_TEMPLATE = "request.json"
+_FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
+_VERSION = "${version}"
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """A query of a file with what its group says of it too."""
+
+    node: Placed
+    tags: tuple[str, ...]
+    template: Placed | None
+    documents: Placed | None
+
+
+def read(sources: Sequence[str]) -> list[Draft]:
+    """
+    The suites of files of ratings, one for each template that a file names.
+
+    Args:
+        sources: Files of ratings, or folders with ``ratings/*.json``. Templates are looked for in ``templates`` beside.
+    """
+    drafts: list[Draft] = []
+    for path in _files(sources):
+        root = read_placed(path)
+        found = _drafts(root, path)
+        found[0].leave_unread(root)
+        drafts += found
+    return drafts
+
+
+def _files(sources: Sequence[str]) -> Iterator[Path]:
+    for source in map(Path, sources):
+        if not source.is_dir():
+            yield source
+            continue
+        found = sorted(source.glob("ratings/*.json")) or sorted(source.glob("*.json"))
+        if not found:
+            raise UsageError(f"{source}: the folder has no ratings/*.json")
+        yield from found
+
+
+def _drafts(root: Placed, path: Path) -> list[Draft]:
+    index = root.get("index")
+    placeholder = root.get("query_placeholder")
+    text_name = "$query" if placeholder is None else placeholder.text()
+    by_template: dict[str, list[_Rated]] = {}
+    for rated in _rated(root):
+        by_template.setdefault("" if rated.template is None else rated.template.text(), []).append(rated)
+    if not by_template:
+        root.refuse("topics, query groups or queries with at least one query")
+    drafts = []
+    for template, chosen in by_template.items():
+        draft = Draft(Profile.RRE, index=None if index is None else index.text())
+        draft.name = path.stem if len(by_template) == 1 else f"{path.stem}-{Path(template).stem}"
+        for rated in chosen:
+            _add(draft, rated, text_name)
+        if template:
+            _add_request(draft, chosen, path, text_name)
+        drafts.append(draft)
+    if len(drafts) > 1:
+        drafts[0].leave(root.place, f"the mean over all queries: each template is a suite, {len(drafts)} in all")
+    id_field = root.get("id_field")
+    if id_field is not None and id_field.text() != "_id":
+        what = f"'id_field' {id_field.text()!r}: a suite identifies documents by '_id'; the ratings must be of these"
+        drafts[0].leave(id_field.place, what)
+    return drafts
+
+
+def _rated(root: Placed) -> Iterator[_Rated]:
+    for topic in _below(root, "topics"):
+        for group in _below(topic, "query_groups"):
+            tags = tuple(dict.fromkeys(name for node in (topic, group) if node is not root and (name := _name(node))))
+            for node in _below(group, "queries", required=True):
+                template = node.get("template")
+                documents = node.get("relevant_documents")
+                yield _Rated(
+                    node,
+                    tags,
+                    template if template is not None else _inherited("template", group, topic, root),
+                    documents if documents is not None else group.get("relevant_documents"),
+                )
+
+
+def _below(node: Placed, key: str, *, required: bool = False) -> Iterator[Placed]:
+    """The nodes under *key*; the node itself where a file leaves that level out, as Quepid's export does."""
+    found = node.need(key) if required else node.get(key)
+    if found is None:
+        yield node
+    else:
+        yield from found.elements()
+
+
+def _name(node: Placed) -> str:
+    """What RRE calls a topic or a group: its description before its name for a report; a tag is better short."""
+    found = node.get("name", "description")
+    return "" if found is None else found.text().strip()
+
+
+def _inherited(key: str, *nodes: Placed) -> Placed | None:
+    return next((found for node in nodes if (found := node.get(key)) is not None), None)
+
+
+def _add(draft: Draft, rated: _Rated, text_name: str) -> None:
+    placeholders = rated.node.need("placeholders")
+    values = {name: value.json() for name, value in placeholders.items()}
+    if text_name not in values:
+        placeholders.refuse(f"the placeholder {text_name!r} in it")
+    text = _as_text(values.pop(text_name))
+    query = draft.add_text(text)
+    query.params = {_param(name): _as_text(value) for name, value in values.items()}
+    query.place = placeholders.place
+    query.tags = list(rated.tags)
+    if rated.documents is not None:
+        _judge(draft, query, rated.documents)
+
+
+def _as_text(value: Json) -> str:
+    """A placeholder's value as RRE inserts it, Jackson's `asText`."""
+    if isinstance(value, str):
+        return value
+    return "" if isinstance(value, (dict, list)) or value is None else json.dumps(value)
+
+
+def _param(name: str) -> str:
+    plain = re.sub(r"\W+", "_", name).strip("_") or "value"
+    return f"{plain}_" if plain in ("text", "depth") or plain[0].isdigit() else plain
+
+
+def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
+    """Both forms: a document with its gain, and a gain with its documents."""
+    for key, value in documents.items():
+        if isinstance(value.value, list):
+            try:
+                gain = float(key)
+            except ValueError:
+                raise FormatError.at(
+                    *value.place, f"found the key {key!r}, expected a gain with its documents"
+                ) from None
+            for document in value.elements():
+                draft.judge(query, document.text(), gain, document.place)
+        elif isinstance(value.value, dict):
+            draft.judge(query, key, value.need("gain", "rating").number(), value.place)
+        else:
+            draft.judge(query, key, value.number(), value.place)
+
+
+def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_name: str) -> None:
+    """The template as the request, where it is found and is a body of _search."""
+    named = chosen[0].template
+    assert named is not None
+    path = _find(ratings, named.text())
+    if path is None:
+        draft.leave(named.place, f"the template {named.text()!r}, which is in no folder 'templates' beside the ratings")
+        return
+    if _VERSION in named.text():
+        draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
+    names = dict.fromkeys(key for rated in chosen for key in rated.node.need("placeholders").members())
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    written, unquoted = _with_placeholders(source.text, list(names), text_name)
+    try:
+        body = json.loads(written)
+    except ValueError as error:
+        draft.leave((str(path), 1, 1), f"the template, which is not JSON: {getattr(error, 'msg', error)}")
+        return
+    if not isinstance(body, dict) or not body.keys() & ASKING:
+        draft.leave((str(path), 1, 1), "the template, which is not a body of _search")
+        return
+    draft.request = body
+    for query in draft.queries:
+        query.params = {name: _typed(value) if name in unquoted else value for name, value in query.params.items()}
+
+
+def _find(ratings: Path, name: str) -> Path | None:
+    pattern = name.replace(_VERSION, "*")
+    for folder in _FOLDERS:
+        base = ratings.parent / folder
+        found = sorted(base.glob(pattern)) + sorted(base.glob(f"*/{pattern}")) if base.is_dir() else []
+        if found:
+            return found[-1] if _VERSION in name else found[0]
+    return None
+
+
+def _with_placeholders(text: str, names: Sequence[str], text_name: str) -> tuple[str, set[str]]:
+    """*text* with a suite's placeholders, and the params that stand outside of quotes, so that they are no strings."""
+    if not names:
+        return text, set()
+    either = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+    unquoted: set[str] = set()
+
+    def written(match: re.Match[str]) -> str:
+        return "{{text}}" if match[0] == text_name else "{{" + _param(match[0]) + "}}"
+
+    def bare(match: re.Match[str]) -> str:
+        unquoted.add(_param(match[0]))
+        return f'"{written(match)}"'
+
+    parts, end = [], 0
+    for string in _STRING.finditer(text):
+        parts += [either.sub(bare, text[end : string.start()]), either.sub(written, string[0])]
+        end = string.end()
+    return "".join([*parts, either.sub(bare, text[end:])]), unquoted
+
+
+def _typed(value: Json) -> Json:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def write(suite: Suite, suffix: str) -> Exported:  # noqa: ARG001
+    """
+    ``ratings/NAME.json`` and ``templates/request.json``, as RRE finds them.
+
+    Raises:
+        UsageError: The suite asks an HTTP service.
+    """
+    exported = Exported()
+    template = next(iter(suite.requests.values()))
+    if template.http is not None:
+        raise UsageError(f"{suite.path}: the suite asks an HTTP service, and RRE's templates are bodies of _search")
+    for name, other in list(suite.requests.items())[1:]:
+        exported.leave(other.mark, f"the request {name!r}; the first is exported")
+    exported.leave_rules(suite, but=("params", "tags"))
+    exported.leave_measures(suite, common_measures(suite))
+    groups: dict[tuple[str, ...], list[Query]] = {}
+    for query in suite.queries:
+        if len(query.tags) > 2:
+            exported.leave(query.mark, f"tags of query {query.id!r}: a topic and a group are two")
+        groups.setdefault(query.tags[:2], []).append(query)
+    written = {
+        "index": template.index or suite.target.index or "",
+        "id_field": "_id",
+        "topics": [
+            {"name": tags[0] if tags else suite.name, "query_groups": [_group(tags, queries, suite, exported)]}
+            for tags, queries in groups.items()
+        ],
+    }
+    if not written["index"]:
+        exported.leave(suite.target.mark, "the index, which the suite does not name")
+    exported.files[f"ratings/{_file_name(suite)}"] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    exported.files[f"templates/{_TEMPLATE}"] = _template(template.body, suite)
+    return exported
+
+
+def _file_name(suite: Suite) -> str:
+    return Path(suite.path).name.removesuffix(".yaml").removesuffix(".relevance") + ".json"
+
+
+def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported: Exported) -> dict[str, Json]:
+    entries = []
+    for query in queries:
+        if not query.text:
+            exported.leave(query.mark, f"query {query.id!r} has no text; its id is the text in RRE")
+        values = {f"${{{name}}}": value for name, value in query.params.items()}
+        entries.append(
+            {
+                "template": _TEMPLATE,
+                "placeholders": {"$query": query.text or query.id, **values},
+                "relevant_documents": {
+                    document: {"gain": _whole(grade)} for document, grade in query.judgments.items()
+                },
+            }
+        )
+    if any(query.id != query.text for query in queries):
+        exported.leave(suite.mark, "the ids of queries; RRE knows a query by its text", len(queries))
+    return {"name": tags[-1] if tags else suite.name, "queries": entries}
+
+
+def _whole(grade: float) -> float:
+    return int(grade) if grade == int(grade) else grade
+
+
+def _template(body: Json, suite: Suite) -> str:
+    """The request with RRE's placeholders; a param that is no text stands without quotes."""
+    written = json.dumps(body, indent=2, ensure_ascii=False)
+    bare = {name for query in suite.queries for name, value in query.params.items() if not isinstance(value, str)}
+
+    def placed(match: re.Match[str]) -> str:
+        name = match[2]
+        if name == "depth":
+            return str(suite.depth) if match[1] and match[3] else f"{match[1]}{suite.depth}{match[3]}"
+        wanted = "$query" if name == "text" else f"${{{name}}}"
+        return wanted if name in bare and match[1] and match[3] else f"{match[1]}{wanted}{match[3]}"
+
+    return re.sub(r'("?)\{\{\s*([A-Za-z_][\w-]*)\s*\}\}("?)', placed, written) + "\n"

@@ -1,0 +1,175 @@
+"""A CSV file that another system wrote: its rows by the names of its columns, with their lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import FormatError
+from harness.files.opening import Source, read_source
+from harness.files.records import mark_as_text, read_number, separator_of
+from harness.migrate.draft import Draft, Place
+from harness.migrate.placed import MOST_BYTES
+
+__all__ = ["Row", "Table", "csv_text", "read_table"]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line; a cell that the line does not have is empty."""
+
+    source: Source
+    line: int
+    cells: dict[str, str]
+
+    @property
+    def place(self) -> Place:
+        """File, line and column 1."""
+        return (self.source.path, self.line, 1)
+
+    def need(self, column: str) -> str:
+        """
+        The cell without blanks around it.
+
+        Raises:
+            FormatError: It is empty.
+        """
+        text = self.cells[column].strip()
+        if not text:
+            self.refuse(f"the {column} is empty; expected a text")
+        return text
+
+    def grade(self, column: str) -> float | None:
+        """
+        The cell as a grade; None where it is empty.
+
+        Raises:
+            FormatError: It is no finite number.
+        """
+        text = self.cells[column].strip()
+        if not text:
+            return None
+        number = read_number(text)
+        if number is None or number - number != 0:
+            self.refuse(f"found {text[:60]!r} as {column}, expected a finite number")
+            return None
+        return number
+
+    def refuse(self, message: str) -> None:
+        """Fail at this line."""
+        raise FormatError([self.source.problem(self.line, 1, message)])
+
+
+@dataclass(slots=True)
+class Table:
+    """The rows of a file, and its columns as its header writes them."""
+
+    source: Source
+    columns: list[str]
+    rows: list[Row]
+    used: set[str] = field(default_factory=set)
+
+    def column(self, *names: str) -> str | None:
+        """The column of one of these names, letters, blanks and underscores aside; it counts as read."""
+        wanted = set(map(_key, names))
+        found = next((column for column in self.columns if _key(column) in wanted), None)
+        if found is not None:
+            self.used.add(found)
+        return found
+
+    def need(self, *names: str) -> str:
+        """
+        As `column`.
+
+        Raises:
+            FormatError: There is none.
+        """
+        found = self.column(*names)
+        if found is None:
+            message = f"found the columns {', '.join(self.columns)}, expected one named {' or '.join(names)}"
+            raise FormatError([self.source.problem(1, 1, message)])
+        return found
+
+    def leave_unread(self, draft: Draft) -> None:
+        """Note the columns that nobody read and that say something."""
+        for column in self.columns:
+            if column not in self.used and any(row.cells[column].strip() for row in self.rows):
+                draft.leave((self.source.path, 1, 1), f"the column {column!r}")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).lower()
+
+
+def read_table(path: Path) -> Table:
+    """
+    The rows of a CSV file with a header; columns are parted by commas, semicolons or tabs.
+
+    Raises:
+        InputError: It cannot be read, has no header or a column twice, or a line has more cells than the header.
+    """
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    begin = next((line for line in source.lines if line.strip()), "")
+    first_name = next(csv.reader([re.split(r"[,;\t]", begin)[0]]), [""])
+    separator = separator_of(begin, first_name[0].strip() if first_name else "")
+    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=separator)
+    table: Table | None = None
+    line = 1
+    try:
+        for cells in rows:
+            start, line = line, rows.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if table is None:
+                table = Table(source, [cell.strip() for cell in cells], [])
+                _check_header(table, start)
+            elif len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
+                message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
+                raise FormatError([source.problem(start, 1, message)])
+            else:
+                padded = [*cells, *[""] * len(table.columns)]
+                table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
+    except csv.Error as error:
+        raise FormatError([source.problem(rows.line_num, 1, f"this is not CSV: {error}")]) from None
+    if table is None:
+        raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
+    return table
+
+
+def _check_header(table: Table, line: int) -> None:
+    twice = sorted({column for column in table.columns if column and table.columns.count(column) > 1})
+    if twice:
+        raise FormatError([table.source.problem(line, 1, f"the header names {', '.join(twice)} twice")])
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]], *, marked: bool = True) -> str:
+    """
+    *rows* as CSV; with *marked* a cell that a spreadsheet would change or take for a formula begins with an apostrophe.
+
+    It begins with a byte order mark where it is not ASCII, as spreadsheets need it.
+    """
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([mark_as_text(cell) if marked else cell for cell in row] for row in rows)
+    text = written.getvalue()
+    return text if text.isascii() or not marked else "\ufeff" + text
+
+
+def unwritable(text: str) -> bool:
+    """Whether *text* holds what no CSV file gives back: a carriage return, NUL, other controls, half a character."""
+    return bool(_SURROGATES.search(text)) or any(
+        not character.isprintable() and character not in "\t\n" and ord(character) < 0xA0 for character in text
+    )
+
+
+def all_rows(tables: Iterable[Table]) -> Iterator[Row]:
+    """The rows of several tables."""
+    for table in tables:
+        yield from table.rows

@@ -1,0 +1,287 @@
+"""Quepid's exports become suites; ratings and cases come back as Quepid imports them."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.moving import bodies, exported, judgments, moved, write_files
+from harness.cli import main
+
+REQUEST = ("--index", "shop", "--request-file", "body.json")
+BODY = {"query": {"match": {"title": "{{text}}"}}}
+
+RATINGS = {"red shoes": {"sku-1": 3, "sku-2": 0}, '=tent, "two"': {"007": 1}, "rope": {}}
+
+BASIC = 'query,docid,rating\nred shoes,sku-1,3\nred shoes,sku-2,0\n" =tent, ""two""",007,1\nrope,,'
+
+DETAILED = (
+    "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating,brand\r\n"
+    "Search,Shop,6,red shoes,sku-1,1,Runner,3,Acme\r\n"
+    "Search,Shop,6,red shoes,sku-2,2,Walker,0,Acme\r\n"
+    "Search,Shop,6,red shoes,sku-3,3,Sock,,Acme\r\n"
+    'Search,Shop,6, "=tent, ""two""",007,1,Tent,1,\r\n'.replace(', "=', ',"=')
+    + "Search,Shop,6,rope\r\n"
+)
+
+LTR = '\n\n3 qid:1 # sku-1 red shoes\n\n\n0 qid:1 # sku-2 red shoes\n\n1\tqid:2\t# 007\t=tent, "two"\n'
+
+CASE = {
+    "case_name": "Shop",
+    "owned": True,
+    "owner_email": "kim@example.org",
+    "public": False,
+    "options": {},
+    "scorer": {"name": "NDCG_CUT@10"},
+    "queries": [
+        {
+            "query_text": "red shoes",
+            "options": {"brand": "Acme", "unused": 1},
+            "notes": "top seller",
+            "information_need": "Shoes to run in",
+            "arranged_at": 1,
+            "ratings": [
+                {"doc_id": "sku-1", "rating": 3.0, "user_email": "kim@example.org"},
+                {"doc_id": "sku-2", "rating": 0},
+                {"doc_id": "sku-3", "rating": None},
+            ],
+        },
+        {"query_text": '=tent, "two"', "options": {"brand": "Bolt"}, "ratings": [{"doc_id": "007", "rating": 1}]},
+        {"query_text": "rope", "options": {"brand": "x"}, "ratings": []},
+    ],
+    "try": {
+        "escape_query": True,
+        "field_spec": "id:_id, title:name, thumb:image",
+        "name": "Try 7",
+        "number_of_rows": 20,
+        "query_params": (
+            '{"query": {"bool": {"must": {"match": {"name": {"query": "#$query##", "boost": ##boost##}}},'
+            ' "filter": {"term": {"brand": "#$qOption.brand##"}}}}, "size": 5}'
+        ),
+        "curator_variables": [{"name": "boost", "value": 2.5}],
+        "search_endpoint": {
+            "name": "es http://localhost:9200/shop/_search",
+            "endpoint_url": "http://kim:hunter2secret@localhost:9200/shop/_search",
+            "search_engine": "es",
+            "api_method": "POST",
+            "basic_auth_credential": "kim:hunter2secret",
+        },
+    },
+}
+
+SNAPSHOT = {
+    "id": 5,
+    "name": "Before synonyms",
+    "time": "2026-01-02T03:04:05Z",
+    "scorer": {"name": "P@10", "scorer_id": 3, "communal": True, "code": "setScore(1)", "scale": [0, 1, 2, 3]},
+    "try": {
+        "query_params": '{"query": {"match": {"name": "#$query##"}}}',
+        "search_engine": "os",
+        "search_url": "https://search.example.org/api/shop/_search",
+        "curator_vars": {},
+        "field_spec": "id:_id",
+        "number_of_rows": 10,
+    },
+    "docs": {"11": [{"id": "sku-1", "rated_only": False, "fields": {}}], "12": []},
+    "queries": [
+        {"query_id": 11, "query_text": "red shoes", "ratings": {"sku-1": 3, "sku-2": 0}},
+        {"query_id": 12, "query_text": '=tent, "two"', "ratings": {"007": 1}},
+        {"query_id": 13, "query_text": "rope", "ratings": {}},
+    ],
+    "scores": [{"query_id": 11, "score": 0.5}],
+}
+
+BOOK = {
+    "name": "Shop book",
+    "scale_with_labels": {"0": "Poor", "1": "Fair", "3": "Perfect"},
+    "query_doc_pairs": [
+        {"query_text": "red shoes", "doc_id": "sku-1", "judgements": [{"rating": 3.0}, {"rating": 3.0}]},
+        {"query_text": "red shoes", "doc_id": "sku-2", "judgements": [{"rating": 0.0, "explanation": "socks"}]},
+        {"query_text": "red shoes", "doc_id": "sku-3", "judgements": [{"rating": 0.0}, {"rating": 3.0}]},
+        {"query_text": '=tent, "two"', "doc_id": "007", "judgements": [{"rating": 1.0}, {"unrateable": True}]},
+        {"query_text": "rope", "doc_id": "sku-9", "judgements": []},
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files({"body.json": BODY})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("basic.csv", BASIC),
+        ("basic.csv", "\ufeff" + BASIC.replace("docid", "doc_id") + "\r\n"),
+        ("detailed.csv", DETAILED),
+        ("ltr.txt", LTR + "\n0 qid:3 # none rope\n"),
+        ("ratings.json", {"queries": [{"query": text, "ratings": rated} for text, rated in RATINGS.items()]}),
+        ("case.json", CASE),
+        ("snapshot.json", SNAPSHOT),
+        ("book.json", BOOK),
+        (
+            "book.csv",
+            "query,docid,Kim,Sam\nred shoes,sku-1,3,3\nred shoes,sku-2,,0\nred shoes,sku-3,0,3\n"
+            '" =tent, ""two""",007,1,\nrope,sku-9,,\n',
+        ),
+    ],
+)
+def test_each_export_gives_the_same_queries_and_ratings(name, content):
+    write_files({name: content})
+    suite = moved("quepid", [name], *REQUEST)
+    expected = {**RATINGS, "rope": {"none": 0}} if name == "ltr.txt" else RATINGS
+    assert judgments(suite) == expected
+    assert suite.profile == "quepid"
+    assert [query.id for query in suite.queries] == ["red-shoes", "tent-two", "rope"]
+    assert main(["validate", "moved.relevance.yaml", "-q"]) == 0
+
+
+def test_a_case_gives_a_suite_that_runs(capsys):
+    write_files({"case.json": CASE})
+    suite = moved("quepid", ["case.json"])
+    assert (suite.name, suite.target.cluster, suite.target.index) == ("Shop", "http://localhost:9200", "shop")
+    assert ([measure.text for measure in suite.measures], suite.depth) == (["nDCG(ideal=cut)@10"], 20)
+    assert suite.title_field == "name"
+    assert bodies(suite)[0] == {
+        "query": {
+            "bool": {
+                "must": {"match": {"name": {"query": "red shoes", "boost": 2.5}}},
+                "filter": {"term": {"brand": "Acme"}},
+            }
+        }
+    }
+    assert "# information need: Shoes to run in" in Path("moved.relevance.yaml").read_text()
+
+
+def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):
+    write_files({"case.json": json.dumps(CASE, indent=1)})
+    moved("quepid", ["case.json"], "--strict", status=1)
+    said = capsys.readouterr().err
+    assert "hunter2" not in said + Path("moved.relevance.yaml").read_text()
+    listed = [line.split(": ", 1)[1] for line in said.splitlines()[1:-1]]
+    assert sorted(listed) == sorted(
+        [
+            "'size' in 'query_params'; a suite's depth is the number of hits",
+            "'escape_query', a backslash before characters such as those of '=tent, \"two\"'",
+            "documents without a rating; they stay unjudged",
+            "the login in the URL; harness.toml names the variables that hold one",
+            "'unused' of queries, which no request uses",
+            *(f"'{key}'" for key in ("owned", "owner_email", "public", "queries[].arranged_at")),
+            "'queries[].ratings[].user_email'",
+            *(f"'try.{key}'" for key in ("name", "search_endpoint.name", "search_endpoint.api_method")),
+            "'try.search_endpoint.basic_auth_credential'",
+        ]
+    )
+
+
+def test_a_snapshot_gives_the_request_and_lists_its_rankings(capsys):
+    write_files({"snapshot.json": SNAPSHOT})
+    suite = moved("quepid", ["snapshot.json"])
+    assert (suite.target.cluster, suite.target.index) == ("https://search.example.org/api", "shop")
+    assert [measure.text for measure in suite.measures] == ["P@10"]
+    assert bodies(suite)[2] == {"query": {"match": {"name": "rope"}}}
+    said = capsys.readouterr().err
+    assert "'docs'" in said
+    assert "'scores'" in said
+
+
+def test_names_of_grades_come_from_a_book(capsys):
+    write_files({"book.json": BOOK})
+    suite = moved("quepid", ["book.json"], *REQUEST)
+    assert suite.grades == {"Poor": 0, "Fair": 1, "Perfect": 3}
+    assert "a document on which its judges differ (0, 3)" in capsys.readouterr().err
+
+
+def test_information_needs_join_the_ratings_of_the_same_query():
+    write_files({"basic.csv": BASIC, "needs.csv": "query,information_need\nrope,To climb\ntorch,Light\n"})
+    suite = moved("quepid", ["basic.csv", "needs.csv"], *REQUEST)
+    assert judgments(suite) == {**RATINGS, "torch": {}}
+    assert "# information need: To climb\n  - {id: rope" in Path("moved.relevance.yaml").read_text()
+
+
+def test_without_a_request_validate_names_the_places(capsys):
+    write_files({"basic.csv": BASIC})
+    assert main(["import", "quepid", "basic.csv", "--output", "moved.relevance.yaml"]) == 0
+    assert main(["validate", "moved.relevance.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "moved.relevance.yaml:3:9: found nothing, expected text" in said
+    assert "moved.relevance.yaml:6:9: found nothing, expected a mapping" in said
+
+
+def test_a_request_of_solr_is_listed_and_left_to_fill_in(capsys):
+    solr = {**CASE, "try": {"query_params": "q=#$query##", "search_endpoint": {"search_engine": "solr"}}}
+    write_files({"case.json": solr})
+    assert main(["import", "quepid", "case.json", "--output", "moved.relevance.yaml"]) == 0
+    assert "the request, which is for solr" in capsys.readouterr().err
+    assert "request:   # TODO" in Path("moved.relevance.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "query,docid,rating\nx,d,good\n", "a.csv:2:1: found 'good' as rating, expected a finite number"),
+        (
+            "a.csv",
+            "query,docid,rating\nx,d,1\nx,d,2\n",
+            "a.csv:3:1: document 'd' has grade 2 for query 'x' here, and 1",
+        ),
+        ("a.csv", "query,docid,rating\n,d,1\n", "a.csv:2:1: the query is empty"),
+        ("a.csv", "query,docid,rating\nx,,1\n", "a.csv:2:1: the document is empty beside a rating"),
+        ("a.csv", "query,docid,rating\nx,d,1,9\n", "a.csv:2:1: found 4 columns, expected 3"),
+        ("a.csv", 'query,docid,rating\n"x,d,1\n', "this is not CSV"),
+        ("a.csv", "who,what\n1,2\n", "a.csv:1:1: found the columns who, what, expected one named query or Query Text"),
+        ("a.csv", "", "a.csv: the file is empty"),
+        ("a.csv", "query,docid,rating\nx,d\0,1\n", "a.csv:2:4: found a NUL byte"),
+        ("a.txt", "1 0 d 3\n", "a.txt:1:1: expected a line such as"),
+        ("a.json", {"queries": [{"ratings": {}}]}, "found an object without 'query_text' or 'query'"),
+        ("a.json", {"queries": [{"query": "x", "ratings": {"d": "?"}}]}, 'found "?", expected a finite number'),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, said):
+    write_files({name: content})
+    assert main(["import", "quepid", name, "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_ratings_are_exported_as_quepid_writes_them():
+    write_files({"basic.csv": BASIC})
+    moved("quepid", ["basic.csv"], *REQUEST)
+    assert exported("quepid", output="back.csv").read_text() == BASIC + "\n"
+
+
+def test_a_case_comes_back_with_its_request():
+    write_files({"case.json": CASE})
+    first = moved("quepid", ["case.json"])
+    exported("quepid", output="back.json")
+    again = moved("quepid", ["back.json"], output="again.relevance.yaml")
+    assert judgments(again) == judgments(first)
+    assert bodies(again) == bodies(first)
+    for one in (first, again):
+        assert (one.target.cluster, one.target.index, one.depth) == ("http://localhost:9200", "shop", 20)
+        assert [measure.text for measure in one.measures] == ["nDCG(ideal=cut)@10"]
+
+
+CELLS = st.text(st.characters(exclude_categories=("Cs", "Cc")) | st.sampled_from("=+-@,;\"'\n"), min_size=1, max_size=9)
+NAMES = CELLS.filter(lambda text: text == text.strip())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(NAMES, st.dictionaries(NAMES, st.sampled_from([0, 1, 2.5, -1]), max_size=3), min_size=1))
+def test_a_round_trip_through_csv_changes_nothing(tmp_path_factory, ratings):
+    folder = tmp_path_factory.mktemp("trip")
+    with (folder / "a.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = [[text, name, grade] for text, rated in ratings.items() for name, grade in rated.items()]
+        empty = [[text, "", ""] for text, rated in ratings.items() if not rated]
+        csv.writer(file).writerows([["query", "docid", "rating"], *rows, *empty])
+    first = moved("quepid", [str(folder / "a.csv")], *REQUEST, output=str(folder / "a.relevance.yaml"))
+    assert judgments(first) == ratings
+    back = exported("quepid", str(folder / "a.relevance.yaml"), str(folder / "b.csv"))
+    with back.open(newline="", encoding="utf-8") as file:
+        assert not [cell for row in csv.reader(file) for cell in row[:1] if cell.startswith(("=", "+", "-", "@"))]
+    again = moved("quepid", [str(back)], *REQUEST, output=str(folder / "b.relevance.yaml"))
+    assert judgments(again) == ratings

@@ -1,0 +1,198 @@
+"""Files of ratings of the Rated Ranking Evaluator become suites with the request of their template, and come back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.moving import bodies, exported, judgments, moved, write_files
+from harness.cli import main
+
+RATINGS = {
+    "index": "basses",
+    "corpora_file": "basses.bulk",
+    "id_field": "_id",
+    "topics": [
+        {
+            "description": "Fender",
+            "query_groups": [
+                {
+                    "name": "brand",
+                    "description": "searches for the brand",
+                    "queries": [
+                        {"template": "match.json", "placeholders": {"$query": "fender", "$q": "name", "$n": 4}},
+                        {"template": "match.json", "placeholders": {"$query": "Fender", "$q": "brand", "$n": 5}},
+                    ],
+                    "relevant_documents": {"3": ["1", "2"], "1": ["7"]},
+                },
+                {
+                    "name": "model",
+                    "queries": [
+                        {
+                            "template": "match.json",
+                            "placeholders": {"$query": "jazz", "$q": "name", "$n": 4},
+                            "relevant_documents": {"2": {"gain": 2}, "9": {"rating": 0.5}},
+                        }
+                    ],
+                    "relevant_documents": {"1": {"gain": 3}},
+                },
+            ],
+        }
+    ],
+}
+TEMPLATE = """\
+{
+  "query": {"bool": {
+    "must": {"match": {"$q": {"query": "$query", "minimum_should_match": "3<-75%"}}},
+    "filter": [{"term": {"strings": $n}}, {"term": {"label": "$q $n"}}]
+  }}
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def body_of(text, field, number):
+    return {
+        "query": {
+            "bool": {
+                "must": {"match": {field: {"query": text, "minimum_should_match": "3<-75%"}}},
+                "filter": [{"term": {"strings": number}}, {"term": {"label": f"{field} {number}"}}],
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize("source", ["etc", "etc/ratings/basses.json"])
+def test_both_forms_of_relevant_documents_and_the_template(source, capsys):
+    write_files({"etc/ratings/basses.json": RATINGS, "etc/templates/match.json": TEMPLATE})
+    suite = moved("rre", [source])
+    assert (suite.name, suite.target.index, suite.profile) == ("basses", "basses", "rre")
+    assert judgments(suite) == {
+        "fender": {"1": 3, "2": 3, "7": 1},
+        "Fender": {"1": 3, "2": 3, "7": 1},
+        "jazz": {"2": 2, "9": 0.5},
+    }
+    assert [query.id for query in suite.queries] == ["fender", "fender-2", "jazz"]
+    assert [query.tags for query in suite.queries] == [("Fender", "brand"), ("Fender", "brand"), ("Fender", "model")]
+    assert bodies(suite) == [body_of("fender", "name", 4), body_of("Fender", "brand", 5), body_of("jazz", "name", 4)]
+    assert "'corpora_file'" in capsys.readouterr().err
+    assert main(["validate", "moved.relevance.yaml"]) == 0
+
+
+def test_quepid_s_export_for_rre_has_no_topics(capsys):
+    flat = {
+        "id_field": "id",
+        "index": "shop",
+        "template": "template.json",
+        "queries": [{"placeholders": {"$query": "tent"}, "relevant_documents": {"sku-1": {"gain": 3}}}],
+    }
+    write_files({"a.json": flat, "template.json": '{"query": {"match": {"title": "$query"}}}'})
+    suite = moved("rre", ["a.json"])
+    assert judgments(suite) == {"tent": {"sku-1": 3}}
+    assert bodies(suite) == [{"query": {"match": {"title": "tent"}}}]
+    assert "'id_field' 'id': a suite identifies documents by '_id'" in capsys.readouterr().err
+
+
+def test_each_template_is_a_suite(capsys):
+    ratings = json.loads(json.dumps(RATINGS))
+    ratings["topics"][0]["query_groups"][1]["queries"][0]["template"] = "other.json"
+    write_files({"ratings/a.json": ratings, "templates/match.json": TEMPLATE})
+    assert main(["import", "rre", "ratings/a.json", "--output", "out"]) == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a-match.relevance.yaml", "a-other.relevance.yaml"]
+    said = capsys.readouterr().err
+    assert "the mean over all queries: each template is a suite, 2 in all" in said
+    assert "the template 'other.json', which is in no folder 'templates'" in said
+
+
+def test_a_template_with_versions_names_the_one_that_is_taken(capsys):
+    ratings = {"index": "i", "queries": [{"template": "${version}/m.json", "placeholders": {"$query": "a"}}]}
+    one = '{"query": {"match": {"t%s": "$query"}}}'
+    write_files({"r/a.json": ratings, "templates/v1/m.json": one % 1, "templates/v2/m.json": one % 2})
+    suite = moved("rre", ["r/a.json"])
+    assert bodies(suite) == [{"query": {"match": {"t2": "a"}}}]
+    assert "the other versions of the template" in capsys.readouterr().err
+
+
+def test_a_template_of_solr_is_listed(capsys):
+    ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": {"$query": "a", "$lang": "en"}}]}
+    write_files({"r/a.json": ratings, "templates/m.json": '{"q": "$query", "fq": "language:$lang"}'})
+    assert main(["import", "rre", "r/a.json", "--output", "moved.relevance.yaml"]) == 0
+    said = capsys.readouterr().err
+    assert "the template, which is not a body of _search" in said
+    assert "'lang' of queries, which no request uses" in said
+    assert main(["validate", "moved.relevance.yaml"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"index": "i"}', "a.json:1:1: found an object without 'queries'"),
+        ('{"topics": []}', "a.json:1:1: found an object, expected topics, query groups or queries"),
+        (
+            '{"queries": [{"placeholders": {"$q": 1}}]}',
+            "a.json:1:31: found an object, expected the placeholder '$query'",
+        ),
+        ('{"queries": [\n{"relevant_documents": {}}]}', "a.json:2:1: found an object without 'placeholders'"),
+        (
+            '{"queries": [{"placeholders": {"$query": "a"},\n"relevant_documents": {"good": ["d"]}}]}',
+            "a.json:2:32: found the key 'good', expected a gain",
+        ),
+        (
+            '{"queries": [{"placeholders": {"$query": "a"},\n"relevant_documents": {"d": {"gain": "?"}}}]}',
+            'a.json:2:38: found "?", expected a finite number',
+        ),
+        (
+            '{"queries": [{"placeholders": {"$query": "a"},\n"relevant_documents": {"3": ["d"], "2": ["d"]}}]}',
+            "document 'd' has grade 2 for query 'a' here, and 3 at a.json:2:30; keep the right one",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(capsys, text, said):
+    write_files({"a.json": text})
+    assert main(["import", "rre", "a.json", "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_round_trip_keeps_queries_grades_tags_and_requests(capsys):
+    write_files({"etc/ratings/basses.json": RATINGS, "etc/templates/match.json": TEMPLATE})
+    first = moved("rre", ["etc"])
+    again = moved("rre", [str(exported("rre"))], output="again.relevance.yaml")
+    assert judgments(again) == judgments(first)
+    assert bodies(again) == bodies(first)
+    assert [query.tags for query in again.queries] == [query.tags for query in first.queries]
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=9).filter(str.strip)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS, st.dictionaries(TEXTS, st.sampled_from([0, 1, 2.5, -1]), max_size=3)), min_size=1)
+)
+def test_any_texts_and_ids_come_back(tmp_path_factory, queries):
+    folder = tmp_path_factory.mktemp("trip")
+    entries = [
+        {
+            "template": "m.json",
+            "placeholders": {"$query": text, "$query_2": other},
+            "relevant_documents": {name: {"gain": grade} for name, grade in grades.items()},
+        }
+        for text, other, grades in queries
+    ]
+    template = '{"query": {"match": {"a": "$query", "b": "x $query_2"}}}'
+    write_files({"ratings/a.json": {"index": "i", "queries": entries}, "templates/m.json": template}, folder)
+    first = moved("rre", [str(folder)], output=str(folder / "a.relevance.yaml"))
+    again = moved(
+        "rre",
+        [str(exported("rre", str(folder / "a.relevance.yaml"), str(folder / "b")))],
+        output=str(folder / "b.relevance.yaml"),
+    )
+    for suite in (first, again):
+        assert [(query.text, dict(query.judgments)) for query in suite.queries] == [(one[0], one[2]) for one in queries]
+        assert bodies(suite) == [{"query": {"match": {"a": text, "b": f"x {other}"}}} for text, other, _ in queries]
