@@ -15,6 +15,7 @@ from harness.model import (
     BaselineSummary,
     Cluster,
     ComparisonReport,
+    Explanation,
     Failure,
     Hit,
     Json,
@@ -39,6 +40,7 @@ __all__ = [
     "question_of",
     "redact",
     "redact_comparison",
+    "redact_explanation",
     "redact_run",
 ]
 
@@ -195,6 +197,18 @@ def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
         ),
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
         notes=tuple(map(mask, report.notes)),
+    )
+
+
+def redact_explanation(explanation: Explanation, mask: Mask) -> Explanation:
+    """The same for an explanation."""
+    return replace(
+        explanation,
+        parts=tuple(
+            replace(part, clause=mask(part.clause), term=part.term and mask(part.term)) for part in explanation.parts
+        ),
+        clauses=tuple(replace(clause, clause=mask(clause.clause)) for clause in explanation.clauses),
+        reason=mask(explanation.reason),
     )
 
 

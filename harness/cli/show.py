@@ -20,9 +20,19 @@ from harness.suites.discovery import find_suites
 @click.command("show")
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.argument("query")
+@click.argument("others", metavar="", nargs=-1)
 @query_options
+@click.option(
+    "--explain",
+    "explained",
+    multiple=True,
+    metavar="DOC [DOC]",
+    help="Explain the score of a document, or what differs between two; the last option.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
-def command(suite: Path, query: str, as_json: bool, **given: Any) -> int:
+def command(
+    suite: Path, query: str, others: tuple[str, ...], explained: tuple[str, ...], as_json: bool, **given: Any
+) -> int:
     """
     Show one query of a suite: the request as it is sent, what each rank adds to the score and loses against the ideal
     ranking, ties, and where the missing relevant documents are.
@@ -30,13 +40,24 @@ def command(suite: Path, query: str, as_json: bool, **given: Any) -> int:
     Nothing is decided: the exit status is 0, 2 where the suite, the query or the command line is wrong, and 3 where the
     engine did not answer.
     """
-    inspection = inspect_query(_one_suite(suite), query, run_options(**given), environ=os.environ)
+    documents = _documents(explained, others)
+    inspection = inspect_query(_one_suite(suite), query, run_options(**given), environ=os.environ, documents=documents)
     with reader_may_leave():
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
             show(inspection_renderables(inspection))
     return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
+
+
+def _documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of ``--explain A B`` and of ``--explain A --explain B``."""
+    if others and not explained:
+        raise click.UsageError(f"found {others[0]!r} behind the query, expected options; --explain takes documents")
+    documents = (*explained, *others)
+    if len(documents) > 2:
+        raise click.UsageError(f"--explain takes one document or two, found {len(documents)}")
+    return documents
 
 
 def _one_suite(given: Path) -> Path:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from enum import StrEnum
 
 from harness.model.report import BaselineSummary, QueryReport
 from harness.model.run import Engine
@@ -17,7 +19,7 @@ class SentRequest:
     method: str
     url: str
     """With path and parameters; without a server if a client object of the user's knows it."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = dataclass_field(default_factory=dict)
     body: Json = None
     """None if there is none."""
     login: str = ""
@@ -81,6 +83,114 @@ class TiedDocuments:
     """Whether no other document has that score."""
 
 
+class PartKind(StrEnum):
+    """What gives a part of a score; an engine gives finer parts of the first only, and a constant has none."""
+
+    TERM = "term"
+    CONSTANT = "constant"
+    FUNCTION = "function score"
+    SCRIPT = "script score"
+    VECTOR = "vector similarity"
+    FUSION = "rank fusion"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFactor:
+    """What a part of a score is multiplied by."""
+
+    name: str
+    """Such as "tie_breaker", "function score", or "rescore_query_weight"; "not the best" if another part counts."""
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """What one clause of a query adds to the score of a document."""
+
+    kind: PartKind
+    clause: str
+    """The field with its term, phrase or synonyms; else the words of the engine."""
+    score: float
+    """What it adds: *value* times all *factors*. The parts of an explanation add up to the score."""
+    value: float
+    """The clause's own score."""
+    factors: tuple[ScoreFactor, ...] = ()
+    field: str | None = None
+    """None unless it is a term, as are the others."""
+    term: str | None = None
+    boost: float | None = None
+    """As the engine has it; Elasticsearch multiplies k1 + 1 = 2.2 into it, OpenSearch does not."""
+    idf: float | None = None
+    tf: float | None = None
+    frequency: float | None = None
+    """How often the term is in the field."""
+    length: float | None = None
+    """The number of terms in the field."""
+    average_length: float | None = None
+    containing: int | None = None
+    """The number of documents with the term; None for a phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseMatch:
+    """Whether a document matches one clause of a query."""
+
+    place: str
+    """The path in the body, such as "query.bool.must[0]"."""
+    clause: str
+    """Its JSON, shortened."""
+    matches: bool
+    decides: bool = False
+    """Whether it keeps the document from matching."""
+
+
+class Explained(StrEnum):
+    """What is known of the score of a document."""
+
+    SCORED = "scored"
+    UNMATCHED = "does not match"
+    LEFT_OUT = "matches and is left out"
+    """The query matches, and what stands beside it in the body leaves the document out."""
+    INVISIBLE = "not visible"
+    """No document with the id is visible through the target."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one document has its score for a query, or none."""
+
+    document: str
+    outcome: Explained
+    score: float | None = None
+    """None unless *outcome* is SCORED or LEFT_OUT."""
+    rank: int | None = None
+    """None if no search found it."""
+    index: str | None = None
+    """The document's own index, if known."""
+    parts: tuple[ScorePart, ...] = ()
+    """The greatest first."""
+    clauses: tuple[ClauseMatch, ...] = ()
+    """Those of the query that were tried, if the document does not match."""
+    nearest: str | None = None
+    """The known id that was probably meant by one that is not visible."""
+    reason: str = ""
+    """Why it is unknown, or left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """What one clause adds to the scores of two documents."""
+
+    clause: str
+    first: float
+    """0 if the document has no such part; likewise *second*."""
+    second: float
+    difference: float
+    """*first* minus *second*; in sum the difference of the scores."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryInspection:
     """One query of a suite, run alone; nothing is decided."""
@@ -101,6 +211,10 @@ class QueryInspection:
     """None if the query has no ranking, or the measure cannot be computed by rank."""
     ties: tuple[TiedDocuments, ...] = ()
     """Groups of at least two documents; empty if the request sorts by more than the score."""
+    explanations: tuple[Explanation, ...] = ()
+    """Of the documents that were asked for."""
+    differences: tuple[PartDifference, ...] = ()
+    """Between the scores of two documents, the largest first."""
     baseline: BaselineSummary | None = None
     """None if there is none."""
     notes: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +11,15 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import leaves_ties, tie_groups
-from harness.masking import Masker
+from harness.masking import Masker, redact_explanation
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
 from harness.model import (
     Cluster,
+    Explanation,
     Json,
     QueryInspection,
+    QueryReport,
     Ranking,
     RequestTemplate,
     SearchRequest,
@@ -28,12 +30,15 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.execution import AnsweredSuite, conclude
+from harness.search.score_parts import part_differences
 from harness.words import did_you_mean
 
 __all__ = ["inspect_query"]
 
 
-def inspect_query(path: Path, query: str, options: RunOptions, *, environ: Mapping[str, str]) -> QueryInspection:
+def inspect_query(
+    path: Path, query: str, options: RunOptions, *, environ: Mapping[str, str], documents: Sequence[str] = ()
+) -> QueryInspection:
     """
     Run one query of a suite, as a run of the suite would, and show what came of it.
 
@@ -42,10 +47,12 @@ def inspect_query(path: Path, query: str, options: RunOptions, *, environ: Mappi
         query: The id of the query. A skip of it does not count.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
+        documents: The documents whose scores are explained, at most two.
 
     Raises:
         InputError: the suite or harness.toml is wrong.
-        UsageError: the suite has no such query or request, or an option asks for what cannot be.
+        UsageError: the suite has no such query or request, an option asks for what cannot be, or documents are to be
+            explained by an HTTP service.
         EngineStartError: the embedded node could not be started.
     """
     from harness.suites import load_suite
@@ -53,9 +60,11 @@ def inspect_query(path: Path, query: str, options: RunOptions, *, environ: Mappi
     configs = Configs()
     suite = _alone(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True)
+    if documents and suite.target.service != "engine":
+        raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with Runner(environ) as runner:
         [answered] = runner.answer([suite], options, configs=configs)
-        return _inspect(answered, environ)
+        return _inspect(answered, environ, documents)
 
 
 def _alone(suite: Suite, query: str) -> Suite:
@@ -72,12 +81,14 @@ def _alone(suite: Suite, query: str) -> Suite:
     )
 
 
-def _inspect(answered: AnsweredSuite, environ: Mapping[str, str]) -> QueryInspection:
+def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Sequence[str]) -> QueryInspection:
     suite = answered.selection.selected
     [query] = suite.queries
     report = conclude(answered, inspected=query.id).report
     response, template = answered.run.responses[query.id], suite.requests[answered.run.request]
     ranking = response if isinstance(response, Ranking) else None
+    request = _request(answered, template)
+    explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
     return QueryInspection(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         harness=__version__,
@@ -88,9 +99,11 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str]) -> QueryInspec
         index=report.index,
         engine=report.engine,
         query=report.queries[0],
-        sent=_sent(answered, template, environ),
+        sent=_sent(answered, request, environ),
         contributions=None if ranking is None else contributions_of(suite, query, ranking),
         ties=() if ranking is None or not leaves_ties(template) else _ties(ranking),
+        explanations=explanations,
+        differences=part_differences(*(one.parts for one in explanations)) if _are_two(explanations) else (),
         baseline=report.baseline,
         notes=report.notes,
     )
@@ -104,16 +117,40 @@ def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     )
 
 
+def _explanations(
+    answered: AnsweredSuite, request: SearchRequest, query: QueryReport, documents: Sequence[str]
+) -> tuple[Explanation, ...]:
+    from harness.search.engine import EngineSearch
+    from harness.search.explain import explain_documents
+
+    search = answered.search
+    if not documents or not isinstance(search, EngineSearch):
+        return ()
+    ranks = {missing.id: missing.rank for missing in query.missing}
+    found = explain_documents(search, request, documents, ranking=[document.id for document in query.ranking])
+    mask = (answered.masker or Masker({})).mask
+    return tuple(redact_explanation(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
+
+
+def _are_two(explanations: Sequence[Explanation]) -> bool:
+    return len(explanations) == 2 and all(one.parts for one in explanations)
+
+
 # The request as it is sent.
 
 
-def _sent(answered: AnsweredSuite, template: RequestTemplate, environ: Mapping[str, str]) -> SentRequest:
+def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchRequest:
     from harness.run.searching import requests_of
     from harness.suites.requests import on_index
 
-    suite, run = answered.selection.selected, answered.run
-    on_its_index = suite if template.http is not None else on_index(suite, run.index)
+    suite = answered.selection.selected
+    on_its_index = suite if template.http is not None else on_index(suite, answered.run.index)
     [request] = requests_of(on_its_index, template)[1]
+    return request
+
+
+def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
+    suite = answered.selection.selected
     cluster = answered.server or Cluster(answered.cluster)
     sent = _to_service(request, cluster) if request.http is not None else _to_engine(request, cluster)
     masker = answered.masker or Masker(suite.variables)

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Contributions, QueryInspection, QueryReport, RankContribution, RankedDocument, TiedDocuments
+from harness.model import (
+    Contributions,
+    Explained,
+    Explanation,
+    PartDifference,
+    PartKind,
+    QueryInspection,
+    QueryReport,
+    RankContribution,
+    RankedDocument,
+    ScorePart,
+    TiedDocuments,
+)
 from harness.report.curl import curl_line
 from harness.report.run_sentences import known_text
-from harness.report.sentences import plain_text, printable, score_text
+from harness.report.sentences import difference_text, plain_text, printable, score_text
 from harness.report.terminal import columns, grade_cell, indented
 from harness.report.terminal.run import hit_score, missing_renderables, title_cell
 
@@ -26,6 +39,7 @@ def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableTy
     yield from _request(inspection)
     yield Text()
     yield from _ranking(inspection)
+    yield from _explanations(inspection)
     for note in inspection.notes:
         yield Text(printable(note), style="dim")
 
@@ -136,3 +150,141 @@ def _cells(document: RankedDocument, rank: RankContribution | None, *, short: bo
 def _figures(rank: RankContribution, *, short: bool) -> list[str]:
     worth = [] if short else [plain_text(rank.gain), score_text(rank.discount)]
     return [*worth, score_text(rank.adds), score_text(rank.loses)]
+
+
+# Why documents have their scores.
+
+
+def _explanations(inspection: QueryInspection) -> Iterator[RenderableType]:
+    query = inspection.query
+    titles = {hit.id: hit.title for hit in query.ranking} | {missing.id: missing.title for missing in query.missing}
+    for one in inspection.explanations:
+        rank = "" if one.rank is None else f", rank {one.rank}"
+        score = str(one.outcome) if one.score is None else f"score {one.score:.5g}{rank}"
+        head = Text.assemble(("explanation of ", "bold"), (printable(one.document), "bold"), f"  {printable(score)}")
+        yield head.append(f"  {printable(titles.get(one.document) or '')}".rstrip(), style="dim")
+        yield from map(indented, _explanation(one))
+        yield Text()
+    if inspection.differences:
+        first, second = inspection.explanations
+        yield Text("what differs", style="bold")
+        yield indented(_difference_table(inspection.differences, first, second))
+        yield Text()
+
+
+def _explanation(one: Explanation) -> Iterator[RenderableType]:
+    for line in explanation_lines(one):
+        yield Text(printable(line))
+    if one.parts:
+        yield _part_table(one)
+    for line in coarse_lines(one.parts):
+        yield Text(printable(line), style="yellow")
+    if one.clauses:
+        yield _clause_table(one)
+
+
+def _part_table(one: Explanation) -> Table:
+    """A column for each figure that a part has."""
+    figures: dict[str, list[str]] = {
+        "boost": [_figure(part.boost) for part in one.parts],
+        "idf": [_figure(part.idf) for part in one.parts],
+        "tf": [_figure(part.tf) for part in one.parts],
+        "freq": [_figure(part.frequency) for part in one.parts],
+        "length (mean)": [_length(part) for part in one.parts],
+        "times": [_factors(part) for part in one.parts],
+    }
+    shown = {heading: cells for heading, cells in figures.items() if any(cells)}
+    table = columns()
+    table.add_column("adds", justify="right", no_wrap=True)
+    table.add_column("clause", overflow="fold")
+    for heading in shown:
+        table.add_column(heading, justify="left" if heading == "times" else "right", overflow="fold")
+    for part, *cells in zip(one.parts, *shown.values(), strict=True):
+        row = (score_text(part.score), part.clause, *cells)
+        table.add_row(*(Text(printable(cell)) for cell in row), style="" if part.score else "dim")
+    table.add_row(score_text(math.fsum(part.score for part in one.parts)), Text("sum", style="dim"))
+    return table
+
+
+def _length(part: ScorePart) -> str:
+    return "" if part.length is None else f"{plain_text(part.length)} ({score_text(part.average_length, 1)})"
+
+
+def _factors(part: ScorePart) -> str:
+    """What *part* is multiplied by, in words."""
+    return ", ".join(f"{one.name} {one.value:.4g}" if one.value else one.name for one in part.factors)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _clause_table(one: Explanation) -> Table:
+    table = columns()
+    for heading in ("", "clause", "place"):
+        table.add_column(heading, overflow="fold")
+    for clause in one.clauses:
+        matches = "matches" if clause.matches else "no match"
+        style = "bold red" if clause.decides else ""
+        table.add_row(Text(matches, style=style), Text(printable(clause.clause), style=style), printable(clause.place))
+    return table
+
+
+def _difference_table(found: Sequence[PartDifference], first: Explanation, second: Explanation) -> Table:
+    ours, theirs = ({part.clause: part for part in reversed(one.parts)} for one in (first, second))
+    table = columns()
+    table.add_column("difference", justify="right", no_wrap=True)
+    table.add_column("clause", overflow="fold")
+    for one in (first, second):
+        table.add_column(printable(one.document), justify="right", overflow="fold")
+    table.add_column("why", overflow="fold")
+    for row in found:
+        if row.first or row.second:
+            why = difference_reason(ours.get(row.clause), theirs.get(row.clause))
+            cells = [difference_text(row.difference), row.clause, score_text(row.first), score_text(row.second), why]
+            table.add_row(*map(Text, map(printable, cells)))
+    total = math.fsum(row.difference for row in found)
+    table.add_row(difference_text(total), Text("sum", style="dim"), score_text(first.score), score_text(second.score))
+    return table
+
+
+def explanation_lines(one: Explanation) -> Iterator[str]:
+    """What is known of the document, in words."""
+    if one.outcome is Explained.INVISIBLE:
+        guess = f"; did you mean {one.nearest!r}?" if one.nearest is not None else ""
+        yield f"no document with this id is visible through the target{guess}"
+    if one.outcome is Explained.UNMATCHED:
+        deciding = [clause for clause in one.clauses if clause.decides]
+        yield f"it is in the index {one.index}, and the request does not find it" + (":" if deciding else "")
+        for clause in deciding:
+            yield f"{clause.place} {'matches, and must not' if clause.matches else 'does not match'}"
+    if one.reason:
+        yield one.reason
+
+
+def coarse_lines(parts: Sequence[ScorePart]) -> Iterator[str]:
+    """A line for each kind of part, and each factor, that the engine tells no more of."""
+    kinds = [str(part.kind) for part in parts if part.kind in COARSE]
+    kinds += [factor.name for part in parts for factor in part.factors if factor.name in COARSE]
+    for kind in dict.fromkeys(kinds):
+        yield f"{kind}: the engine gives its value and no finer parts"
+
+
+COARSE = (PartKind.FUNCTION, PartKind.SCRIPT, PartKind.VECTOR, PartKind.FUSION, PartKind.OTHER)
+"""The kinds that have no finer parts."""
+
+
+def difference_reason(first: ScorePart | None, second: ScorePart | None) -> str:
+    """Which figures of one clause differ between two documents."""
+    if first is None or second is None:
+        return "only in the first" if second is None else "only in the second"
+    pairs = (
+        ("freq", first.frequency, second.frequency),
+        ("length", first.length, second.length),
+        ("idf", first.idf, second.idf),
+        ("boost", first.boost, second.boost),
+    )
+    known = [f"{name} {_figure(ours)} and {_figure(theirs)}" for name, ours, theirs in pairs if ours != theirs]
+    if first.factors != second.factors:
+        known.append(f"times {_factors(first) or '1'} and {_factors(second) or '1'}")
+    return "; ".join(known)

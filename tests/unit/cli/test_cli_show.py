@@ -126,6 +126,64 @@ def test_tied_documents_are_named(shown, show):
     assert "tied with the score 5: t1, t2, t3 (ranks 1 to 3)" in show("coats")[1].out
 
 
+def explained_by(engine, monkeypatch, found):
+    """An engine that answers `_search` with *found*, and searches as before."""
+    reply = engine.reply
+
+    def answer(method, path, body):
+        if "/_search?" in path:
+            return 200, {"hits": {"hits": found}}
+        return reply(method, path, body)
+
+    monkeypatch.setattr(engine, "reply", answer)
+
+
+def weight(value, term):
+    details = [{"value": value, "description": "score(freq=1.0), computed as boost * idf * tf from:", "details": []}]
+    return {
+        "value": value,
+        "description": f"weight(title:{term} in 3) [PerFieldSimilarity], result of:",
+        "details": details,
+    }
+
+
+def hit(name, *weights):
+    tree = {"value": sum(one["value"] for one in weights), "description": "sum of:", "details": list(weights)}
+    return {"_id": name, "_index": "products", "_explanation": tree}
+
+
+@pytest.mark.parametrize("words", [("--explain", "d", "e"), ("--explain", "d", "--explain", "e")])
+def test_two_documents_are_explained_and_compared(show, engine, monkeypatch, words):
+    hits = [hit("d", weight(2.0, "rubber"), weight(1.0, "boots")), hit("e", weight(1.5, "boots"))]
+    explained_by(engine, monkeypatch, hits)
+    status, printed = show("boots", *words)
+    assert status == 0
+    rows = [line.split() for line in printed.out.splitlines()]
+    assert ["explanation", "of", "d", "score", "3,", "rank", "2"] in rows
+    assert ["2.0000", "title:rubber"] in rows
+    assert ["3.0000", "sum"] in rows
+    assert ["+2.0000", "title:rubber", "2.0000", "0.0000", "only", "in", "the", "first"] in rows
+    assert ["-0.5000", "title:boots", "1.0000", "1.5000"] in rows
+    assert ["+1.5000", "sum", "3.0000", "1.5000"] in rows
+
+
+def test_a_secret_in_an_explanation_is_masked(show, engine, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "tok1234567890")
+    explained_by(engine, monkeypatch, [hit("d", weight(2.0, "tok1234567890"))])
+    for words in ((), ("--json",)):
+        printed = show("boots", "--request", "other", "--explain", "d", *words)[1].out
+        assert "tok1234567890" not in printed
+        assert "title:${SHOP_TOKEN}" in printed
+
+
+def test_a_service_explains_nothing(show, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    Path("shop.relevance.yaml").write_text(SERVICE)
+    status, printed = show("q", "--explain", "a")
+    assert (status, printed.out) == (2, "")
+    assert "an HTTP service does not explain scores" in printed.err
+
+
 @pytest.mark.parametrize("request_", ["plain", "other"])
 def test_the_request_is_shown_as_it_is_sent(shown, received, request_):
     sent = shown("boots", "--request", request_, "--index", "next")["sent"]
@@ -179,6 +237,9 @@ def test_an_unknown_query_names_the_nearest(show):
     [
         (("boots", "--request", "othr"), "found no request 'othr', known are plain, other; did you mean 'other'?"),
         (("boots", "--embedded"), "--url and --embedded name two engines"),
+        (("boots", "d"), "found 'd' behind the query, expected options; --explain takes documents"),
+        (("boots", "--explain", "a", "b", "c"), "--explain takes one document or two, found 3"),
+        (("boots", "--explain", "a", "--explain", "b", "c"), "--explain takes one document or two, found 3"),
     ],
 )
 def test_what_cannot_be_asked_for_is_wrong_use(show, words, said):

@@ -1,0 +1,267 @@
+"""
+Why a document has its score for a request, or none: what the engine explains, and which clause of the query fails.
+
+A hit is explained by the request itself with `explain`. Any other document is asked for by a `post_filter` on its id,
+which leaves scores as they are and works where the index is an alias or a list. If that finds nothing, the document is
+looked up by its id, and the clauses of the query are tried one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from harness.errors import SearchError, UsageError
+from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, SearchRequest
+from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.engine import EngineSearch
+from harness.search.hits import MalformedAnswer, excerpt
+from harness.search.msearch import single_search
+from harness.search.score_parts import score_parts
+from harness.search.session import ask_one
+from harness.words import nearest
+
+__all__ = ["explain_documents"]
+
+LEFT_OUT = frozenset({
+    "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "fields", "highlight", "min_score", "post_filter",
+    "profile", "script_fields", "size", "sort", "stored_fields", "suggest", "terminate_after", "track_scores",
+    "track_total_hits",
+})  # fmt: skip
+"""Keys of a body that change no score: one document is explained without them, whatever keeps it out of the hits."""
+
+LONGEST_CLAUSE = 160
+"""Characters of the JSON of a clause that are shown."""
+
+
+def explain_documents(
+    search: EngineSearch, request: SearchRequest, documents: Sequence[str], *, ranking: Sequence[str]
+) -> tuple[Explanation, ...]:
+    """
+    Explain the scores of *documents* for *request*, in their order.
+
+    Args:
+        search: Where the request was sent.
+        request: As it was sent.
+        documents: Ids.
+        ranking: The ids of the hits, best first.
+
+    Raises:
+        EngineUnreachable: The engine does not answer.
+    """
+    asker = _Asker(search, request)
+    try:
+        asker.render_template()
+    except SearchError as error:
+        return tuple(Explanation(one, Explained.UNKNOWN, reason=str(error)) for one in documents)
+    ranks = {document: rank for rank, document in enumerate(ranking, start=1)}
+    return tuple(_explain(asker, document, ranks.get(document), ranking) for document in documents)
+
+
+def _explain(asker: _Asker, document: str, rank: int | None, known: Iterable[str]) -> Explanation:
+    try:
+        hit = asker.explained(document, in_ranking=rank is not None)
+        if hit is not None:
+            return replace(_scored(document, hit["_explanation"], hit), rank=rank, **asker.doubt(hit, rank))
+        held = asker.held(document)
+        if held is None:
+            return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, known))
+        return _unmatched(asker, document, held)
+    except (SearchError, MalformedAnswer, UsageError) as error:
+        return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))
+
+
+def _scored(document: str, tree: Json, hit: Mapping[str, Json]) -> Explanation:
+    score, parts = score_parts(tree)
+    return Explanation(document, Explained.SCORED, score=score, index=hit.get("_index"), parts=parts)
+
+
+def _left_out(reason: str) -> dict[str, Any]:
+    return {"outcome": Explained.LEFT_OUT, "reason": reason}
+
+
+def _unmatched(asker: _Asker, document: str, held: Mapping[str, Json]) -> Explanation:
+    """A document that the target has and the request does not find."""
+    index = str(held.get("_index"))
+    tree = asker.of_query_alone(held)
+    if tree is not None:
+        reason = "the query matches it, and something beside the query leaves it out"
+        return replace(_scored(document, tree, held), **_left_out(reason))
+    clauses = list(_clauses(asker.body.get("query"), "query"))
+    clauses += _clauses(asker.body.get("post_filter"), "post_filter")
+    matches = asker.matching(held, [clause.query for clause in clauses])
+    found_clauses = tuple(
+        ClauseMatch(clause.place, _shown(clause.query), matched, clause.fails(matched))
+        for clause, matched in zip(clauses, matches, strict=True)
+    )
+    reason = "" if clauses else "the request has no `query` whose clauses could be tried"
+    if "knn" in asker.body:
+        reason = "it is not among the nearest documents that `knn` asks for"
+    return Explanation(document, Explained.UNMATCHED, index=index, clauses=found_clauses, reason=reason)
+
+
+def _shown(query: Json) -> str:
+    return excerpt(json.dumps(query, ensure_ascii=False), LONGEST_CLAUSE)
+
+
+class _Asker:
+    """Asks the engine about single documents of one request."""
+
+    def __init__(self, search: EngineSearch, request: SearchRequest) -> None:
+        self._search = search
+        self._request = request
+        self._ranked: dict[str, Mapping[str, Json]] | None = None
+        self.body: Mapping[str, Json] = request.body if isinstance(request.body, Mapping) else {}
+
+    def render_template(self) -> None:
+        """Fill the search template of the request, which the engine may keep."""
+        if "template" in self.body:
+            _, filled = single_search(self._request)
+            self.body = self._ask("/_render/template", filled).get("template_output") or {}
+
+    def explained(self, document: str, *, in_ranking: bool) -> Mapping[str, Json] | None:
+        """The hit that *document* is, with its explanation; None if the request does not find it."""
+        if in_ranking:
+            if self._ranked is None:
+                self._ranked = self._explained_hits(self.body)
+            return self._ranked.get(document)
+        body = {key: value for key, value in self.body.items() if key not in LEFT_OUT}
+        return self._explained_hits({**body, "size": 1, "post_filter": {"ids": {"values": [document]}}}).get(document)
+
+    def _explained_hits(self, body: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
+        hits = self._hits({**body, "explain": True, "_source": False})
+        return {str(hit.get("_id")): hit for hit in hits if "_explanation" in hit}
+
+    def doubt(self, hit: Mapping[str, Json], rank: int | None) -> dict[str, Any]:
+        """What the request does with a document that its query finds and that is not among the hits."""
+        if rank is not None:
+            return {}
+        least, (score, _) = self.body.get("min_score"), score_parts(hit["_explanation"])
+        if "post_filter" in self.body and self.matching(hit, [self.body["post_filter"]]) == [False]:
+            return _left_out("the `post_filter` of the request leaves it out")
+        if isinstance(least, int | float) and score < least:
+            return _left_out(f"its score is below the `min_score` {least:g} of the request")
+        if "rescore" in self.body:
+            return {"reason": "the request rescores its first hits only; this is the score as one of them"}
+        return {"reason": "`collapse` may show another document of its group"} if "collapse" in self.body else {}
+
+    def held(self, document: str) -> Mapping[str, Json] | None:
+        """The document itself, as the target shows it; None if it shows none."""
+        return next(iter(self._hits({"query": {"ids": {"values": [document]}}, "size": 1, "_source": False})), None)
+
+    def of_query_alone(self, held: Mapping[str, Json]) -> Json:
+        """The explanation of the query for a document on its own index; None if the query does not match it."""
+        if "query" not in self.body:
+            return None
+        routing = {"routing": held["_routing"]} if "_routing" in held else {}
+        path = f"/{quote(str(held['_index']), safe='')}/_explain/{quote(str(held['_id']), safe='')}"
+        found = self._ask(f"{path}?{urlencode(routing)}" if routing else path, {"query": self.body["query"]})
+        return found.get("explanation") if found.get("matched") is True else None
+
+    def matching(self, held: Mapping[str, Json], queries: Sequence[Json]) -> list[bool]:
+        """Whether a document matches each of *queries*."""
+        ids = {"ids": {"values": [held["_id"]]}}
+        bodies: list[Json] = [{"query": {"bool": {"filter": [query, ids]}}, "size": 1} for query in queries]
+        return [bool(self._hits(body, index=str(held["_index"]))) for body in bodies]
+
+    def _hits(self, body: Json, *, index: str | None = None) -> list[Mapping[str, Json]]:
+        request = replace(self._request, body=self._pinned(body), title_field=None)
+        path, content = single_search(request if index is None else replace(request, index=index))
+        hits = self._ask(path, content).get("hits")
+        found = hits.get("hits") if isinstance(hits, Mapping) else None
+        if not isinstance(found, list):
+            raise MalformedAnswer("the answer should have a list `hits.hits`")
+        return found
+
+    def _pinned(self, body: Json) -> Json:
+        return {"pit": self.body["pit"], **body} if "pit" in self.body else body
+
+    def _ask(self, path: str, body: Json) -> Mapping[str, Json]:
+        search = self._search
+        answer = ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())
+        content = json_of(answer)
+        if answer.status not in WHOLE or not isinstance(content, Mapping):
+            why = content.reason if isinstance(content, Failure) else refusal_text(answer)
+            raise SearchError(search.connection.mask(f"the engine does not explain it: {why}"))
+        return content
+
+
+# The clauses of a query.
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """
+    One clause: *place* is its path in the body, *query* its JSON. Where *required* is true a document has to match it,
+    where false it must not; where None it need not.
+    """
+
+    place: str
+    query: Json
+    required: bool | None
+
+    def fails(self, matches: bool) -> bool:
+        """Whether a document that *matches*, or does not, is kept out by this clause."""
+        return self.required is not None and matches is not self.required
+
+
+_INNER: Mapping[str, str] = {
+    "function_score": "query",
+    "script_score": "query",
+    "constant_score": "filter",
+    "boosting": "positive",
+}
+"""The key of the query in a query that only gives it other scores."""
+
+
+def _clauses(query: Json, place: str, *, required: bool | None = True) -> Iterator[_Clause]:
+    """The clauses of *query*, a bool and its like by their own clauses."""
+    if not isinstance(query, Mapping) or len(query) != 1:
+        return
+    [(kind, content)] = query.items()
+    if isinstance(content, Mapping) and isinstance(content.get(_INNER.get(kind, "")), Mapping):
+        yield from _clauses(content[_INNER[kind]], f"{place}.{kind}.{_INNER[kind]}", required=required)
+    elif kind == "bool" and isinstance(content, Mapping):
+        yield from _bool_clauses(content, f"{place}.bool", required)
+    elif kind == "dis_max" and isinstance(content, Mapping):
+        yield _Clause(place, query, required)
+        for number, inner in enumerate(content.get("queries") or []):
+            yield from _clauses(inner, f"{place}.dis_max.queries[{number}]", required=None)
+    else:
+        yield _Clause(place, query, required)
+        yield from _weaker(kind, content, place)
+
+
+def _bool_clauses(content: Mapping[str, Json], place: str, required: bool | None) -> Iterator[_Clause]:
+    is_optional = any(content.get(key) for key in ("must", "filter")) and "minimum_should_match" not in content
+    if content.get("should") and not is_optional:
+        shoulds = {key: content[key] for key in ("should", "minimum_should_match") if key in content}
+        yield _Clause(f"{place}.should", {"bool": shoulds}, required)
+    for occurrence, needed in (("must", True), ("filter", True), ("should", None), ("must_not", False)):
+        inner = content.get(occurrence) or []
+        for number, clause in enumerate(inner if isinstance(inner, list) else [inner]):
+            at = f"{place}.{occurrence}[{number}]" if isinstance(inner, list) else f"{place}.{occurrence}"
+            if needed is False:
+                yield _Clause(at, clause, False if required else None)
+            else:
+                yield from _clauses(clause, at, required=needed and required)
+
+
+def _weaker(kind: str, content: Json, place: str) -> Iterator[_Clause]:
+    """What *content* asks of each field, and the same where one of its terms is enough."""
+    if not isinstance(content, Mapping):
+        return
+    fields = content.get("fields")
+    if kind == "multi_match" and isinstance(fields, list):
+        for field in fields if len(fields) > 1 else []:
+            yield _Clause(f"{place}.multi_match.fields {field}", {kind: {**content, "fields": [field]}}, None)
+    for name, options in [("", content)] if kind == "multi_match" else content.items():
+        strict = [
+            key for key in ("operator", "minimum_should_match") if isinstance(options, Mapping) and key in options
+        ]
+        if strict and kind in ("match", "multi_match"):
+            loose = {key: value for key, value in options.items() if key not in strict}
+            yield _Clause(f"{place} without {' and '.join(strict)}", {kind: {name: loose} if name else loose}, None)
