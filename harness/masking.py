@@ -29,6 +29,7 @@ from harness.model import (
     Run,
     Side,
     SuiteReport,
+    TargetChecks,
     Verdict,
 )
 
@@ -156,9 +157,15 @@ Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
 
 
 def redact_run(run: Run, mask: Mask) -> Run:
-    """*run* with *mask* applied to the texts from servers: titles and reasons of failures."""
+    """*run* with *mask* applied to the texts from servers, such as titles and reasons of failures."""
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
-    return replace(run, responses={query: _response(one, mask) for query, one in run.responses.items()}, tails=tails)
+    responses = {query: _response(one, mask) for query, one in run.responses.items()}
+    return replace(run, responses=responses, tails=tails, checks=run.checks and _checks(run.checks, mask))
+
+
+def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:
+    target = None if checks.target is None else mask(checks.target)
+    return replace(checks, target=target, problems=tuple(map(mask, checks.problems)))
 
 
 def _response(response: Response, mask: Mask) -> Response:
@@ -176,6 +183,7 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
         queries=tuple(_query(query, mask) for query in report.queries),
         notes=tuple(map(mask, report.notes)),
+        checks=report.checks and _checks(report.checks, mask),
         baseline=report.baseline and _baseline(report.baseline, mask),
     )
 

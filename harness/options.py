@@ -205,6 +205,13 @@ class RunOptions:
         "FILE",
         pytest=True,
     )
+    no_checks: bool = _option(
+        False,
+        FLAG,
+        "Do not check that targets have the judged documents, and the fields that requests name.",
+        Commands.OF_SUITES,
+        ini=True,
+    )
     save_baseline: bool = _option(
         False, FLAG, "The run becomes the baseline, so nothing is compared with the old one.", python=False
     )
@@ -272,6 +279,7 @@ class Options(TypedDict, total=False):
     queries: tuple[str, ...] | list[str]
     allow_write: bool
     locate: bool
+    no_checks: bool
     baseline: str | os.PathLike[str] | None
     today: date | None
     strict_xfail: bool

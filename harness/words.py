@@ -1,9 +1,14 @@
-"""What sentences for people share: numbers of things, lists of names, and the name that was probably meant."""
+"""
+What sentences for people share: numbers of things, lists of names, and the name or the id of a document that was
+probably meant.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 __all__ = ["count", "listed", "one_of"]
 
@@ -77,3 +82,94 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     match = nearest(name, known)
     return f"; did you mean {match!r}?" if match is not None else ""
+
+
+# Ids of documents that differ in their form only.
+
+
+_SCHEME = re.compile(r"https?://(?:www\.)?")
+_DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
+_ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
+
+
+def folded_id(identifier: str) -> str:
+    """
+    What is left of an id without letter case, blanks, Unicode forms, and the forms of a URL.
+
+    >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
+    ('shop.example/ab', 'shop.example/ab')
+    """
+    return _without_url_form(_folded(identifier))
+
+
+def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
+    """For each of *missing* the first of *known*, by the alphabet, that differs in its form only, if any does."""
+    by_form: dict[str, str] = {}
+    for one in sorted(known, reverse=True) if missing else ():
+        by_form[folded_id(one)] = one
+    return {one: by_form[form] for one in missing if (form := folded_id(one)) in by_form}
+
+
+def other_spellings(identifier: str) -> frozenset[str]:
+    """
+    The likely other forms of an id, to be looked for in an index, which does not tell its ids by their form.
+
+    >>> sorted(other_spellings("SKU-1 "))
+    ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
+    """
+    forms = {identifier, identifier.strip(), "".join(identifier.split())}
+    forms |= {unicodedata.normalize(form, one) for one in forms for form in ("NFC", "NFD", "NFKC")}
+    forms |= {one.lower() for one in forms} | {one.upper() for one in forms}
+    for one in [one for one in forms if "://" in one]:
+        scheme, _, place = one.partition("://")
+        other = {"http": "https", "https": "http"}.get(scheme.lower(), scheme)
+        plain = place.partition("#")[0].rstrip("/")
+        forms |= {f"{start}://{end}" for start in (scheme, other) for end in (place, plain, f"{plain}/")}
+    return frozenset(forms - {""})
+
+
+def difference(one: str, other: str) -> str:
+    """In what two ids differ that fold to the same."""
+    steps: tuple[tuple[str, Callable[[str], str]], ...] = (
+        ("letter case", str.casefold),
+        ("blanks", _without_blanks),
+        ("Unicode normalisation", _compatible),
+        ("letter case, spaces or Unicode normalization", _folded),
+    )
+    return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
+
+
+def not_visible(document: str, target: str | None, other: str | None) -> str:
+    """
+    That *document* was not found through *target*, and the *other* id there that differs in its form only, if any.
+
+    >>> not_visible("SKU-1", "products", "sku-1")
+    "SKU-1 is not visible through products; 'sku-1' is, which differs only in letter case"
+    """
+    near = "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
+    return f"{document} is not visible through {target or 'the target'}{near}"
+
+
+def _folded(text: str) -> str:
+    """Without case and blanks; a compatibility form may hold either, and what stood beside a blank may now compose."""
+    return _compatible(_without_blanks(_compatible(_compatible(text).casefold())))
+
+
+def _compatible(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
+def _without_url_form(text: str) -> str:
+    address = _SCHEME.match(text)
+    if address is None:
+        return text
+    place = text[address.end() :].partition("#")[0].rstrip("/")
+    return _without_blanks(_ESCAPES.sub(_unescaped, _DEFAULT_PORT.sub(r"\1", place))).casefold()
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")

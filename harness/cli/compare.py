@@ -140,6 +140,7 @@ def _request(
     embedded: bool,
     engine_version: str | None,
     allow_write: bool,
+    no_checks: bool,
     profile: str | None,
     gain: str | None,
     depth: int | None,
@@ -154,6 +155,7 @@ def _request(
         tags=tags,
         queries=queries,
         allow_write=allow_write,
+        no_checks=no_checks,
         locate=False,
     )
     tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}

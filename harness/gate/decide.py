@@ -221,7 +221,7 @@ def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: 
     query = gated.query
     if query is None:
         return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
-    return judge_expectation(condition, query, run.responses.get(query.id), asked)
+    return judge_expectation(condition, query, run.responses.get(query.id), asked, run.checks)
 
 
 def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:

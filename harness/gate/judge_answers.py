@@ -11,6 +11,7 @@ from harness.gate.scope import Finding, by_cause, holds, number
 from harness.metrics.score import failure_text
 from harness.model import (
     Before,
+    Condition,
     Failure,
     HitCount,
     InTop,
@@ -22,12 +23,21 @@ from harness.model import (
     Run,
     Status,
     Suite,
+    TargetChecks,
     Unit,
 )
 from harness.model.suite import in_force
-from harness.words import count, listed
+from harness.words import count, listed, not_visible
 
-__all__ = ["RequestedDepth", "judge_expectation", "judge_latency", "no_ranking", "requested_depth", "what_may_follow"]
+__all__ = [
+    "RequestedDepth",
+    "judge_expectation",
+    "judge_latency",
+    "named_documents",
+    "no_ranking",
+    "requested_depth",
+    "what_may_follow",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,11 @@ def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
 
 
 def judge_expectation(
-    condition: InTop | Before | HitCount, query: Query, response: Response | None, asked: RequestedDepth
+    condition: InTop | Before | HitCount,
+    query: Query,
+    response: Response | None,
+    asked: RequestedDepth,
+    checks: TargetChecks | None = None,
 ) -> Finding:
     """
     Compare one ranking with a rank expectation.
@@ -74,18 +88,38 @@ def judge_expectation(
         query: Named in the reason and blamed.
         response: The query's answer; None where it did not run.
         asked: The number of hits that were asked for.
+        checks: What is known of the target.
 
     Returns:
-        ERROR where there is no ranking; INCONCLUSIVE where it is not deep enough, or where the number of hits is not
-        known well enough; else PASSED or FAILED.
+        ERROR where there is no ranking, or where a document that it names is not visible through the target;
+        INCONCLUSIVE where it is not deep enough, or where the number of hits is not known well enough; else PASSED or
+        FAILED.
     """
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be decided: {no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
         return _judge_hit_count(condition, query, response)
+    hidden = _hidden(condition, checks)
+    if hidden:
+        return Finding(Status.ERROR, f"cannot be decided: {'; '.join(hidden)}", blamed=(query.id,))
     if isinstance(condition, Before):
         return _judge_before(condition, query, response, asked)
     return _judge_in_top(condition, query, response, asked)
+
+
+def named_documents(condition: Condition) -> tuple[str, ...]:
+    """The documents that *condition* is about, if it is an expectation of some."""
+    if isinstance(condition, Before):
+        return condition.document, condition.other
+    return (condition.document,) if isinstance(condition, InTop) else ()
+
+
+def _hidden(condition: Condition, checks: TargetChecks | None) -> list[str]:
+    """A sentence for each document of *condition* that no ranking can hold."""
+    if checks is None:
+        return []
+    named = named_documents(condition)
+    return [not_visible(one, checks.target, checks.absent[one]) for one in named if one in checks.absent]
 
 
 def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:

@@ -20,7 +20,6 @@ from harness.judging.findings import (
     PlacedJudgment,
     Scale,
     find_in,
-    other_spellings,
     scales_of,
 )
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
@@ -36,6 +35,7 @@ from harness.suites.judgments import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
+from harness.words import other_spellings
 
 if TYPE_CHECKING:
     from harness.search import Search

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import UsageError
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Measure, Suite
-from harness.words import did_you_mean
+from harness.words import did_you_mean, difference, folded_id, other_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,58 +36,6 @@ def words_of(query: str, document: str) -> str:
 
 
 # Ids.
-
-
-_SCHEME = re.compile(r"https?://(?:www\.)?")
-_DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
-_ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
-
-
-def folded_id(identifier: str) -> str:
-    """
-    What is left of an id without letter case, blanks, Unicode forms, and the forms of a URL.
-
-    >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
-    ('shop.example/ab', 'shop.example/ab')
-    """
-    return _without_url_form(_folded(identifier))
-
-
-def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
-    """For each of *missing* the first of *known*, by the alphabet, that differs in its form only, if any does."""
-    by_form: dict[str, str] = {}
-    for one in sorted(known, reverse=True) if missing else ():
-        by_form[folded_id(one)] = one
-    return {one: by_form[form] for one in missing if (form := folded_id(one)) in by_form}
-
-
-def other_spellings(identifier: str) -> frozenset[str]:
-    """
-    The likely other forms of an id, to be looked for in an index, which does not tell its ids by their form.
-
-    >>> sorted(other_spellings("SKU-1 "))
-    ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
-    """
-    forms = {identifier, identifier.strip(), "".join(identifier.split())}
-    forms |= {unicodedata.normalize(form, one) for one in forms for form in ("NFC", "NFD", "NFKC")}
-    forms |= {one.lower() for one in forms} | {one.upper() for one in forms}
-    for one in [one for one in forms if "://" in one]:
-        scheme, _, place = one.partition("://")
-        other = {"http": "https", "https": "http"}.get(scheme.lower(), scheme)
-        plain = place.partition("#")[0].rstrip("/")
-        forms |= {f"{start}://{end}" for start in (scheme, other) for end in (place, plain, f"{plain}/")}
-    return frozenset(forms - {""})
-
-
-def difference(one: str, other: str) -> str:
-    """In what two ids differ that fold to the same."""
-    steps: tuple[tuple[str, Callable[[str], str]], ...] = (
-        ("letter case", str.casefold),
-        ("blanks", _without_blanks),
-        ("Unicode normalisation", _compatible),
-        ("letter case, spaces or Unicode normalization", _folded),
-    )
-    return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
 
 
 def alias_findings(judged: Iterable[PlacedJudgment], existing: Collection[str] | None) -> Iterator[JudgmentFinding]:
@@ -118,31 +65,6 @@ def _sentence(one: PlacedJudgment, known: PlacedJudgment) -> str:
         f"document {one.document!r} differs from {known.document!r}, judged at {known.mark}, only in {what}; "
         "if they are one document, use its id in the index"
     )
-
-
-def _folded(text: str) -> str:
-    """Without case and blanks; a compatibility form may hold either, and what stood beside a blank may now compose."""
-    return _compatible(_without_blanks(_compatible(_compatible(text).casefold())))
-
-
-def _compatible(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
-
-
-def _without_blanks(text: str) -> str:
-    return "".join(text.split())
-
-
-def _without_url_form(text: str) -> str:
-    address = _SCHEME.match(text)
-    if address is None:
-        return text
-    place = text[address.end() :].partition("#")[0].rstrip("/")
-    return _without_blanks(_ESCAPES.sub(_unescaped, _DEFAULT_PORT.sub(r"\1", place))).casefold()
-
-
-def _unescaped(escapes: re.Match[str]) -> str:
-    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
 # Scales.

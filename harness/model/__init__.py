@@ -90,6 +90,7 @@ from harness.model.run import (
     SearchRequest,
     Status,
     TailSearch,
+    TargetChecks,
     Unit,
     Verdict,
 )
@@ -189,6 +190,7 @@ __all__ = [
     "TagSummary",
     "TailSearch",
     "Target",
+    "TargetChecks",
     "TextDiff",
     "Threshold",
     "TiedDocuments",

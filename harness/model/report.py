@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
-from harness.model.run import Engine, Failure, Outcome, Verdict
+from harness.model.run import Engine, Failure, Outcome, TargetChecks, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,8 @@ class SuiteReport:
     """None if there is none, or it cannot be read."""
     report_only: bool = False
     """Whether no threshold was decided because the run only reports figures: ``--report-only``."""
+    checks: TargetChecks | None = None
+    """None if the target was not checked."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

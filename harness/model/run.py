@@ -79,6 +79,8 @@ class FailureKind(StrEnum):
     MALFORMED = "malformed answer"
     AMBIGUOUS = "ambiguous id"
     NOT_RUN = "did not run"
+    TARGET = "wrong target"
+    """The target holds no document, or none of those that are judged relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,28 @@ class TailSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetChecks:
+    """What a run found out about its target, beside the answers to its queries."""
+
+    target: str | None
+    """The index, alias or pattern; None for a point in time."""
+    documents: int | None = None
+    """The number of documents that searches see; None if unknown."""
+    documents_is_lower_bound: bool = False
+    examples: tuple[str, ...] = ()
+    """Ids of a few of them."""
+    relevant: int = 0
+    """The number of documents judged relevant, which were looked up by their ids."""
+    absent: Mapping[str, str | None] = field(default_factory=dict)
+    """
+    The documents judged relevant or named in expectations that are not visible through the target. Each has the id
+    there that differs in its form only, None if none is known.
+    """
+    problems: tuple[str, ...] = ()
+    """What could not be checked, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The responses of a suite's queries, in its order, and their source."""
 
@@ -183,6 +207,8 @@ class Run:
     facts: IndexFacts | None = None
     """None if they were not requested, as are *tails*."""
     tails: TailSearch | None = None
+    checks: TargetChecks | None = None
+    """None if the target was not checked."""
 
 
 class Outcome(StrEnum):

@@ -180,6 +180,8 @@ class Suite:
     """``baseline: optional``."""
     ungraded: int = 0
     """The number of documents in judgment files without a grade."""
+    checks: bool = True
+    """Whether runs check the target; ``checks: false`` turns that off."""
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:

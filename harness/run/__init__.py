@@ -16,6 +16,7 @@ from harness.gate import exit_status
 from harness.gate.selection import Choice, check_query_ids, check_tags, select
 from harness.model import Report, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions
+from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.search.connection import Closing
@@ -265,6 +266,7 @@ class Runner(Closing):
         clusters = self._connections_for(options).open_all(sent, configs)
         opened = dict(zip((suite.path for suite in sent), clusters, strict=True))
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
+        targets = Targets()
         problems: dict[Problem, None] = {}
         for selection in selections:
             cluster = opened.get(selection.suite.path)
@@ -272,7 +274,9 @@ class Runner(Closing):
             masker = None if cluster is None else cluster.masker(selection.suite, self._environ)
             server = None if cluster is None else cluster.cluster
             for cell in cells.cells(selection.suite, options):
-                execution = SuiteExecution(selection, cell, name, masker, self._progress, builds, earlier, server)
+                execution = SuiteExecution(
+                    selection, cell, name, masker, self._progress, builds, targets, earlier, server
+                )
                 try:
                     if cluster is None:
                         yield execution.without(None)

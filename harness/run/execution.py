@@ -32,6 +32,7 @@ from harness.model import (
     Verdict,
 )
 from harness.options import RunOptions
+from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
 from harness.run.report import assemble
 from harness.words import count, one_of
@@ -104,8 +105,9 @@ class SuiteExecution:
     A selection of a suite, and what is asked of it.
 
     *cluster* is what the report calls the server, *server* how it is reached. *masker* hides secrets. *progress* is
-    told how far the run is. *builds* are the indexes of the run that it belongs to; without them it builds its own.
-    Where *earlier* is a run of the same suite, only the queries that had no answer there are asked.
+    told how far the run is. *builds* are the indexes of the run that it belongs to, *targets* what that has found out
+    about what it searches; without them it builds and asks its own. Where *earlier* is a run of the same suite, only
+    the queries that had no answer there are asked.
     """
 
     selection: Selection
@@ -114,6 +116,7 @@ class SuiteExecution:
     masker: Masker | None = None
     progress: Progress | None = None
     builds: FixtureBuilds | None = None
+    targets: Targets | None = None
     earlier: FinishedSuite | None = None
     server: Cluster | None = None
 
@@ -184,6 +187,7 @@ class SuiteExecution:
             progress=None if self.progress is None else self.progress.queries_done,
             budget=self.options.budget,
             further=not self.options.unjudged,  # a pool is compared with nothing
+            targets=(self.targets or Targets()) if self._is_checked else None,
         )
 
     def _joined(self, run: Run, kept: Mapping[str, Response]) -> Run:
@@ -196,6 +200,7 @@ class SuiteExecution:
             responses={query.id: answers[query.id] for query in self.selection.selected.queries if query.id in answers},
             seconds=self.earlier.run.seconds + run.seconds,
             tails=run.tails or self.earlier.run.tails,
+            checks=run.checks,
         )
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
@@ -210,6 +215,11 @@ class SuiteExecution:
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with what its index is, where that is compared with a baseline's or kept in one."""
         return replace(run, facts=search.index_facts(run.index)) if self._is_compared else run
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the target is checked; what is pooled need not be judged."""
+        return self.selection.suite.checks and not self.options.no_checks and not self.options.unjudged
 
     @property
     def _is_compared(self) -> bool:

@@ -227,6 +227,7 @@ def assemble(
             *([] if verdicts or not decides or report_only else ["no thresholds: nothing was gated"]),
             *_notes(queries),
             *_tie_break_note(verdicts, template),
+            *_target_notes(suite, run),
             *_doubts(run),
             *ungraded_notes(suite),
         ),
@@ -235,6 +236,7 @@ def assemble(
         baseline=None
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
+        checks=run.checks,
         report_only=report_only,
     )
 
@@ -406,6 +408,19 @@ def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | Non
     moved = sum(verdict.ties is not None for verdict in verdicts)
     remedy = tie_break(template) if moved else ""
     return [f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"] if remedy else []
+
+
+def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
+    """Which judgments are of documents that no search can return, and what is not known of the target."""
+    checks = run.checks
+    if checks is None:
+        return
+    absent = sorted(checks.absent.keys() & {one for query in suite.queries for one in _relevant(query, suite.gain)})
+    if absent and any(isinstance(response, Ranking) for response in run.responses.values()):
+        are = "is" if len(absent) == 1 else "are"
+        number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"
+        yield f"{number} not visible through {checks.target or 'the target'}: {listed(absent)}"
+    yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
 
 
 def _doubts(run: Run) -> list[str]:

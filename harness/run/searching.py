@@ -27,6 +27,7 @@ from harness.run.report import missing_documents
 from harness.search.indexes import ids_request, pinned_of
 
 if TYPE_CHECKING:
+    from harness.run.checks import Targets
     from harness.search import Search
 
 # Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
@@ -171,6 +172,7 @@ def execute(
     progress: Callable[[int], None] | None = None,
     budget: float | None = None,
     further: bool = True,
+    targets: Targets | None = None,
 ) -> Run:
     """
     Send the request of every query of *suite*.
@@ -183,6 +185,7 @@ def execute(
         budget: Seconds that the searches may take; the queries that are left then did not run.
         further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
             one ties with others.
+        targets: Checks what is searched, with the first of the queries; None leaves that out.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -196,17 +199,33 @@ def execute(
 
     template = choose_template(suite, request)
     requests, sent = requests_of(suite, template, further=further)
+    check = None if targets is None else targets.check_of(suite, sent, search)
+    asked = () if check is None else check.requests
     begun = time.perf_counter()
-    responses = search.search(sent, on_done=progress, budget=budget)
+    found = search.search([*asked, *sent], on_done=progress and _beyond(len(asked), progress), budget=budget)
     seconds = time.perf_counter() - begun
     run = Run(
-        responses={one.query: response for one, response in zip(requests, responses, strict=True)},
+        responses={one.query: response for one, response in zip(requests, found[len(asked) :], strict=True)},
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=seconds,
     )
-    return with_last_group(suite, run, requests, sent)
+    run = with_last_group(suite, run, requests, sent)
+    return run if check is None else check.concluded(run, found[: len(asked)])
+
+
+def _beyond(first: int, progress: Callable[[int], None]) -> Callable[[int], None]:
+    """Tells *progress* of what is done but the *first* requests, which are no queries."""
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        before, done = max(done, first), done + more
+        if done > before:
+            progress(done - before)
+
+    return tell
 
 
 def requests_of(

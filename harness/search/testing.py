@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Json, Ranking, Response, SearchRequest
 from harness.search.connection import Closing
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
@@ -27,8 +27,9 @@ class FakeSearch(Closing):
     """
     Answers each query with a given ranking.
 
-    *requests* are those that were sent, *facts* those of any index, *closed* says whether `close` was called. A query
-    without a ranking fails.
+    *requests* are those that were sent for queries, *look_ups* those without a query's id, *facts* those of any index,
+    *closed* says whether `close` was called. A query without a ranking fails. Documents that are looked up by id are
+    those of all rankings.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class FakeSearch(Closing):
         """
         self.engine = engine or Engine("elasticsearch", "9.4.3")
         self.requests: list[SearchRequest] = []
+        self.look_ups: list[SearchRequest] = []
         self.facts = IndexFacts()
         self.closed = False
         self._rankings = dict(rankings)
@@ -59,7 +61,8 @@ class FakeSearch(Closing):
             raise self._error
         if budget is not None and budget <= 0:
             return [Failure(FailureKind.NOT_RUN, "the time budget of the run is used up") for _ in requests]
-        self.requests.extend(requests)
+        for request in requests:
+            (self.requests if request.query else self.look_ups).append(request)
         responses = [self._respond(request) for request in requests]
         if on_done is not None and responses:
             on_done(len(responses))
@@ -67,6 +70,8 @@ class FakeSearch(Closing):
 
     def _respond(self, request: SearchRequest) -> Response:
         answer = self._rankings.get(request.query)
+        if answer is None and not request.query:
+            answer = self._looked_up(request.body)
         if answer is None:
             return Failure(FailureKind.NOT_RUN, f'the fake search has no ranking for query "{request.query}"')
         if isinstance(answer, (Ranking, Failure)):
@@ -77,6 +82,14 @@ class FakeSearch(Closing):
         )
         size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
         return Ranking(hits[:size], total=len(hits), took=1.0)
+
+    def _looked_up(self, body: Json) -> Answer:
+        """The documents of all rankings, or those of them that *body* names by id."""
+        every = [one for one in self._rankings.values() if not isinstance(one, Failure)]
+        hits = [hit for one in every for hit in (one.hits if isinstance(one, Ranking) else one)]
+        ids = dict.fromkeys(hit if isinstance(hit, str) else hit.id for hit in hits)
+        wanted = body["query"].get("ids")
+        return [one for one in ids if wanted is None or one in wanted["values"]]
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""

@@ -87,6 +87,7 @@ class LoadedSuite:
             variables=reading.variables,
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
+            checks=shape.checks,
             ungraded=self.judgments.ungraded,
         )
 

@@ -111,6 +111,17 @@ def read_positive(node: Node) -> int | None:
     return number
 
 
+def read_truth(node: Node) -> bool:
+    """True or false; true while its variable is not set."""
+    scalar = expect_scalar(node, "true or false")
+    if scalar.unset:
+        return True
+    value = resolve(scalar) if scalar.plain or scalar.whole else None
+    if not isinstance(value, bool):
+        refuse(f"found {describe(scalar)}, expected true or false", scalar.mark)
+    return value
+
+
 def read_date(node: Node) -> date | None:
     """A day, written 2027-01-31; None while its variable is not set."""
     scalar = expect_scalar(node, "a date such as 2027-01-31")
@@ -208,6 +219,7 @@ Positive = Annotated[
     PlainValidator(read_positive),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]}),
 ]
+Truth = Annotated[Any, PlainValidator(read_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE]})]
 Day = Annotated[
     Any,
     PlainValidator(read_date),

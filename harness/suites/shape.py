@@ -30,6 +30,7 @@ from harness.suites.scalars import (
     Positive,
     RequestBody,
     Text,
+    Truth,
     Weight,
     expect_scalar,
     refuse,
@@ -327,6 +328,11 @@ class SuiteShape(Shape):
         None, description="The number of hits requested. Default: the deepest cutoff in use, at least 10."
     )
     title_field: Text = Field(None, description="The field shown beside a document's id.")
+    checks: Truth = Field(
+        True,
+        description="Whether runs check that the target has the judged documents, and the fields that requests name. "
+        "Default: true.",
+    )
     fixture: FixtureShape | None = Field(None, description="An index that the suite builds from its own documents.")
     markers: Markers = Field([], description="pytest markers of all its tests.")
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, BinaryIO, Self, TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
 __all__ = ["ROOT", "SHARDS", "Fault", "ScriptedEngine", "item_of"]
 
@@ -59,6 +60,11 @@ class ScriptedEngine:
         self.change_all: Callable[[dict[str, Any]], object] = lambda answer: answer
         self.gets: dict[str, object] = {}
         self.root: object = ROOT
+        self.unmapped: set[str] = set()
+        """Fields that no index has."""
+        self._held: set[str] = set()
+        self.hidden: set[str] = set()
+        """Documents that no look-up finds."""
         self.faults: list[Fault] = []
         self.headers: dict[str, str] = {"X-Elastic-Product": "Elasticsearch"}
         self.score: float | None = None
@@ -88,7 +94,15 @@ class ScriptedEngine:
         """The status and the content that answer a request which meets no fault."""
         if method == "POST":
             return 200, self.search_all(body.splitlines())
+        if path.partition("?")[0].endswith("/_field_caps") and path not in self.gets:
+            return 200, self.field_caps(path)
         return 200, self.gets.get(path, self.root)
+
+    def field_caps(self, path: str) -> object:
+        """That the index has the fields that *path* names, but the *unmapped* ones; of all it has a title."""
+        [names] = parse_qs(urlsplit(path).query)["fields"]
+        named = {"title"} if names == "*" else set(names.split(",")) - self.unmapped
+        return {"indices": ["i"], "fields": {one: {"text": {"type": "text"}} for one in sorted(named)}}
 
     def search_all(self, lines: Sequence[bytes]) -> object:
         self.before_search()
@@ -116,7 +130,9 @@ class ScriptedEngine:
         """The item that answers one search of an `_msearch`."""
         size = body.get("size", 10)
         if "ids" in body["query"]:
-            return item_of([name for name in body["query"]["ids"]["values"] if name in self._documents()], size=size)
+            return item_of([name for name in body["query"]["ids"]["values"] if name in self.documents()], size=size)
+        if "match_all" in body["query"]:
+            return item_of(sorted(self.documents()), size=size)
         text = body["query"]["match"]["title"]
         if size < 1000:
             with self._lock:
@@ -129,9 +145,11 @@ class ScriptedEngine:
         found = self.on_index.get((index, text)) or self.rankings[text]
         return item_of(found, size=size, score=self.score)
 
-    def _documents(self) -> set[str]:
+    def documents(self) -> set[str]:
+        """Those of every ranking that there is or was before, without the ones that are *hidden*."""
         every = [*self.rankings.values(), *self.on_index.values()]
-        return {one if isinstance(one, str) else one[0] for found in every for one in found}
+        self._held |= {one if isinstance(one, str) else one[0] for found in every for one in found}
+        return self._held - self.hidden
 
 
 def item_of(found: Found, *, size: int = 10, score: float | None = None, total: int | None = None) -> dict[str, Any]:

@@ -50,6 +50,8 @@ class RecordedEngine(ScriptedEngine):
         index = self._indexes.get(name)
         if index is None:
             return (200, {}) if "*" in name else (404, {"error": {"type": "index_not_found_exception"}, "status": 404})
+        if action == "_field_caps":
+            return 200, self.field_caps(path)
         return 200, self._on_index(name, index, f"{method} {action}", body)
 
     def _on_index(self, name: str, index: _Index, action: str, body: bytes) -> object:
@@ -74,6 +76,8 @@ class RecordedEngine(ScriptedEngine):
         size = body.get("size", 10)
         if "ids" in body["query"]:
             item = item_of([one for one in body["query"]["ids"]["values"] if one in documents], size=size, score=1.0)
+        elif "match_all" in body["query"]:
+            item = item_of(sorted(documents), size=size, score=1.0)
         else:
             item = item_of(self._found(index, body), size=size)
         for hit in item["hits"]["hits"] if body.get("_source") else ():

@@ -43,6 +43,15 @@ def boots_without_hits(engine: object) -> None:
     engine.rankings[BOOTS] = []  # type: ignore[attr-defined]
 
 
+def finds_others(engine: object) -> None:
+    """The documents that are judged are not there, and others are."""
+    engine.rankings = {"red shoes": ["A", "x"], BOOTS: ["y"]}  # type: ignore[attr-defined]
+
+
+def finds_nothing(engine: object) -> None:
+    engine.rankings = {"red shoes": [], BOOTS: []}  # type: ignore[attr-defined]
+
+
 def shoes_turned_round(engine: object) -> None:
     engine.rankings["red shoes"] = ["c", "b", "a"]  # type: ignore[attr-defined]
 
@@ -190,6 +199,24 @@ ROWS = {
     "error with status 200": errs(
         "boots", "engine error (200)", arrange=boots_answered({"status": 200, "error": {"type": "x", "reason": "y"}})
     ),
+    "target without documents": errs("wrong target: products holds no document", arrange=finds_nothing),
+    "target without a judged document": errs(
+        "wrong target: none of the 3 documents judged relevant is visible through products: 'a' is not, 'A' is, which "
+        "differs only in letter case",
+        arrange=finds_others,
+    ),
+    "target without a judged document, unchecked": fails(
+        "is 0.0000, required >= 0.8", more=f"checks: false\n{MEAN}", arrange=finds_others
+    ),
+    "expected document not visible": errs(
+        "cannot be decided: C is not visible through products; 'c' is, which differs only in letter case",
+        more="",
+        shoes='expect: ["C not in top 3"]',
+    ),
+    "expected document not visible, before another": errs(
+        "cannot be decided: nope is not visible through products", more="", shoes='expect: ["a before nope"]'
+    ),
+    "expected document not visible, unchecked": passes(more="checks: false", shoes='expect: ["C not in top 3"]'),
     "did not run": errs("did not run", "the time budget of the run is used up", budget="0.000001"),
     "baseline missing": fails(*NO_BASELINE, more=DROP),
     "baseline unreadable": fails(*UNREADABLE, more=DROP, baseline=lambda _: "{"),

@@ -409,6 +409,7 @@ WRONG_OPTIONS = [
     ({"embedded": "no"}, "embedded is the text 'no', expected True or False"),
     ({"allow_write": 1}, "allow_write is 1, expected True or False"),
     ({"locate": None}, "locate is None, expected True or False"),
+    ({"no_checks": 1}, "no_checks is 1, expected True or False"),
     ({"strict_xfail": "yes"}, "strict_xfail is the text 'yes', expected True or False"),
     ({"tags": {"head"}}, r"tags is of type set, expected a sequence of tags, such as \['head'\]"),
     ({"tags": [1]}, "tags is of type list, expected a sequence of tags"),

@@ -13,15 +13,13 @@ from harness.judging.findings import (
     JudgedSuite,
     PlacedJudgment,
     Scale,
-    difference,
     find_in,
-    folded_id,
-    other_spellings,
     parse_scale,
     scales_of,
 )
 from harness.metrics import parse_measure
 from harness.model import FindingKind, Gain, GainKind, Mark, Profile, Query, Suite, Target
+from harness.words import difference, folded_id, other_spellings
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))
 

@@ -50,7 +50,7 @@ def search(monkeypatch):
     """What every cluster but the one named away answers with."""
     fake = FakeSearch({f"q-{name}": ["a", "b"] for name in ("one", "two", "far")} | {"q-bad": ["b", "a"]})
 
-    def open_search(cluster, environ, *, engine=None, client=None):
+    def open_search(cluster, environ, *, engine=None, client=None, **_):
         if "away" in (cluster.url or ""):
             raise EngineUnreachable("http://away:9200 does not answer")
         return fake

@@ -21,7 +21,7 @@ class Openings:
         self.searches = []
         self.errors = {}
 
-    def __call__(self, cluster, environ, *, engine=None, client=None):
+    def __call__(self, cluster, environ, *, engine=None, client=None, **_):
         self.opened.append((cluster.url, engine, client))
         if cluster.url in self.errors:
             raise self.errors[cluster.url]

@@ -284,7 +284,7 @@ class GoneAfterwards(FakeSearch):
 
 def test_a_deeper_search_that_fails_costs_no_verdict():
     suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
-    report = execute(suite, GoneAfterwards({"q": ["x"]}), masker=Masker({"PASSWORD": "hunter2"})).report
+    report = execute(suite, GoneAfterwards({"q": ["x"], "other": ["a"]}), masker=Masker({"PASSWORD": "hunter2"})).report
     assert report.verdicts[0].status is Status.FAILED
     assert report.notes[0] == "the ranks of missing documents are unknown: gone with ${PASSWORD}"
     assert report.queries[0].missing == (MissingDocument("a", 1),)

@@ -38,14 +38,14 @@ def test_ids_are_found_in_batches():
     known = find_documents(search, "products", [f"d{n}" for n in range(250)])
     assert known.found == {f"d{n}" for n in range(0, 250, 2)}
     assert known.repeated == frozenset()
-    assert [len(one.body["query"]["ids"]["values"]) for one in search.requests] == [IDS_AT_ONCE, IDS_AT_ONCE, 50]
-    assert {(one.index, one.title_field) for one in search.requests} == {("products", None)}
+    assert [len(one.body["query"]["ids"]["values"]) for one in search.look_ups] == [IDS_AT_ONCE, IDS_AT_ONCE, 50]
+    assert {(one.index, one.title_field) for one in search.look_ups} == {("products", None)}
 
 
 def test_nothing_is_asked_about_no_ids():
     search = Documents({})
     assert find_documents(search, "products", []).found == frozenset()
-    assert search.requests == []
+    assert search.look_ups == []
 
 
 def test_ids_that_several_indexes_hold_are_named():
@@ -59,8 +59,8 @@ def test_an_answer_that_was_cut_is_asked_for_again_in_parts():
     search = Documents(dict.fromkeys(ids, 50))
     known = find_documents(search, "products-*", ids)
     assert known.found == known.repeated == set(ids)
-    assert len(search.requests) > 1
-    assert max(one.body["size"] for one in search.requests) == HITS_AT_ONCE
+    assert len(search.look_ups) > 1
+    assert max(one.body["size"] for one in search.look_ups) == HITS_AT_ONCE
 
 
 def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
@@ -79,7 +79,7 @@ def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     assert reasons == ["failed shards: gone"]
     assert set(found) == set(ids[TEXTS_AT_ONCE:])
     assert found["d39"].title == "title of d39"
-    assert {(one.title_field, one.snippet) for one in search.requests} == {("title", ANY_TEXT)}
+    assert {(one.title_field, one.snippet) for one in search.look_ups} == {("title", ANY_TEXT)}
     assert find_texts(search, "products", [], pinned=None, title_field=None, snippet=ANY_TEXT) == ({}, [])
 
 

@@ -22,7 +22,7 @@ queries:
 """
 TOP_KEYS = (
     "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, judgments, "
-    "undefined, baseline, depth, title_field, fixture, markers"
+    "undefined, baseline, depth, title_field, checks, fixture, markers"
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import harness.search
 from harness.cli import main
+from harness.model import Hit, Ranking
 from harness.report.json import loads_report
 from harness.search.testing import FakeSearch
 
@@ -28,6 +29,8 @@ class ByRequest(FakeSearch):
     """Finds what is wanted second with the request in use, first with the other, and on v2 not at all."""
 
     def _respond(self, request):
+        if not request.query:
+            return Ranking(tuple(map(Hit, "ab")), total=2)
         wanted = {"q": "a", "r": "b"}[request.query]
         found = {"match": ["x", wanted], "match_phrase": [wanted]}[next(iter(request.body["query"]))]
         self._rankings[request.query] = ["x"] if request.index == "v2" else found

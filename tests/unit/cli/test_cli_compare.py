@@ -60,8 +60,9 @@ class _Door(FakeSearch):
         self.shop = shop
 
     def search(self, requests, *, on_done=None, budget=None):
-        [kind] = {next(iter(one.body["query"])) for one in requests}
-        self.shop.asked.append((self.engine.kind, requests[0].index, kind, [one.query for one in requests]))
+        queries = [one for one in requests if one.query]
+        [kind] = {next(iter(one.body["query"])) for one in queries}
+        self.shop.asked.append((self.engine.kind, requests[0].index, kind, [one.query for one in queries]))
         self._rankings = dict(self.shop.answers.get(requests[0].index, self.shop.answers[kind]))
         return super().search(requests, on_done=on_done, budget=budget)
 

@@ -50,6 +50,8 @@ class Index(FakeSearch):
 
     def _respond(self, request):
         ids = request.body.get("query", {}).get("ids") if request.http is None else None
+        if ids is None and not request.query:
+            return Ranking(total=len(self.documents))
         if ids is None:
             found = self.rankings[request.index, request.query]
             return found if isinstance(found, Failure) else Ranking(tuple(map(Hit, found))[: request.body["size"]])
@@ -232,7 +234,7 @@ def test_a_suite_that_is_held_to_a_baseline_is_pooled_without_one(folder, engine
 def test_the_field_of_the_snippet_is_chosen(folder, engine):
     pool("--snippet", "notes", "--output", "csv=u.csv")
     assert {row["snippet"] for row in table(folder / "u.csv")} == {"'-1"}
-    assert {one.snippet for one in engine.requests} == {None, "notes"}
+    assert {one.snippet for one in engine.requests + engine.look_ups} == {None, "notes"}
 
 
 def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, engine, capsys):
@@ -470,7 +472,7 @@ def test_a_document_in_one_of_the_requests_indexes_is_there(folder, engine, monk
     monkeypatch.setattr(only_next, "_respond", respond)
     monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: only_next)
     assert lint() == 0
-    assert {one.index for one in only_next.requests} == {"products", "products-next"}
+    assert {one.index for one in only_next.look_ups} == {"products", "products-next"}
 
 
 def test_an_engine_without_an_answer_is_3_and_the_rest_is_told(folder, engine, capsys):

@@ -1,0 +1,203 @@
+"""
+What a run checks of its target beside the answers to its queries: that it holds documents, and that those which are
+judged relevant or expected are visible through it.
+
+A check explains and never overrules hits that came back. What cannot be checked is a remark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from harness.errors import SearchError
+from harness.gate.judge_answers import named_documents
+from harness.metrics.ranking import gain_of
+from harness.metrics.score import failure_text
+from harness.model import Failure, FailureKind, Json, Ranking, Response, Run, SearchRequest, Suite, TargetChecks
+from harness.search.indexes import ids_request, pinned_of
+from harness.words import count, difference, other_names, other_spellings
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+IDS_AT_ONCE = 10_000
+"""Ids of one look-up, for which an engine gives as many hits at most."""
+
+EXAMPLES = 3
+"""Documents of a target that are named where none of those that were meant is there."""
+
+RESPELLED = 20
+"""Documents that are not visible, of which other spellings are looked for."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one target: a *sample* of its documents, and of the ids that were *asked* those *found*."""
+
+    sample: Response | None = None
+    asked: set[str] = field(default_factory=set)
+    found: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
+    """Ids of look-ups without a whole answer."""
+    problems: list[str] = field(default_factory=list)
+
+
+class Targets:
+    """The targets of one run, with what is known of each; nothing is asked of one twice."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Search, str | None, str], _Known] = {}
+
+    def check_of(self, suite: Suite, sent: Sequence[SearchRequest], search: Search) -> TargetCheck | None:
+        """
+        What is to be asked for *suite*, whose requests are *sent* over *search*.
+
+        None where nothing can be: an HTTP service has no index, and what a search template makes is not known.
+        """
+        if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping) or "template" in sent[0].body:
+            return None
+        pinned = pinned_of(sent[0].body)
+        known = self._known.setdefault((search, sent[0].index, json.dumps(pinned, sort_keys=True)), _Known())
+        return TargetCheck(suite, search, None if pinned else sent[0].index, pinned, known)
+
+
+class TargetCheck:
+    """The check of one target for one suite: *requests* go with those of the queries, `concluded` reads the answers."""
+
+    def __init__(self, suite: Suite, search: Search, index: str | None, pinned: Json, known: _Known) -> None:
+        self._search = search
+        self._index = index
+        self._pinned = pinned
+        self._known = known
+        self._relevant = _relevant(suite)
+        self._expected = _expected(suite)
+        wanted = sorted((self._relevant | self._expected) - known.asked)
+        self._parts = [wanted[begin : begin + IDS_AT_ONCE] for begin in range(0, len(wanted), IDS_AT_ONCE)]
+        self.requests: tuple[SearchRequest, ...] = (
+            *([self._sample()] if known.sample is None else []),
+            *(ids_request("", index, part, pinned=pinned) for part in self._parts),
+        )
+
+    def _sample(self) -> SearchRequest:
+        body = {"query": {"match_all": {}}, "size": EXAMPLES}
+        body |= {} if self._pinned is None else {"pit": self._pinned}
+        return SearchRequest("", self._index, body, unique_ids=True)
+
+    def concluded(self, run: Run, answers: Sequence[Response]) -> Run:
+        """
+        *run* with what the *answers* to the requests say of its target.
+
+        Where that holds nothing that could be found, its rankings are failures, for their scores would be none.
+        """
+        self._note(answers)
+        rankings = [one for one in run.responses.values() if isinstance(one, Ranking)]
+        if not rankings:
+            return run  # what went wrong there says more
+        returned = {hit.id for ranking in rankings for hit in ranking.hits}
+        unknown = self._known.unread - self._known.found
+        absent = (self._relevant | self._expected) - self._known.found - returned - unknown
+        checks = self._checks(absent)
+        if (checks.documents == 0 and not returned) or (self._relevant and self._relevant <= absent):
+            checks = self._respelled(checks, self._relevant)
+            failure = Failure(FailureKind.TARGET, _why_wrong(checks))
+            responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
+            return replace(run, responses=responses, checks=checks)
+        return replace(run, checks=self._respelled(checks, self._expected))
+
+    def _note(self, answers: Sequence[Response]) -> None:
+        """Keep what the target answered, for this suite and those that follow."""
+        known, left = self._known, list(answers)
+        if known.sample is None:
+            known.sample = left.pop(0)
+            if isinstance(known.sample, Failure):
+                known.problems.append(f"its documents were not counted: {failure_text(known.sample)}")
+        for part, answer in zip(self._parts, left, strict=True):
+            known.asked.update(part)
+            if isinstance(answer, Failure):
+                known.unread.update(part)
+                known.problems.append(f"judged documents were not looked up: {failure_text(answer)}")
+                continue
+            known.found.update(hit.id for hit in answer.hits)
+            if answer.total is not None and answer.returned < answer.total:  # an id may be in several indexes
+                known.unread.update(part)
+
+    def _checks(self, absent: set[str]) -> TargetChecks:
+        sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()
+        return TargetChecks(
+            target=self._index,
+            documents=sample.total,
+            documents_is_lower_bound=sample.total_is_lower_bound,
+            examples=tuple(hit.id for hit in sample.hits),
+            relevant=len(self._relevant),
+            absent=dict.fromkeys(sorted(absent)),
+            problems=tuple(dict.fromkeys(self._known.problems)),
+        )
+
+    def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
+        """*checks* with the ids there that some of *documents*, which are not visible, were likely meant to be."""
+        absent = [one for one in checks.absent if one in documents][:RESPELLED]
+        similar = find_similar(absent, self._index, self._search, pinned=self._pinned) if absent else {}
+        return replace(checks, absent={**checks.absent, **similar}) if similar else checks
+
+
+def find_similar(documents: Sequence[str], index: str | None, search: Search, *, pinned: Json = None) -> dict[str, str]:
+    """
+    For each of *documents*, which are not visible, the id in *index* that differs in its form only, if there is one.
+
+    Nothing where that cannot be looked up: it would only explain.
+    """
+    spellings = sorted({other for one in documents for other in other_spellings(one)} - set(documents))
+    try:
+        [answer] = search.search([ids_request("", index, spellings, pinned=pinned)]) if spellings else [None]
+    except SearchError:
+        return {}
+    return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}
+
+
+def _relevant(suite: Suite) -> set[str]:
+    """The documents of positive gain for any query."""
+    worth: dict[float, bool] = {}
+    found: set[str] = set()
+    for query in suite.queries:
+        for document, grade in query.judgments.items():
+            if grade not in worth:
+                worth[grade] = gain_of(suite.gain, grade) > 0
+            if worth[grade]:
+                found.add(document)
+    return found
+
+
+def _expected(suite: Suite) -> set[str]:
+    """The documents that expectations name."""
+    thresholds = (threshold for query in suite.queries for threshold in query.thresholds)
+    return {document for threshold in thresholds for document in named_documents(threshold.condition)}
+
+
+def _why_wrong(checks: TargetChecks) -> str:
+    """Why no ranking of a target can be right, with what to do about it."""
+    target = checks.target or "the target"
+    reasons = "an alias may filter documents, and a login may not see them"
+    if checks.documents == 0:
+        return f"{target} holds no document; index documents, or correct the target ({reasons})"
+    return (
+        f"none of the {count(checks.relevant, 'document')} judged relevant is visible through {target}"
+        f"{''.join(_what_is_there(checks))}; correct the target or the ids ({reasons})"
+    )
+
+
+def _what_is_there(checks: TargetChecks) -> Iterator[str]:
+    """An id that was meant and the one that is there, or what ids there look like."""
+    similar = next(((one, other) for one, other in checks.absent.items() if other is not None), None)
+    if similar is not None:
+        one, other = similar
+        yield f": {one!r} is not, {other!r} is, which differs only in {difference(one, other)}"
+        return
+    example = next(iter(checks.absent), None)
+    if example is not None:
+        yield f", such as {example!r}"
+    if checks.documents is not None and checks.examples:
+        number = f"{'at least ' if checks.documents_is_lower_bound else ''}{count(checks.documents, 'document')}"
+        yield f"; it holds {number}, such as {', '.join(map(repr, checks.examples))}"

@@ -1,0 +1,194 @@
+"""What a run checks of its target: that it holds documents, and that judged and expected ones are visible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.gate.grammar import parse_expectation
+from harness.model import (
+    Failure,
+    FailureKind,
+    HttpRequest,
+    Query,
+    Ranking,
+    RequestTemplate,
+    Response,
+    Run,
+    SearchRequest,
+    Suite,
+    Target,
+    TargetChecks,
+    Threshold,
+)
+from harness.run import checks
+from harness.run.checks import Targets
+from harness.run.searching import execute
+from harness.search.testing import FakeSearch
+
+BODY = {"query": {"match": {"title": "{{text}}"}}}
+
+
+def suite(*queries: Query, body: Any = None, **more: Any) -> Suite:
+    requests = {"request": RequestTemplate("request", BODY if body is None else body)}
+    given = {"requests": requests, "measures": (), "queries": queries, "target": Target(index="products"), **more}
+    return Suite("products", "products.relevance.yaml", **given)
+
+
+def expecting(*texts: str, **judgments: float) -> Query:
+    expectations = tuple(Threshold(text, parse_expectation(text)) for text in texts)
+    return Query("q", "red shoes", judgments=judgments, thresholds=expectations)
+
+
+class Index(FakeSearch):
+    """Holds *documents*, and finds *ranking*; `answers` are given to look-ups, in their order, before it looks."""
+
+    def __init__(self, documents: str, ranking: str = "", **answers: Response) -> None:
+        super().__init__({"q": ranking.split(), "others": documents.split()})
+        self.answers = list(answers.values())
+
+    def _respond(self, request: SearchRequest) -> Response:
+        if not request.query and self.answers:
+            return self.answers.pop(0)
+        return super()._respond(request)
+
+
+def run_on(search: FakeSearch, *queries: Query, targets: Targets | None = None, **more: Any) -> Run:
+    return execute(suite(*queries, **more), search, targets=targets or Targets())
+
+
+def why(run: Run) -> str:
+    [response] = run.responses.values()
+    assert isinstance(response, Failure)
+    assert response.kind is FailureKind.TARGET
+    return response.reason
+
+
+def test_what_is_visible_is_known_and_nothing_is_said() -> None:
+    search = Index("a b c", "a")
+    run = run_on(search, expecting("c not in top 3", a=3, b=1, d=0))
+    assert isinstance(run.responses["q"], Ranking)
+    assert run.checks == TargetChecks("products", documents=3, examples=("a", "b", "c"), relevant=2)
+    assert [one.body["query"] for one in search.look_ups] == [{"match_all": {}}, {"ids": {"values": ["a", "b", "c"]}}]
+
+
+def test_a_target_that_holds_nothing_answers_nothing() -> None:
+    assert why(run_on(Index(""), expecting(a=1))) == (
+        "products holds no document; index documents, or correct the target (an alias may filter documents, and a "
+        "login may not see them)"
+    )
+    assert "holds no document" in why(run_on(Index(""), expecting("a in top 3")))
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (
+            "SKU-1 x",
+            "1 document judged relevant is visible through products: 'sku-1' is not, 'SKU-1' is, which differs",
+        ),
+        ("x y", "products, such as 'sku-1'; it holds 2 documents, such as 'x', 'y'; correct the target or the ids (an"),
+    ],
+)
+def test_a_target_without_any_relevant_document_answers_nothing(there: str, said: str) -> None:
+    assert said in why(run_on(Index(there, "x"), expecting(**{"sku-1": 3, "x": 0})))
+
+
+def test_what_came_back_is_not_overruled() -> None:
+    """A document that was indexed meanwhile, or that look-ups do not find for another reason."""
+    run = run_on(Index("", "a b"), expecting("b in top 3", a=1))
+    assert isinstance(run.responses["q"], Ranking)
+    assert run.checks is not None
+    assert run.checks.absent == {}
+
+
+def test_what_is_absent_in_part_is_known_with_what_expectations_were_likely_to_mean() -> None:
+    run = run_on(Index("a SKU-2", "a"), expecting("sku-2 not in top 3", a=1, b=2))
+    assert run.checks is not None
+    assert run.checks.absent == {"b": None, "sku-2": "SKU-2"}
+
+
+BROKEN = Failure(FailureKind.ERROR, "Result window is too large", 400)
+
+
+@pytest.mark.parametrize("answers", [{"sample": BROKEN}, {"sample": BROKEN, "ids": BROKEN}])
+def test_a_check_that_fails_is_a_remark(answers: dict[str, Response]) -> None:
+    run = run_on(Index("", "x", **answers), expecting("nope in top 3", x=0))
+    assert isinstance(run.responses["q"], Ranking)
+    assert run.checks is not None
+    assert run.checks.problems[0] == "its documents were not counted: engine error (400): Result window is too large"
+    if len(answers) == 2:
+        assert run.checks.absent == {}, "what was not looked up may be there"
+
+
+def test_a_look_up_that_was_cut_says_nothing_of_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id that several indexes have takes the place of another."""
+    cut = Ranking(hits=(), total=3, duplicates=("a",))
+    run = run_on(Index("", "x", sample=Ranking(total=5), ids=cut), expecting(a=1, b=1))
+    assert isinstance(run.responses["q"], Ranking)
+    monkeypatch.setattr(checks, "IDS_AT_ONCE", 2)
+    search = Index("a b c d e", "a")
+    run = run_on(search, expecting(a=1, b=1, c=1, d=1, e=1))
+    assert [one.body["size"] for one in search.look_ups] == [3, 2, 2, 1]
+    assert run.checks == TargetChecks("products", documents=5, examples=("a", "b", "c"), relevant=5)
+
+
+def test_nothing_is_asked_of_a_target_twice() -> None:
+    search, targets = Index("a b c", "a"), Targets()
+    run_on(search, expecting(a=1), targets=targets)
+    run = run_on(search, expecting(a=1, b=1, z=1), targets=targets)
+    assert [one.body["query"].get("ids") for one in search.look_ups] == [
+        None,
+        {"values": ["a"]},
+        {"values": ["b", "z"]},
+    ]
+    assert run.checks is not None
+    assert (run.checks.documents, list(run.checks.absent)) == (3, ["z"])
+    run_on(search, expecting(a=1), targets=targets, target=Target(index="others"))
+    assert {one.index for one in search.look_ups[3:]} == {"others"}
+
+
+def test_a_point_in_time_is_looked_into() -> None:
+    pit = {"id": "abc"}
+    search = Index("a", "a")
+    run = run_on(search, expecting(a=1), body={**BODY, "pit": pit})
+    assert [(one.index, one.body["pit"]) for one in search.look_ups] == [(None, pit), (None, pit)]
+    assert run.checks is not None
+    assert run.checks.target is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        RequestTemplate("request", {"template": {"id": "products"}}),
+        RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids")),
+    ],
+)
+def test_services_and_search_templates_are_not_checked(template: RequestTemplate) -> None:
+    search = Index("", "x")
+    assert run_on(search, expecting(a=1), requests={"request": template}).checks is None
+    assert search.look_ups == []
+
+
+def test_a_query_that_failed_says_more_than_a_check() -> None:
+    search = FakeSearch({"q": BROKEN})
+    assert run_on(search, expecting(a=1)).responses == {"q": BROKEN}
+
+
+def test_progress_counts_queries() -> None:
+    done: list[int] = []
+    execute(suite(expecting(a=1)), Index("a", "a"), progress=done.append, targets=Targets())
+    assert done == [1]
+
+
+def test_the_report_has_them() -> None:
+    from harness.options import RunOptions
+    from harness.report.json import dumps_report, loads_report
+    from harness.run import make_report, run_suite
+
+    report = run_suite(suite(expecting(a=1, b=1)), Index("a", "a"), RunOptions())
+    assert "1 of 2 documents judged relevant is not visible through products: b" in report.notes
+    assert report.checks == TargetChecks("products", documents=1, examples=("a",), relevant=2, absent={"b": None})
+    assert loads_report(dumps_report(make_report([report]))).suites[0].checks == report.checks
+    assert run_suite(suite(expecting(a=1)), Index("a", "a"), RunOptions(no_checks=True)).checks is None
