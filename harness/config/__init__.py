@@ -119,10 +119,15 @@ _MOST_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One harness.toml: its *path*, and the clusters by name."""
+    """
+    One harness.toml: its *path*, the clusters by name, and patterns of the variables that suites may read.
+
+    *variables* is None where it has no such list.
+    """
 
     path: Path
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
+    variables: tuple[str, ...] | None = None
 
 
 def config_path(start: Path) -> Path | None:
@@ -165,7 +170,7 @@ def read_config(path: Path) -> Config:
     Raises:
         ConfigError: With everything that is wrong in it.
     """
-    from harness.config.shape import check_clusters
+    from harness.config.shape import check_clusters, check_variables
 
     source = _read(path)
     try:
@@ -178,13 +183,17 @@ def read_config(path: Path) -> Config:
         raise ConfigError.at(source.path, 0, 0, "the nesting is too deep") from None
     places = find_places(source.text)
     problems: list[Problem] = []
-    clusters = check_clusters(content, lambda key, message: problems.append(_problem(source, places, key, message)))
+
+    def tell(key: Key, message: str) -> None:
+        problems.append(_problem(source, places, key, message))
+
+    clusters, variables = check_clusters(content, tell), check_variables(content, tell)
     if problems:
         raise ConfigError(problems)
     marked = {
         name: replace(cluster, mark=places.mark(("clusters", name), source.path)) for name, cluster in clusters.items()
     }
-    return Config(path, marked)
+    return Config(path, marked, variables)
 
 
 def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -> Cluster:

@@ -14,12 +14,13 @@ from harness.config.addresses import engine_problem, url_problem
 from harness.model import Cluster
 from harness.words import did_you_mean, unknown_key
 
-__all__ = ["check_clusters"]
+__all__ = ["check_clusters", "check_variables"]
 
 Tell = Callable[[tuple[str, ...], str], None]
 """Takes the path of a key and a sentence about it."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 _TYPES = {
     "string_type": "text in quotes",
@@ -87,11 +88,25 @@ class _ClusterShape(BaseModel):
     headers_env: dict[str, _Variable] = Field(default_factory=dict)
 
 
+KEYS = ("clusters", "variables")
+
+
+def check_variables(content: Mapping[str, Any], tell: Tell) -> tuple[str, ...] | None:
+    """The names, or patterns with `*`, of the variables that suites may read; None where any may be."""
+    names = content.get("variables")
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) and _PATTERN.fullmatch(name) for name in names):
+        tell(("variables",), "expected a list of names of environment variables, such as SHOP_LANGUAGE or SHOP_*")
+        return None
+    return tuple(names)
+
+
 def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]:
     """The clusters of a harness.toml that was parsed; what is wrong goes to *tell*."""
     for key in content:
-        if key != "clusters":
-            tell((key,), unknown_key(key, ["clusters"]))
+        if key not in KEYS:
+            tell((key,), unknown_key(key, KEYS))
     tables = content.get("clusters", {})
     if not isinstance(tables, Mapping):
         tell(("clusters",), f"found {_type_name(tables)}, expected tables such as [clusters.default]")

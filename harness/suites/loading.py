@@ -312,5 +312,5 @@ def load_unchecked(
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
     loaded = LoadedSuite(read_suite_file(path, environ), path, root)
     _check(loaded)
-    check_config(path.parent, loaded.reading.problems, configs or Configs())
+    check_config(path.parent, loaded.reading, configs or Configs())
     return loaded

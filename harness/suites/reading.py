@@ -31,12 +31,13 @@ class Variables:
     Fills the scalars of one suite.
 
     *environ* is None while a suite is only checked: then defaults are used, and variables without one stay as written.
-    *taken* collects the values from the environment.
+    *taken* collects the values from the environment, *used* each variable with its scalar and its place in it.
     """
 
     problems: Problems
     environ: Mapping[str, str] | None
     taken: dict[str, str] = field(default_factory=dict)
+    used: list[tuple[str, Written, int]] = field(default_factory=list)
     _filled: dict[int, Node] = field(default_factory=dict)
 
     def fill(self, node: Node) -> Node:
@@ -77,6 +78,7 @@ class Variables:
                 self.problems.inside(scalar, match.start(), _malformed(scalar, match.start()))
                 return match.group()
             names.append(match[1])
+            self.used.append((match[1], scalar, match.start()))
             value = self._value(match[1], match[2])
             if value is None:
                 unset.append(match[1])
@@ -154,7 +156,7 @@ class Reading:
     A suite file as far as it could be read.
 
     *broken* are the top keys with problems, and those that are misspelt: their values are incomplete, and checks that
-    need all of them would name the wrong line.
+    need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`.
     """
 
     shape: SuiteShape
@@ -162,6 +164,7 @@ class Reading:
     root: MappingNode
     problems: Problems
     variables: Mapping[str, str]
+    used: Sequence[tuple[str, Written, int]]
     checking: bool
 
     def key_mark(self, key: str) -> Mark:
@@ -187,7 +190,7 @@ def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
     variables = Variables(problems, environ)
     filled = variables.fill_mapping(mapping)
     shape, broken = _validate(filled, problems)
-    return Reading(shape, broken, filled, problems, variables.worth_masking(), environ is None)
+    return Reading(shape, broken, filled, problems, variables.worth_masking(), variables.used, environ is None)
 
 
 def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,7 +24,7 @@ from harness.model import (
 )
 from harness.suites.depth import check_window, window_problem
 from harness.suites.placeholders import body_node, fill, fill_body, fill_text, source_node
-from harness.suites.reading import Reading
+from harness.suites.reading import Reading, names_login
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
@@ -54,12 +55,39 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     )
 
 
-def check_config(folder: Path, problems: Problems, configs: Configs) -> None:
-    """Note problems of harness.toml, which would end every run of the suites below it."""
+def check_config(folder: Path, reading: Reading, configs: Configs) -> None:
+    """Note problems of harness.toml, which would end every run of the suites below it, and what it forbids."""
     try:
-        configs.above(folder)
+        config = configs.above(folder)
     except ConfigError as error:
-        problems.extend(error.problems)
+        reading.problems.extend(error.problems)
+    else:
+        _check_variables(reading, None if config is None else config.variables)
+
+
+def _check_variables(reading: Reading, readable: tuple[str, ...] | None) -> None:
+    """
+    Note variables of the environment that the suite may not read.
+
+    Where harness.toml has no list, a suite may read all but two kinds: those in the address of its cluster, and logins
+    where that address is its own.
+    """
+    cluster = None if reading.shape.target is None else reading.shape.target.cluster
+    own_address = isinstance(cluster, Written) and (_is_address(cluster) or _is_address(cluster.raw))
+    for name, scalar, offset in reading.used:
+        if any(fnmatchcase(name, pattern) for pattern in readable or ()):
+            continue
+        if readable is not None:
+            reason = f"the suite may not read the variable {name}: harness.toml does not list it in `variables`"
+        elif own_address and scalar.mark == getattr(cluster, "mark", None):
+            reason = f"the address of a cluster must not contain the variable {name}: list it in harness.toml, "
+            reason += f'as in variables = ["{name}"]'
+        elif own_address and names_login(name):
+            reason = f"{name} is named like a login, and the suite sends it to an address of its own: "
+            reason += "define the cluster in harness.toml"
+        else:
+            continue
+        reading.problems.inside(scalar, offset, reason)
 
 
 def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:

@@ -138,7 +138,7 @@ def test_a_value_from_the_environment_is_not_told():
 
 SECRETIVE = """
 suite: shop
-target: {cluster: "http://localhost:9200", index: "${INDEX:-products}"}
+target: {cluster: staging, index: "${INDEX:-products}"}
 requests:
   current:
     index: "${INDEX:-products}"
@@ -158,7 +158,7 @@ queries:
 """
 SERVICE = """
 suite: shop
-target: {cluster: "http://localhost:9200"}
+target: {cluster: staging}
 request:
   http:
     path: /find?key=${KEY}

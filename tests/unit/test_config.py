@@ -101,7 +101,7 @@ CASES = {
     "unknown table": (
         '[cluster.default]\nurl = "x"\n',
         "1:1",
-        "unknown key 'cluster', expected clusters; did you mean 'clusters'?",
+        "unknown key 'cluster', expected clusters, variables; did you mean 'clusters'?",
         "[cluster.default]",
         1,
     ),
@@ -255,6 +255,18 @@ def test_a_mistake_is_told_with_its_place_and_no_value(write, text, place, messa
     refused = refusal(write(text))
     assert refused == expected
     assert "s3cret" not in refused
+
+
+def test_the_variables_that_suites_may_read(write):
+    assert read_config(write('variables = ["SHOP_*", "LANG"]\n')).variables == ("SHOP_*", "LANG")
+    assert read_config(write("variables = []\n")).variables == ()
+    assert read_config(write("")).variables is None
+
+
+@pytest.mark.parametrize("value", ['"SHOP"', '["a b"]', "[1]", "{a = 1}", '["${X}"]'])
+def test_a_list_of_variables_that_is_none_is_told(write, value):
+    refused = refusal(write(f"variables = {value}\n"))
+    assert refused.startswith("harness.toml:1:1: expected a list of names of environment variables")
 
 
 def test_all_mistakes_are_told_at_once(write):

@@ -283,7 +283,7 @@ def test_a_json_path_that_is_none_is_refused(write):
 
 VARIABLES = """\
 suite: shop
-target: {index: "${SHOP_INDEX:-products}", cluster: "${SHOP_URL}"}
+target: {index: "${SHOP_INDEX:-products}", cluster: "${SHOP_CLUSTER}"}
 request:
   size: ${SHOP_SIZE:-20}
   query: {match: {title: {query: "{{text}}", boost: "${SHOP_BOOST:-2}"}}}
@@ -297,13 +297,13 @@ queries:
 
 def test_variables_are_put_in_when_a_suite_runs(write):
     environ = {
-        "SHOP_URL": "http://example.org:9200",
+        "SHOP_CLUSTER": "staging-eu",
         "SHOP_FLOOR": "0.75",
         "SHOP_SIZE": "15",
         "SHOP_NOTE": "see: {a: b}",
     }
     suite = load_suite(write(VARIABLES), environ)
-    assert (suite.target.cluster, suite.target.index) == ("http://example.org:9200", "products")
+    assert (suite.target.cluster, suite.target.index) == ("staging-eu", "products")
     body = suite.requests["request"].body
     assert body["size"] == 15
     assert body["note"] == "costs $5 and $1, see: {a: b}"
@@ -313,13 +313,13 @@ def test_variables_are_put_in_when_a_suite_runs(write):
 
 
 def test_a_threshold_keeps_its_text_as_written(write):
-    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.75"}
+    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.75"}
     assert load_suite(write(VARIABLES), environ).thresholds[0].text == "mean nDCG@10 >= ${SHOP_FLOOR}"
 
 
 def test_variables_wait_while_a_suite_is_checked(write):
     suite = load_suite(write(VARIABLES), None)
-    assert suite.target.cluster == "${SHOP_URL}"
+    assert suite.target.cluster == "${SHOP_CLUSTER}"
     assert suite.target.index == "products"
     assert suite.thresholds[0].condition == Unresolved(("SHOP_FLOOR",))
     assert suite.thresholds[1].condition == Unresolved(("SHOP_LEAST",))
@@ -332,8 +332,53 @@ def test_a_default_is_checked_before_a_suite_runs(write):
 
 
 def test_only_what_came_from_the_environment_and_may_be_secret_is_kept_for_masking(write):
-    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.75", "SHOP_NOTE": "s3cret", "OTHER": "unused"}
-    assert load_suite(write(VARIABLES), environ).variables == {"SHOP_URL": "http://example.org", "SHOP_NOTE": "s3cret"}
+    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.75", "SHOP_NOTE": "s3cret", "OTHER": "unused"}
+    assert load_suite(write(VARIABLES), environ).variables == {"SHOP_CLUSTER": "staging-eu", "SHOP_NOTE": "s3cret"}
+
+
+READING = """\
+suite: shop
+target: {{index: products, cluster: "{cluster}"}}
+request: {{query: {{match: {{title: "{{{{text}}}} ${{{name}}}"}}}}}}
+queries:
+  - {{id: shoes, text: red shoes, judgments: {{a: 1}}}}
+"""
+URL = "http://example.org"
+
+
+@pytest.mark.parametrize(
+    ("name", "cluster", "listed", "refused"),
+    [
+        ("SHOP_NOTE", URL, None, ""),
+        ("SHOP_NOTE", "staging", None, ""),
+        ("SHOP_NOTE", "${SHOP_CLUSTER}", None, ""),
+        ("SHOP_TOKEN", "staging", None, ""),
+        (
+            "SHOP_TOKEN",
+            URL,
+            None,
+            "3:44: SHOP_TOKEN is named like a login, and the suite sends it",
+        ),
+        ("SHOP_TOKEN", URL, '["SHOP_TOKEN"]', ""),
+        ("SHOP_NOTE", URL, '["SHOP_*"]', ""),
+        ("SHOP_NOTE", "staging", '["OTHER"]', "3:44: the suite may not read the variable SHOP_NOTE"),
+        ("SHOP_NOTE", "staging", "[]", "3:44: the suite may not read the variable SHOP_NOTE"),
+        ("SHOP_NOTE", "http://${SHOP_CLUSTER}/", None, "2:36: the address of a cluster must not contain the variable"),
+        ("SHOP_NOTE", "${SHOP_URL}", None, "2:36: the address of a cluster must not contain the variable"),
+        ("SHOP_NOTE", "${SHOP_URL}", '["SHOP_*"]', ""),
+    ],
+)
+def test_a_suite_reads_the_variables_that_it_may(write, name, cluster, listed, refused):
+    files = {} if listed is None else {"harness_toml": f"variables = {listed}\n"}
+    path = write(READING.format(cluster=cluster, name=name), **files)
+    environ = {"SHOP_URL": URL, "SHOP_CLUSTER": "staging", "SHOP_NOTE": "a note", "SHOP_TOKEN": "s3cret"}
+    if not refused:
+        assert load_suite(path, environ).variables
+        return
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path, environ)
+    assert refused in str(caught.value)
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", ["0.8", "10", "-0.25", "1000000", ".5", "true", "en", "red", "deu"])
@@ -347,7 +392,7 @@ def test_any_other_variable_may_be_a_secret(write, value):
 
 
 def test_an_empty_variable_gives_way_to_a_default(write):
-    environ = {"SHOP_URL": "http://example.org", "SHOP_FLOOR": "0.5", "SHOP_INDEX": ""}
+    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.5", "SHOP_INDEX": ""}
     assert load_suite(write(VARIABLES), environ).target.index == "products"
 
 
