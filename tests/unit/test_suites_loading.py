@@ -363,7 +363,7 @@ URL = "http://example.org"
         ("SHOP_NOTE", URL, '["SHOP_*"]', ""),
         ("SHOP_NOTE", "staging", '["OTHER"]', "3:44: the suite may not read the variable SHOP_NOTE"),
         ("SHOP_NOTE", "staging", "[]", "3:44: the suite may not read the variable SHOP_NOTE"),
-        ("SHOP_NOTE", "http://${SHOP_CLUSTER}/", None, "2:36: the address of a cluster must not contain the variable"),
+        ("SHOP_NOTE", "http://${SHOP_CLUSTER}/", None, "2:44: the address of a cluster must not contain the variable"),
         ("SHOP_NOTE", "${SHOP_URL}", None, "2:36: the address of a cluster must not contain the variable"),
         ("SHOP_NOTE", "${SHOP_URL}", '["SHOP_*"]', ""),
     ],
