@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
-from harness.cli.importing import say_migrated, strict_option
+from harness.cli.importing import formats_text, say_migrated, strict_option
 from harness.cli.options import found_suites, suites_argument
 from harness.migrate import FORMATS, export_suites
 from harness.suites import load_suites
 
+WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 
-@click.command("export", epilog="\b\nFormats:\n" + "\n".join(f"  {name:15} {what}" for name, what in FORMATS.items()))
-@click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+
+@click.command("export", epilog=formats_text(WRITTEN))
+@click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument
 @click.option(
     "--output",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -11,7 +11,7 @@ import click
 from harness.cli.options import existing_file
 from harness.errors import FormatError
 from harness.files.opening import read_source
-from harness.migrate import FORMATS, Given, Migrated, import_suites
+from harness.migrate import FORMATS, Format, Given, Migrated, import_suites
 from harness.model import Json
 from harness.report.sentences import printable
 from harness.words import count
@@ -19,10 +19,16 @@ from harness.words import count
 LEFT_OVER = 1
 """The exit status of --strict where something is not carried over."""
 
+
+def formats_text(formats: Mapping[str, Format]) -> str:
+    """The formats for a command's help."""
+    return "\b\nFormats:\n" + "\n".join(f"  {name:15} {format.summary}" for name, format in formats.items())
+
+
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
-@click.command("import", epilog="\b\nFormats:\n" + "\n".join(f"  {name:15} {what}" for name, what in FORMATS.items()))
+@click.command("import", epilog=formats_text(FORMATS))
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
 @click.option(

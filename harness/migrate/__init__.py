@@ -23,12 +23,33 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites"]
 
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """
+    A format: what it is, the *module* that reads and writes it, and the *suffix* of its file.
+
+    The suffix is empty where a suite becomes several files in a folder.
+    """
+
+    summary: str
+    module: str
+    suffix: str = ""
+    writes: bool = True
+
+
 FORMATS = {
-    "quepid": "Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book",
-    "rre": "Rated Ranking Evaluator: a file of ratings, with its templates",
-    "rank_eval": "the body of a _rank_eval request of Elasticsearch or OpenSearch",
+    "quepid": Format("Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", ".csv"),
+    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre"),
+    "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json"),
+    "opensearch-srw": Format("Search Relevance Workbench: query sets, judgments, configurations", "workbench"),
+    "trec": Format("TREC: topics, qrels, runs", "trec"),
+    "beir": Format("BEIR: a folder with queries, qrels and corpus", "beir"),
+    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False),
+    "csv": Format("queries and judgments as CSV", "records"),
+    "jsonl": Format("queries and judgments as JSON lines", "records"),
 }
-"""What is read and written, each by the module of that name."""
+"""What is read and written, by its name."""
 
 _SUFFIX = ".relevance.yaml"
 
@@ -87,37 +108,38 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
     Raises:
         UsageError: The format cannot have a suite's requests or measures, or a file is there already.
     """
+    suffix = FORMATS[kind].suffix
+    if not FORMATS[kind].writes:
+        raise UsageError(f"{kind} is only read; export beir or trec")
     module = _module(kind)
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
-        exported: Exported = module.write(suite, output.suffix.lower())
-        folder = output / _stem(Path(suite.path)) if len(suites) > 1 else output
-        for name, text in exported.files.items():
-            files[folder / name if name else folder.with_suffix(module.SUFFIX) if len(suites) > 1 else folder] = text
+        exported: Exported = module.write(suite, kind if not suffix else output.suffix.lower())
+        own = output if len(suites) == 1 else output / f"{_stem(Path(suite.path))}{suffix}"
+        files |= {own / name if name else own: text for name, text in exported.files.items()}
         leftovers += exported.leftovers
     _write(files)
     return Migrated(tuple(files), tuple(leftovers))
 
 
-class _Format(Protocol):
-    """What the module of a format has; *SUFFIX* ends its only file where several suites are written to a folder."""
-
-    SUFFIX: str
+class _Module(Protocol):
+    """What the module of a format has; *form* is the suffix of the file, or the format's name where it is a folder."""
 
     def read(self, sources: Sequence[str]) -> list[Draft]: ...
 
-    def write(self, suite: Suite, suffix: str) -> Exported: ...
+    def write(self, suite: Suite, form: str) -> Exported: ...
 
 
-def _module(kind: str) -> _Format:
-    return cast("_Format", importlib.import_module(f"harness.migrate.{kind.replace('-', '_')}"))
+def _module(kind: str) -> _Module:
+    return cast("_Module", importlib.import_module(f"harness.migrate.{FORMATS[kind].module}"))
 
 
 def _complete(draft: Draft, given: Given) -> None:
     """Put what the user says in the place of what the source says."""
     draft.name = given.name or draft.name
-    draft.index = given.index or draft.index
+    if given.index:
+        draft.index, draft.documents = given.index, None
     if given.request is not None:
         draft.request, draft.requests = given.request, {}
     written = json.dumps([draft.request, draft.requests])

@@ -50,6 +50,7 @@ class DraftQuery:
     params: dict[str, Json] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     judgments: dict[str, float] = field(default_factory=dict)
+    weight: float | None = None
     remarks: list[str] = field(default_factory=list)
     place: Place = ("", 0, 0)
     """Of its params."""
@@ -76,6 +77,8 @@ class Draft:
     measures: list[str] = field(default_factory=list)
     depth: int | None = None
     title_field: str | None = None
+    documents: str | None = None
+    """JSON lines of the suite's own index, each with an id."""
     grades: dict[str, float] = field(default_factory=dict)
     queries: list[DraftQuery] = field(default_factory=list)
     leftovers: Leftovers = field(default_factory=Leftovers)
@@ -127,9 +130,7 @@ class Draft:
             query.judgments[document] = grade
             query.places[document] = place
         elif known == grade:
-            self.leave(
-                place, f"document {document!r} of query {query.id!r}, which is judged twice with grade {grade:g}"
-            )
+            self.leave(place, "a document that is judged twice for its query, with the same grade")
         else:
             first = ":".join(map(str, query.places[document]))
             sentence = (

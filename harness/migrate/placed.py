@@ -14,7 +14,7 @@ from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.model import Json
 
-__all__ = ["MOST_BYTES", "Placed", "parse_placed", "read_placed"]
+__all__ = ["MOST_BYTES", "Placed", "parse_placed", "placed_lines", "read_placed"]
 
 MOST_BYTES = 512 * 2**20
 """Of a file that is imported."""
@@ -177,6 +177,30 @@ def parse_placed(source: Source) -> Placed:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
         raise FormatError([source.problem(*source.place(offset), f"this is not JSON: {message}")]) from None
     return _build(source)
+
+
+def placed_lines(source: Source) -> Iterator[Placed]:
+    """The objects of JSON lines; errors as `read_placed` has them, each at its line."""
+    for number, line in enumerate(source.lines, start=1):
+        if line.strip():
+            yield parse_placed(_Line(source, number))
+
+
+class _Line(Source):
+    """One line of a file; its places are those of the file."""
+
+    def __init__(self, source: Source, number: int) -> None:
+        super().__init__(source.path, source.line(number))
+        self._source = source
+        self._number = number
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """In the file."""
+        return self._number, offset + 1
+
+    def line(self, number: int) -> str:
+        """Of the file."""
+        return self._source.line(number)
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -22,9 +22,8 @@ from harness.migrate.placed import MOST_BYTES, Placed, read_placed
 from harness.migrate.table import Row, Table, csv_text, read_table, unwritable
 from harness.model import Json, Measure, Profile, Query, Suite
 
-__all__ = ["SUFFIX", "read", "write"]
+__all__ = ["read", "write"]
 
-SUFFIX = ".csv"
 
 _SCORERS = {
     "ndcg": "nDCG", "ndcg_cut": "nDCG(ideal=cut)", "dcg": "DCG", "cg": "CG", "p": "P", "ap": "AP", "rr": "RR",
@@ -289,7 +288,7 @@ def _curator_variables(attempt: Placed) -> Iterator[tuple[str, str]]:
         yield name, str(value.json())
 
 
-def write(suite: Suite, suffix: str) -> Exported:
+def write(suite: Suite, form: str) -> Exported:
     """
     The suite's ratings as Quepid imports them: CSV, or with the suffix .json the whole case with its request.
 
@@ -298,8 +297,8 @@ def write(suite: Suite, suffix: str) -> Exported:
     """
     exported = Exported()
     texts = _distinct_texts(suite, exported)
-    exported.leave_rules(suite, but=("params",) if suffix == ".json" else ())
-    if suffix == ".json":
+    exported.leave_rules(suite, but=("params",) if form == ".json" else ())
+    if form == ".json":
         exported.files[""] = json.dumps(_case(suite, texts, exported), indent=2, ensure_ascii=False) + "\n"
         return exported
     exported.leave_measures(suite, common_measures(suite))
@@ -311,9 +310,7 @@ def write(suite: Suite, suffix: str) -> Exported:
     for cell in (cell for row in rows for cell in row[:2]):
         if unwritable(cell) or (cell != cell.strip()):
             raise UsageError(f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json")
-    exported.files[""] = csv_text(
-        ["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows], marked=False
-    )
+    exported.files[""] = csv_text(["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows])
     return exported
 
 

@@ -19,9 +19,8 @@ from harness.migrate.placed import Placed, read_placed
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
-__all__ = ["SUFFIX", "read", "write"]
+__all__ = ["read", "write"]
 
-SUFFIX = ".json"
 
 _DEFAULT_K = 10
 _NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_reciprocal_rank")
@@ -189,7 +188,7 @@ _MEASURES: Mapping[str, Callable[[Placed], str]] = {
 }
 
 
-def write(suite: Suite, suffix: str) -> Exported:  # noqa: ARG001
+def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
     The body of a `_rank_eval` request with the suite's queries, grades, first request and first measure.
 

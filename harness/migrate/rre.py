@@ -22,9 +22,8 @@ from harness.migrate.placed import MOST_BYTES, Placed, read_placed
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.requests import ASKING
 
-__all__ = ["SUFFIX", "read", "write"]
+__all__ = ["read", "write"]
 
-SUFFIX = ""
 _TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"
@@ -237,7 +236,7 @@ def _typed(value: Json) -> Json:
         return value
 
 
-def write(suite: Suite, suffix: str) -> Exported:  # noqa: ARG001
+def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
     ``ratings/NAME.json`` and ``templates/request.json``, as RRE finds them.
 

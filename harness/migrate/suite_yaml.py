@@ -40,6 +40,8 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     else:
         sections.append("queries:\n" + "\n".join(_query_lines(draft.queries)))
     files = {path: "\n".join(section.rstrip("\n") + "\n" for section in sections)}
+    if draft.documents is not None:
+        files[path.with_name(_documents(stem))] = draft.documents
     if large:
         files[path.with_name(queries)] = _lines(_entry(query, judged=False) for query in draft.queries)
         files[path.with_name(judgments)] = _lines(
@@ -50,8 +52,15 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     return files
 
 
+def _documents(stem: str) -> str:
+    return f"{stem}.documents.jsonl"
+
+
 def _head(draft: Draft, stem: str) -> Iterator[str]:
-    yield _dumped({"suite": draft.name or stem}) + _target(draft) + _dumped({"profile": str(draft.profile)})
+    target = _target(draft)
+    yield _dumped({"suite": _text(draft.name or stem)}) + target + _dumped({"profile": str(draft.profile)})
+    if draft.documents is not None:
+        yield _dumped({"fixture": {"documents": _text(_documents(stem))}})
     if draft.grades:
         yield _dumped({"grades": _whole(draft.grades)})
     if draft.requests:
@@ -73,8 +82,8 @@ def _head(draft: Draft, stem: str) -> Iterator[str]:
 
 
 def _target(draft: Draft) -> str:
-    named = [one for one in draft.requests.values() if isinstance(one, Mapping) and "index" in one]
-    if draft.requests and len(named) == len(draft.requests):
+    named = [one for one in draft.requests.values() if "index" in one]
+    if draft.documents is not None or (draft.requests and len(named) == len(draft.requests)):
         return _dumped({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
     lines = ["target:"]
     if draft.cluster:
@@ -102,6 +111,8 @@ def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
         found["text"] = _text(query.text) if judged else query.text
     if query.params:
         found["params"] = _escaped(query.params) if judged else query.params
+    if query.weight is not None:
+        found["weight"] = query.weight
     if query.tags:
         found["tags"] = [_text(tag) for tag in query.tags] if judged else query.tags
     if judged and query.judgments:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
 from harness.files.opening import Source, read_source
-from harness.files.records import mark_as_text, read_number, separator_of
+from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Draft, Place
 from harness.migrate.placed import MOST_BYTES
 
@@ -107,9 +107,13 @@ def _key(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     """
-    The rows of a CSV file with a header; columns are parted by commas, semicolons or tabs.
+    The rows of a CSV file; columns are parted by commas, semicolons or tabs.
+
+    Args:
+        path: The file.
+        header: The columns of a file whose first line is none: it has as many cells, and a number in the last.
 
     Raises:
         InputError: It cannot be read, has no header or a column twice, or a line has more cells than the header.
@@ -127,14 +131,16 @@ def read_table(path: Path) -> Table:
             if not any(cell.strip() for cell in cells):
                 continue
             if table is None:
-                table = Table(source, [cell.strip() for cell in cells], [])
+                bare = bool(header) and len(cells) == len(header) and read_number(cells[-1].strip()) is not None
+                table = Table(source, list(header) if bare else [cell.strip() for cell in cells], [])
                 _check_header(table, start)
-            elif len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
+                if not bare:
+                    continue
+            if len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
                 message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
                 raise FormatError([source.problem(start, 1, message)])
-            else:
-                padded = [*cells, *[""] * len(table.columns)]
-                table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
+            padded = [*cells, *[""] * len(table.columns)]
+            table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
     except csv.Error as error:
         raise FormatError([source.problem(rows.line_num, 1, f"this is not CSV: {error}")]) from None
     if table is None:
@@ -148,18 +154,13 @@ def _check_header(table: Table, line: int) -> None:
         raise FormatError([table.source.problem(line, 1, f"the header names {', '.join(twice)} twice")])
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]], *, marked: bool = True) -> str:
-    """
-    *rows* as CSV; with *marked* a cell that a spreadsheet would change or take for a formula begins with an apostrophe.
-
-    It begins with a byte order mark where it is not ASCII, as spreadsheets need it.
-    """
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """*rows* as CSV, whose cells are written as they are."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([mark_as_text(cell) if marked else cell for cell in row] for row in rows)
-    text = written.getvalue()
-    return text if text.isascii() or not marked else "\ufeff" + text
+    writer.writerows(rows)
+    return written.getvalue()
 
 
 def unwritable(text: str) -> bool:
@@ -167,9 +168,3 @@ def unwritable(text: str) -> bool:
     return bool(_SURROGATES.search(text)) or any(
         not character.isprintable() and character not in "\t\n" and ord(character) < 0xA0 for character in text
     )
-
-
-def all_rows(tables: Iterable[Table]) -> Iterator[Row]:
-    """The rows of several tables."""
-    for table in tables:
-        yield from table.rows

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
 from harness.files.opening import read_source
-from harness.files.records import read_number, separator_of
+from harness.files.records import read_number, separator_of, without_mark
 from harness.masking import fingerprint
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
@@ -126,7 +126,7 @@ def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
 
 def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     """The query of a row; a list stands in one cell, its items separated by semicolons, and an empty cell is no key."""
-    cells = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+    cells = {name: without_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     found: dict[str, Node] = {name: _text(cells[name], mark) for name in ("id", "text") if name in cells}
     if "weight" in cells:
         found["weight"] = Written(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)

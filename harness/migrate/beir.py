@@ -1,0 +1,139 @@
+"""
+A BEIR folder: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``, in and out.
+
+Source: BEIR's `GenericDataLoader`; its lexical search is a multi_match over title and text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.files.opening import read_source
+from harness.metrics.score import common_measures
+from harness.migrate.draft import Draft, Place
+from harness.migrate.exported import Exported
+from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
+from harness.migrate.table import read_table
+from harness.model import Profile, Suite
+
+__all__ = ["read", "write"]
+
+_MEASURES = ["nDCG@10", "R@100"]
+_USUAL_SPLIT = "test.tsv"
+_LARGEST_CORPUS = 64 * 2**20
+"""Bytes of a corpus that becomes the suite's own index."""
+
+_REQUEST = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "text"], "tie_breaker": 0.5}}}
+
+
+def read(sources: Sequence[str]) -> list[Draft]:
+    """
+    A suite for each source.
+
+    Args:
+        sources: BEIR folders, of which ``qrels/test.tsv`` is read, or the file of another split in such a folder.
+    """
+    return [_draft(Path(source)) for source in sources]
+
+
+def _draft(path: Path) -> Draft:
+    folder = path if path.is_dir() else path.parent.parent
+    qrels = _qrels(path) if path.is_dir() else path
+    draft = Draft(Profile.TREC, name=folder.resolve().name, measures=list(_MEASURES))
+    for other in sorted(qrels.parent.glob("*.tsv")):
+        if other != qrels:
+            draft.leave((str(other), 0, 0), f"the split {other.stem!r}; to import it, name this file")
+    judged: dict[str, dict[str, tuple[float, Place]]] = {}
+    table = read_table(qrels)
+    query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
+    score = table.need("score")
+    for row in table.rows:
+        grade = row.grade(score)
+        if grade is None:
+            row.refuse("the score is empty; expected a number")
+        else:
+            judged.setdefault(row.need(query), {})[row.need(document)] = (grade, row.place)
+    _add_queries(folder / "queries.jsonl", draft, judged)
+    _add_corpus(folder / "corpus.jsonl", draft)
+    return draft
+
+
+def _qrels(folder: Path) -> Path:
+    found = sorted((folder / "qrels").glob("*.tsv"))
+    usual = [path for path in found if path.name == _USUAL_SPLIT]
+    if len(found) == 1 or usual:
+        return (usual or found)[0]
+    names = ", ".join(path.name for path in found) or "none"
+    raise UsageError(f"{folder / 'qrels'}: found {names}, expected {_USUAL_SPLIT}; else name one of them as the source")
+
+
+def _add_queries(path: Path, draft: Draft, judged: dict[str, dict[str, tuple[float, Place]]]) -> None:
+    """The queries of the split, which are those that it judges."""
+    others = 0
+    for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
+        number = one.need("_id").text()
+        if number not in judged:
+            others += 1
+            continue
+        query = draft.add(number, one.place, one.need("text").text())
+        _leave_metadata(one, draft)
+        for document, (grade, place) in judged.pop(number).items():
+            draft.judge(query, document, grade, place)
+    if others:
+        draft.leave((str(path), 0, 0), "queries that the split does not judge", others)
+    for number, documents in judged.items():
+        _, place = next(iter(documents.values()))
+        draft.leave(place, f"judgments of query {number!r}, which queries.jsonl does not have", len(documents))
+
+
+def _leave_metadata(one: Placed, draft: Draft) -> None:
+    for path, rest in one.unread():
+        draft.leave(rest.place, f"{path!r} of queries")
+
+
+def _add_corpus(path: Path, draft: Draft) -> None:
+    """The documents as the suite's own index, with BEIR's own lexical request; what is large is left to the user."""
+    if not path.is_file():
+        return
+    if path.stat().st_size > _LARGEST_CORPUS:
+        what = f"the corpus, which is larger than {_LARGEST_CORPUS // 2**20} MiB; index it and name the index"
+        draft.leave((str(path), 0, 0), what)
+        return
+    lines = []
+    for one in placed_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
+        fields = {key: value.json() for key, value in one.items() if key != "_id"}
+        lines.append(json.dumps({"id": one.need("_id").text(), **fields}, ensure_ascii=False) + "\n")
+    draft.documents = "".join(lines)
+    draft.request = _REQUEST
+    draft.title_field = "title"
+
+
+def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
+    """``queries.jsonl`` and ``qrels/test.tsv``; ``corpus.jsonl`` where the suite has its own documents."""
+    exported = Exported()
+    exported.leave_rules(suite)
+    exported.leave_measures(suite, common_measures(suite))
+    for name, request in suite.requests.items():
+        exported.leave(request.mark, f"the request {name!r}")
+    queries, rows = [], ["query-id\tcorpus-id\tscore\n"]
+    for query in suite.queries:
+        if not query.text:
+            exported.leave(query.mark, f"query {query.id!r}, which has no text")
+            continue
+        queries.append(json.dumps({"_id": query.id, "text": query.text, "metadata": {}}, ensure_ascii=False) + "\n")
+        for document, grade in query.judgments.items():
+            if any(not text or set(text) & set('\t\r\n"') or text != text.strip() for text in (query.id, document)):
+                exported.leave(
+                    query.mark, f"document {document!r} of query {query.id!r}; ids have no tab or line break"
+                )
+            elif grade != int(grade):
+                what = f"grade {grade:g} of document {document!r} for query {query.id!r}; BEIR has whole numbers only"
+                exported.leave(query.mark, what)
+            else:
+                rows.append(f"{query.id}\t{document}\t{int(grade)}\n")
+    exported.files["queries.jsonl"] = "".join(queries)
+    exported.files["qrels/test.tsv"] = "".join(rows)
+    return exported

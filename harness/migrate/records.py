@@ -1,0 +1,253 @@
+"""
+CSV and JSON lines of queries and judgments, with the names of columns that are in use, in and out.
+
+What is written is what a suite names under ``queries`` and ``judgments``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import FormatError
+from harness.files.opening import read_source
+from harness.files.records import mark_as_text, read_number, without_mark
+from harness.metrics.score import common_measures
+from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.exported import Exported
+from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
+from harness.migrate.table import csv_text, read_table, unwritable
+from harness.model import Json, Profile, Query, Suite
+
+__all__ = ["read", "write"]
+
+_IDS = ("query_id", "qid", "topic_id", "topic")
+_TEXTS = ("query_text", "text", "question")
+_DOCUMENTS = ("document", "document_id", "docid", "doc", "docno", "pid", "passage_id", "corpus_id")
+_GRADES = ("grade", "rating", "relevance", "score", "label", "judgment", "gain")
+_PARAM = "params."
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A line: a query, or a document's grade for one; *query* is its id or its text, as the other two say."""
+
+    place: Place
+    id: str = ""
+    query: str = ""
+    text: str = ""
+    document: str = ""
+    grade: float | None = None
+    tags: Sequence[str] = ()
+    weight: float | None = None
+    params: Mapping[str, Json] | None = None
+    judgments: Sequence[tuple[str, float, Place]] = ()
+
+
+def read(sources: Sequence[str]) -> list[Draft]:
+    """
+    One suite of all *sources*: .csv and .tsv with a header, everything else JSON lines.
+
+    A query is named by an id (``query_id``, or ``id`` in a file of queries), by its text, or by ``query``: that is the
+    id where another column has the text or another line the id, and the text elsewhere.
+    """
+    draft = Draft(Profile.STANDARD)
+    entries: list[_Entry] = []
+    for path in map(Path, sources):
+        draft.name = draft.name or path.name.split(".")[0]
+        entries += _csv(path, draft) if path.suffix.lower() in (".csv", ".tsv") else _json_lines(path, draft)
+    known: dict[str, DraftQuery] = {}
+    for entry in sorted(entries, key=lambda one: bool(one.document)):  # queries before judgments of them
+        _add(draft, entry, known)
+    if not draft.queries:
+        raise FormatError.at(sources[0], 0, 0, "the file has no queries")
+    return [draft]
+
+
+def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
+    table = read_table(path)
+    query_id, query = table.column(*_IDS), table.column("query")
+    text, document, grade = table.column(*_TEXTS), table.column(*_DOCUMENTS), table.column(*_GRADES)
+    query_id = query_id or (table.column("id") if document is None else None)
+    if query_id is None and query is None and text is None:
+        table.need("query", "query_id", "text")
+    tags, weight = table.column("tags"), table.column("weight")
+    params = [column for column in table.columns if column.startswith(_PARAM)]
+    table.used.update(params)
+    for row in table.rows:
+        id_cell, query_cell, text_cell, document_cell = (
+            without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text, document)
+        )
+        yield _Entry(
+            row.place,
+            id_cell,
+            query_cell,
+            text_cell,
+            document_cell,
+            grade=row.grade(grade) if grade else None,
+            tags=[tag.strip() for tag in row.cells[tags].split(";") if tag.strip()] if tags else (),
+            weight=row.grade(weight) if weight else None,
+            params={
+                name.removeprefix(_PARAM): without_mark(row.cells[name].strip())
+                for name in params
+                if row.cells[name].strip()
+            },
+        )
+    table.leave_unread(draft)
+
+
+def _json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
+    for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
+        document = one.get(*_DOCUMENTS)
+        query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
+        named = (query_id, one.get("query"), one.get(*_TEXTS))
+        if not any(named):
+            one.refuse("an object with query, query_id or text")
+        id_text, query_text, text, document_id = (
+            "" if placed is None else placed.text() for placed in (*named, document)
+        )
+        grade, tags, weight, params = one.get(*_GRADES), one.get("tags"), one.get("weight"), one.get("params")
+        yield _Entry(
+            one.place,
+            id_text,
+            query_text,
+            text,
+            document_id,
+            grade=None if grade is None else grade.number(),
+            tags=() if tags is None else [tag.text() for tag in tags.elements()],
+            weight=None if weight is None else weight.number(),
+            params=None if params is None else params.json(),
+            judgments=list(_judged(one.get("judgments"))),
+        )
+        for key, rest in one.unread():
+            draft.leave(rest.place, f"{key!r}")
+
+
+def _judged(judgments: Placed | None) -> Iterator[tuple[str, float, Place]]:
+    if judgments is not None:
+        yield from ((document, grade.number(), grade.place) for document, grade in judgments.items())
+
+
+def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
+    wanted = entry.id or (entry.query if entry.text or entry.query in known else "")
+    text = entry.text or (entry.query if entry.query != wanted else "")
+    if wanted:
+        query = known.get(wanted)
+        if query is None:
+            query = known[wanted] = draft.add(wanted, entry.place)
+    elif text.strip():
+        query = draft.of_text(text)
+    else:
+        raise FormatError.at(*entry.place, "the query is empty; expected an id or a text")
+    if text and query.text not in (None, text):
+        sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
+        raise FormatError.at(*entry.place, sentence)
+    query.text = query.text or text or None
+    query.tags = list(dict.fromkeys([*query.tags, *entry.tags]))
+    query.weight = entry.weight if query.weight is None else query.weight
+    query.params |= entry.params or {}
+    query.place = entry.place
+    for document, grade, place in entry.judgments:
+        draft.judge(query, document, grade, place)
+    if not entry.document:
+        if entry.grade is not None:
+            raise FormatError.at(*entry.place, "the document is empty beside a grade; expected an id")
+    elif entry.grade is None:
+        draft.leave(entry.place, "documents without a grade; they stay unjudged")
+    else:
+        draft.judge(query, entry.document, entry.grade, entry.place)
+
+
+def write(suite: Suite, form: str) -> Exported:
+    """``NAME.queries`` and ``NAME.judgments``, as a suite names them; *form* is ``csv`` or ``jsonl``."""
+    exported = Exported()
+    exported.leave_rules(suite, but=("tags", "weight", "params"))
+    exported.leave_measures(suite, common_measures(suite))
+    for name, request in suite.requests.items():
+        exported.leave(request.mark, f"the request {name!r}")
+    weighted = any(query.weight != 1.0 for query in suite.queries)
+    name = Path(suite.path).name.removesuffix(".yaml").removesuffix(".relevance")
+    if form == "csv":
+        exported.files[f"{name}.queries.csv"] = _queries_csv(suite, exported, weighted=weighted)
+        judged = csv_text(["query", "document", "grade"], _writable(suite, exported))
+        exported.files[f"{name}.judgments.csv"] = _for_spreadsheets(judged)
+        return exported
+    entries = [_entry(query, weighted=weighted) for query in suite.queries]
+    grades = [
+        {"query": query.id, "document": document, "grade": _whole(grade)}
+        for query in suite.queries
+        for document, grade in query.judgments.items()
+    ]
+    exported.files[f"{name}.queries.jsonl"] = _lines(entries)
+    exported.files[f"{name}.judgments.jsonl"] = _lines(grades)
+    return exported
+
+
+def _entry(query: Query, *, weighted: bool) -> dict[str, Json]:
+    found: dict[str, Json] = {"id": query.id}
+    if query.text:
+        found["text"] = query.text
+    if weighted:
+        found["weight"] = query.weight
+    if query.tags:
+        found["tags"] = list(query.tags)
+    return found | ({"params": dict(query.params)} if query.params else {})
+
+
+def _lines(entries: Sequence[Mapping[str, Json]]) -> str:
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+
+
+def _whole(grade: float) -> float:
+    return int(grade) if grade == int(grade) else grade
+
+
+def _queries_csv(suite: Suite, exported: Exported, *, weighted: bool) -> str:
+    params = list(dict.fromkeys(name for query in suite.queries for name in query.params))
+    tagged = any(query.tags for query in suite.queries)
+    header = ["id", "text", *(["weight"] if weighted else []), *(["tags"] if tagged else [])]
+    rows = []
+    for query in suite.queries:
+        tags = [";".join(tag for tag in query.tags if ";" not in tag)] if tagged else []
+        values = [_cell(query, name, exported) for name in params]
+        if any(map(_is_lost, [query.id, query.text, *tags, *values])):
+            exported.leave(
+                query.mark, f"query {query.id!r}: CSV keeps no control characters and no blanks around a text"
+            )
+            continue
+        weight = [repr(query.weight)] if weighted else []
+        texts = [mark_as_text(cell) for cell in (query.id, query.text, *tags, *values)]
+        rows.append([*texts[:2], *weight, *texts[2:]])
+    return _for_spreadsheets(csv_text([*header, *(f"{_PARAM}{name}" for name in params)], rows))
+
+
+def _cell(query: Query, name: str, exported: Exported) -> str:
+    value = query.params.get(name, "")
+    if isinstance(value, str):
+        return value
+    exported.leave(query.mark, f"the type of the param {name!r}; in CSV it is a text")
+    return json.dumps(value)
+
+
+def _for_spreadsheets(text: str) -> str:
+    """*text* with the byte order mark without which spreadsheets take UTF-8 for something else."""
+    return text if text.isascii() else f"\ufeff{text}"
+
+
+def _is_lost(text: str) -> bool:
+    return unwritable(text) or text != text.strip()
+
+
+def _writable(suite: Suite, exported: Exported) -> Iterator[list[str]]:
+    for query in suite.queries:
+        for document, grade in query.judgments.items():
+            if unwritable(query.id) or unwritable(document) or not document.strip():
+                exported.leave(
+                    query.mark, f"document {document!r} of query {query.id!r}: CSV has no control characters"
+                )
+            else:
+                number = _whole(grade)
+                assert read_number(repr(number)) is not None
+                yield [mark_as_text(query.id), mark_as_text(document), repr(number)]

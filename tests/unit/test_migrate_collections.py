@@ -1,0 +1,228 @@
+"""TREC files, BEIR folders and datasets of ir_datasets become suites, and come back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.moving import exported, judgments, moved, write_files
+from harness.cli import main
+
+REQUEST = ("--index", "shop", "--request-file", "body.json")
+SGML = """\
+<top>
+<num> Number: 301
+<title> International Organized Crime &amp; AT&T
+
+<desc> Description:
+Identify organizations that take part
+in crime.
+
+<narr> Narrative:
+A relevant document names one.
+</top>
+
+<top>
+<num>302</num>
+<title> Topic: Poliomyelitis </title>
+</top>
+"""
+WEB = """\
+<?xml version="1.0"?>
+<webtrack2012>
+  <topic number="301" type="faceted">
+    <query>International Organized Crime &amp; AT&T</query>
+    <description>Identify organizations that take part in crime.</description>
+    <subtopic number="1" type="inf">Where are they?</subtopic>
+  </topic>
+  <topic number="302" type="single"><query>Poliomyelitis</query></topic>
+</webtrack2012>
+"""
+TEXTS = {"301": "International Organized Crime & AT&T", "302": "Poliomyelitis"}
+ONE_A_LINE = "".join(f"{number}\t{text}\n" for number, text in TEXTS.items())
+QRELS = "301 0 doc-1 2\n301 0 doc-2 0\n302 0 007 1\n"
+RUN = "".join(f"301 Q0 doc-{rank} {rank} {100 - rank} bm25\n" for rank in range(1, 31))
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
+
+
+@pytest.mark.parametrize(
+    "topics", [SGML, SGML.lower().replace("&amp;", "&"), WEB, ONE_A_LINE, ONE_A_LINE.replace("\t", ":"),
+               ONE_A_LINE.replace("\t", " "), f"\ufeff{ONE_A_LINE}"],
+    ids=["sgml", "lower", "xml", "tabs", "colons", "blanks", "mark"],
+)  # fmt: skip
+def test_topics_in_each_form(topics):
+    write_files({"topics.txt": topics, "qrels.txt": QRELS})
+    suite = moved("trec", ["topics.txt", "qrels.txt"], *REQUEST)
+    assert {query.id: query.text.casefold() for query in suite.queries} == {
+        number: text.casefold() for number, text in TEXTS.items()
+    }
+    assert [dict(query.judgments) for query in suite.queries] == [{"doc-1": 2, "doc-2": 0}, {"007": 1}]
+    assert suite.profile == "trec"
+
+
+def test_descriptions_are_comments_and_subtopics_are_listed(capsys):
+    write_files({"topics.sgml": SGML, "topics.xml": WEB})
+    moved("trec", ["topics.sgml"], *REQUEST)
+    text = Path("moved.relevance.yaml").read_text()
+    assert "  # desc: Identify organizations that take part in crime.\n  # narr: A relevant" in text
+    moved("trec", ["topics.xml"], *REQUEST, output="xml.relevance.yaml")
+    said = capsys.readouterr().err
+    assert "topics.xml:3:3: subtopics; a suite judges documents for the whole query" in said
+    assert "topics.xml:3:3: the attribute 'type' of topics (2 times)" in said
+
+
+def test_a_run_gives_the_depth_and_is_listed(capsys):
+    write_files({"topics": ONE_A_LINE, "qrels": QRELS, "bm25.run": RUN})
+    suite = moved("trec", ["topics", "qrels", "bm25.run"], *REQUEST)
+    assert (suite.depth, [measure.text for measure in suite.measures]) == (30, ["nDCG@10", "AP"])
+    assert "bm25.run: rankings of the run; score them with 'harness evaluate'" in capsys.readouterr().err
+
+
+def test_qrels_alone_lack_the_texts_and_validate_says_so(capsys):
+    write_files({"qrels.txt": QRELS})
+    assert main(["import", "trec", "qrels.txt", *REQUEST, "--output", "moved.relevance.yaml"]) == 0
+    assert main(["validate", "moved.relevance.yaml"]) == 2
+    assert "301" in capsys.readouterr().err
+
+
+def test_judgments_of_other_queries_are_listed(capsys):
+    write_files({"topics.txt": ONE_A_LINE, "qrels.txt": QRELS + "999 0 d 1\n999 0 e 1\n"})
+    moved("trec", ["topics.txt", "qrels.txt"], *REQUEST)
+    assert "qrels.txt: judgments of queries that the topics do not have (2 times)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"topics=a": "301\n"}, "a:1:1: found a line that is no topic"),
+        ({"a": "<top>\n<num> 3\n</top>"}, "a:1:1: this topic has no title or query"),
+        ({"a": "<topics><x/></topics>"}, "a:1:1: found no <top> or <topic> that is closed"),
+        ({"a": ONE_A_LINE + "301\tagain\n"}, "a:3:1: topic '301' is there twice"),
+        ({"a": ""}, "a: the file is empty"),
+        ({"qrels=a": "301 0 d x\n"}, "a:1"),
+        ({"a": QRELS + "301 0 doc-1 1\n"}, "document 'doc-1' is judged twice"),
+        ({"a": RUN}, "a run alone has no queries to judge"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(capsys, files, said):
+    write_files({name.split("=")[-1]: text for name, text in files.items()})
+    assert main(["import", "trec", *files, "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+IDS = st.text(
+    st.characters(exclude_categories=("C", "Zs", "Zl", "Zp"), exclude_characters='#"'), min_size=1, max_size=8
+)
+GRADES = st.dictionaries(IDS, st.sampled_from([0, 1, 3, -1]), min_size=1, max_size=3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(IDS, st.tuples(IDS, GRADES), min_size=1, max_size=4))
+@pytest.mark.parametrize("kind", ["trec", "beir", "csv", "jsonl"])
+def test_a_round_trip_keeps_ids_texts_and_grades(tmp_path_factory, kind, queries):
+    folder = tmp_path_factory.mktemp("trip")
+    entries = [{"id": name, "text": text, "judgments": grades} for name, (text, grades) in queries.items()]
+    (folder / "a.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    first = moved("jsonl", [str(folder / "a.jsonl")], *REQUEST, output=str(folder / "a.relevance.yaml"))
+    back = exported(kind, str(folder / "a.relevance.yaml"), str(folder / "back"))
+    sources = [str(back)] if kind == "beir" else sorted(str(path) for path in back.iterdir())
+    if kind == "trec":
+        sources = [f"topics={back}/a.topics.tsv", f"qrels={back}/a.qrels"]
+    again = moved(kind, sources, *REQUEST, output=str(folder / "b.relevance.yaml"))
+    for suite in (first, again):
+        assert {query.id: (query.text, dict(query.judgments)) for query in suite.queries} == queries
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed"),
+    [
+        ("trec", ["query 'red shoes'; an id in TREC", "document 'a b' of query 'q'", "fractional grades"]),
+        ("beir", ["document 'x\\ty' of query 'q'", "grade 2.5 of document 'd'"]),
+        ("csv", ["document 'bell\\x07' of query 'q'"]),
+    ],
+)
+def test_what_a_format_has_no_place_for_is_listed(capsys, kind, listed):
+    grades = {"a b": 1, "x\ty": 1, "bell\a": 1, "d": 2.5, "#c": 1}
+    entries = [{"id": "q", "text": "tent", "judgments": grades}, {"id": "red shoes", "text": "shoe"}]
+    write_files({"a.jsonl": "".join(json.dumps(entry) + "\n" for entry in entries)})
+    moved("jsonl", ["a.jsonl"], *REQUEST)
+    exported(kind, status=1)
+    said = capsys.readouterr().err
+    assert [one for one in listed if one not in said] == []
+
+
+BEIR = {
+    "scifact/queries.jsonl": '{"_id": "q1", "text": "tent", "metadata": {"a": 1}}\n{"_id": "q2", "text": "x"}\n',
+    "scifact/corpus.jsonl": '{"_id": "d1", "title": "Tent", "text": "for two", "metadata": {}}\n'
+    '{"_id": "d2", "title": "", "text": "Rope"}\n',
+    "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n",
+    "scifact/qrels/train.tsv": "query-id\tcorpus-id\tscore\nq2\td1\t1\n",
+}
+
+
+def test_a_beir_folder_is_a_suite_with_its_own_index(capsys):
+    write_files(BEIR)
+    suite = moved("beir", ["scifact"])
+    assert judgments(suite) == {"tent": {"d1": 1, "d2": 0}}
+    assert (suite.name, suite.fixture.documents, suite.profile) == ("scifact", "moved.documents.jsonl", "trec")
+    documents = [json.loads(line) for line in Path("moved.documents.jsonl").read_text().splitlines()]
+    assert documents[0] == {"id": "d1", "title": "Tent", "text": "for two", "metadata": {}}
+    said = capsys.readouterr().err
+    assert "scifact/qrels/train.tsv: the split 'train'; to import it, name this file" in said
+    assert "scifact/queries.jsonl: queries that the split does not judge" in said
+    assert "scifact/queries.jsonl:1:43: 'metadata' of queries" in said
+
+
+def test_another_split_is_named_by_its_file():
+    write_files(BEIR)
+    assert judgments(moved("beir", ["scifact/qrels/train.tsv"])) == {"x": {"d1": 1}}
+
+
+def test_a_given_index_takes_the_place_of_the_corpus():
+    write_files(BEIR)
+    suite = moved("beir", ["scifact"], "--index", "papers")
+    assert (suite.target.index, suite.fixture) == ("papers", None)
+    assert not Path("moved.documents.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\tx\n"}, "test.tsv:2:1: found 'x' as score"),
+        ({"scifact/qrels/test.tsv": "q1\td1\t1\n"}, "test.tsv:1:1: found the columns q1, d1, 1, expected one named"),
+        ({"scifact/queries.jsonl": '{"_id": "q1"}\n'}, "queries.jsonl:1:1: found an object without 'text'"),
+        ({"scifact/queries.jsonl": '\n{"_id": "q1",\n'}, "queries.jsonl:2:14: this is not JSON"),
+    ],
+)
+def test_a_wrong_beir_file_is_an_error_with_its_place(capsys, changed, said):
+    write_files({**BEIR, **changed})
+    assert main(["import", "beir", "scifact", "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_dataset_of_ir_datasets(capsys):
+    ir_datasets = pytest.importorskip("ir_datasets")
+    write_files({"docs.tsv": "d1\tTent\n", "queries.tsv": ONE_A_LINE, "qrels": QRELS})
+    dataset = ir_datasets.create_dataset(docs_tsv="docs.tsv", queries_tsv="queries.tsv", qrels_trec="qrels")
+    ir_datasets.registry.register("harness-test/shop", dataset)
+    suite = moved("ir_datasets", ["harness-test/shop"], *REQUEST)
+    assert {query.id: query.text for query in suite.queries} == TEXTS
+    assert judgments(suite) == {TEXTS["301"]: {"doc-1": 2, "doc-2": 0}, "Poliomyelitis": {"007": 1}}
+    assert "the documents; index them" in capsys.readouterr().err
+
+
+def test_an_unknown_dataset_and_a_missing_extra_are_sentences(capsys, monkeypatch):
+    pytest.importorskip("ir_datasets")
+    words = ["import", "ir_datasets", "nowhere/nothing", "--output", "moved.relevance.yaml"]
+    assert main(words) == 2
+    assert "ir_datasets has no dataset 'nowhere/nothing'" in capsys.readouterr().err
+    monkeypatch.setitem(__import__("sys").modules, "ir_datasets", None)
+    assert main(words) == 2
+    assert "pip install 'relevance-harness[datasets]'" in capsys.readouterr().err

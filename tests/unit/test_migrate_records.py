@@ -1,0 +1,162 @@
+"""CSV and JSON lines with the columns that are in use become suites; hostile cells survive the way out and back."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.moving import exported, judgments, moved, write_files
+from harness.cli import main
+from harness.suites import load_suite
+
+REQUEST = ("--index", "shop", "--request-file", "body.json")
+EXPECTED = {"red shoes": {"sku-1": 3, "sku-2": 0}, "rope": {"007": 1}}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.csv": "query,document,grade\nred shoes,sku-1,3\nred shoes,sku-2,0\nrope,'007,1\n"},
+        {"a.csv": "Query;DocID;Rating\r\nred shoes;sku-1;3\r\nred shoes;sku-2;0\r\nrope;007;1\r\n"},
+        {"a.tsv": "query\tdocument id\trelevance\nred shoes\tsku-1\t3\nred shoes\tsku-2\t0\nrope\t007\t1\n"},
+        {"a.csv": "query,document,grade,text,title\nq1,sku-1,3,red shoes,T\nq1,sku-2,0,red shoes,T\nq2,007,1,rope,T\n"},
+        {
+            "judgments.csv": "query,document,grade\nq1,sku-1,3\nq1,sku-2,0\nq2,007,1\n",
+            "queries.csv": "id,text\nq1,red shoes\nq2,rope\n",
+        },
+        {
+            "a.jsonl": '{"query_id": "q1", "query": "red shoes", "docid": "sku-1", "score": 3}\n\n'
+            '{"query_id": "q1", "query": "red shoes", "docid": "sku-2", "score": "0"}\n'
+            '{"query_id": "q2", "query": "rope", "docid": "007", "score": 1}\n'
+        },
+        {
+            "a.jsonl": '{"id": "q1", "text": "red shoes", "judgments": {"sku-1": 3, "sku-2": 0}}\n'
+            '{"id": "q2", "text": "rope", "judgments": {"007": 1}}\n'
+        },
+    ],
+)
+def test_the_usual_columns_and_keys(files, capsys):
+    write_files(files)
+    assert judgments(moved("jsonl" if "a.jsonl" in files else "csv", list(files), *REQUEST)) == EXPECTED
+    assert main(["validate", "moved.relevance.yaml"]) == 0
+
+
+def test_what_is_not_read_is_listed(capsys):
+    write_files({"a.csv": "query,document,grade,judge\nrope,007,1,Kim\nrope,008,,Kim\n"})
+    moved("csv", ["a.csv"], *REQUEST)
+    said = capsys.readouterr().err
+    assert "a.csv:3:1: documents without a grade; they stay unjudged" in said
+    assert "a.csv:1:1: the column 'judge'" in said
+    write_files({"a.jsonl": '{"query": "rope", "document": "007", "grade": 1, "judge": "Kim"}\n'})
+    moved("jsonl", ["a.jsonl"], *REQUEST, output="b.relevance.yaml")
+    assert "a.jsonl:1:59: 'judge'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "query,document,grade\nrope,007,x\n", "a.csv:2:1: found 'x' as grade, expected a finite number"),
+        ("a.csv", "query,document,grade\nrope,007,nan\n", "a.csv:2:1: found 'nan' as grade"),
+        ("a.csv", "query,document,grade\nrope,,1\n", "a.csv:2:1: the document is empty beside a grade"),
+        ("a.csv", "a,b\n1,2\n", "a.csv:1:1: found the columns a, b, expected one named query"),
+        ("a.csv", "id,text\nq,a\nq,b\n", "a.csv:3:1: query 'q' has the text 'b' here, and 'a' before"),
+        ("a.jsonl", '{"document": "d"}\n', "a.jsonl:1:1: found an object, expected an object with query"),
+        ("a.jsonl", '{"query": "x"}\n{"query": 1.5}\n', "a.jsonl:2:11: found 1.5, expected a string"),
+        ("a.jsonl", '{"query": "x"}\n{"query" "x"}\n', "a.jsonl:2:10: this is not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, said):
+    write_files({name: content})
+    assert main(["import", "csv", name, "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_many_judgments_get_files_of_their_own():
+    lines = [{"query": f"q{n % 50}", "document": f"d {n}", "grade": n % 4} for n in range(2001)]
+    write_files({"a.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})
+    suite = moved("jsonl", ["a.jsonl"], *REQUEST)
+    assert sum(len(query.judgments) for query in suite.queries) == 2001
+    assert sorted(path.name for path in Path().glob("moved.*")) == [
+        "moved.judgments.jsonl",
+        "moved.queries.jsonl",
+        "moved.relevance.yaml",
+    ]
+
+
+HOSTILE = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@sum",
+    "007",
+    "1e5",
+    "MAR1",
+    "3-4",
+    "true",
+    "'=x",
+    "a,b",
+    'say "hi"',
+    "a\nb",
+    "ünï",
+    "a;b",
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_hostile_cells_come_back_and_a_suite_reads_them(form, capsys):
+    entries = [
+        {
+            "id": f"q{n}",
+            "text": cell,
+            "params": {"brand": cell},
+            "tags": ["head"],
+            "weight": n + 1,
+            "judgments": {cell: 1},
+        }
+        for n, cell in enumerate(HOSTILE)
+    ]
+    write_files({"a.jsonl": "".join(json.dumps(entry) + "\n" for entry in entries)})
+    write_files({"both.json": {"query": {"match": {"title": "{{text}} {{brand}}"}}}})
+    request = ("--index", "shop", "--request-file", "both.json")
+    first = moved("jsonl", ["a.jsonl"], *request)
+    back = exported(form, output="back")
+    if form == "csv":
+        for path in back.iterdir():
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in ("=", "+", "-", "@")]
+    again = moved(form, sorted(str(path) for path in back.iterdir()), *request, output="b.relevance.yaml")
+    (back / "suite.relevance.yaml").write_text(
+        'suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: "{{text}} {{brand}}"}}}\n'
+        f"queries: moved.queries.{form}\njudgments: moved.judgments.{form}\n"
+    )
+    for suite in (first, again, load_suite(back / "suite.relevance.yaml", {})):
+        assert [query.text for query in suite.queries] == HOSTILE
+        assert [query.params["brand"] for query in suite.queries] == HOSTILE
+        assert [list(query.judgments) for query in suite.queries] == [[cell] for cell in HOSTILE]
+        assert [query.weight for query in suite.queries] == [n + 1 for n in range(len(HOSTILE))]
+
+
+CELLS = st.text(st.characters(exclude_categories=("Cs", "Cc")) | st.sampled_from("=+-@'\"\n;,"), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(CELLS.filter(lambda one: one == one.strip()), st.sampled_from([0, 1, 2.5]), min_size=1, max_size=4)
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_any_id_of_a_document_comes_back(tmp_path_factory, form, grades):
+    folder = tmp_path_factory.mktemp("trip")
+    write_files({"a.jsonl": json.dumps({"id": "q", "text": "tent", "judgments": grades}) + "\n"}, folder)
+    moved("jsonl", [str(folder / "a.jsonl")], *REQUEST, output=str(folder / "a.relevance.yaml"))
+    back = exported(form, str(folder / "a.relevance.yaml"), str(folder / "back"))
+    again = moved(form, sorted(map(str, back.iterdir())), *REQUEST, output=str(folder / "b.relevance.yaml"))
+    assert judgments(again) == {"tent": grades}

@@ -1,0 +1,121 @@
+"""Query sets, judgments and configurations of the Search Relevance Workbench become suites, and come back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builders.moving import bodies, exported, judgments, moved, write_files
+from harness.cli import main
+
+REQUEST = ("--index", "shop", "--request-file", "body.json")
+QUERIES = {
+    "name": "Shop queries",
+    "description": "",
+    "sampling": "manual",
+    "querySetQueries": [
+        {"queryText": "red shoes"},
+        {"queryText": "rope", "referenceAnswer": "A climbing rope"},
+        {"queryText": "torch"},
+    ],
+}
+JUDGMENTS = {
+    "name": "Imported",
+    "type": "IMPORT_JUDGMENT",
+    "judgmentRatings": [
+        {"query": "red shoes", "ratings": [{"docId": "sku-1", "rating": "1.0"}, {"docId": "sku-2", "rating": "0.000"}]},
+        {"query": "red shoes", "ratings": [{"docId": "sku-1", "rating": "1.0"}]},
+        {"query": "rope", "ratings": [{"docId": "007", "rating": "0.7"}]},
+    ],
+}
+CONFIGURATION = {
+    "name": "baseline",
+    "index": "shop",
+    "query": json.dumps({"query": {"match": {"title": "%SearchText%"}}, "size": 5}),
+    "searchPipeline": "rerank",
+}
+EXPECTED = {"red shoes": {"sku-1": 1, "sku-2": 0}, "rope": {"007": 0.7}}
+
+
+def answer(*sources):
+    """What the API returns for a list."""
+    hits = [{"_index": ".plugins", "_id": f"{n}", "_score": 1, "_source": one} for n, one in enumerate(sources)]
+    return {"took": 1, "timed_out": False, "_shards": {"total": 1}, "hits": {"total": {"value": 1}, "hits": hits}}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files({"body.json": {"query": {"match": {"title": "{{text}}"}}}})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"q.json": QUERIES, "j.json": JUDGMENTS},
+        {"q.json": answer({**QUERIES, "id": "a", "timestamp": "2026-01-01"}), "j.json": answer(JUDGMENTS)},
+        {"all.json": [QUERIES, JUDGMENTS]},
+        {
+            "q.ndjson": "".join(json.dumps(one) + "\n" for one in QUERIES["querySetQueries"]),
+            "j.csv": "query,docid,rating\nred shoes,sku-1,1.0\nred shoes,sku-2,0.0\nrope,007,0.7\n",
+        },
+        {"q.txt": "red shoes\nrope\ntorch\n", "j.csv": "red shoes,sku-1,1.0\nred shoes,sku-2,0\nrope,007,0.7\n"},
+    ],
+)
+def test_each_form_gives_the_same_suite(files):
+    write_files(files)
+    suite = moved("opensearch-srw", list(files), *REQUEST)
+    assert judgments(suite) == {**EXPECTED, "torch": {}}
+    assert suite.profile == "opensearch-srw"
+    assert [measure.text for measure in suite.measures] == ["nDCG@10", "P@10", "AP@10", "Judged@10"]
+
+
+def test_a_configuration_is_the_request(capsys):
+    write_files({"q.json": QUERIES, "j.json": JUDGMENTS, "c.json": CONFIGURATION})
+    suite = moved("opensearch-srw", ["q.json", "j.json", "c.json"])
+    assert suite.target.index == "shop"
+    assert bodies(suite)[1] == {"query": {"match": {"title": "rope"}}, "search_pipeline": "rerank"}
+    assert "# reference answer: A climbing rope" in Path("moved.relevance.yaml").read_text()
+    said = capsys.readouterr().err
+    assert "j.json:1:" in said
+    assert "a document that is judged twice for its query, with the same grade" in said
+    assert "'size' of a search configuration" in said
+
+
+def test_several_configurations_are_requests_by_name():
+    other = {**CONFIGURATION, "name": "candidate", "index": "shop-next", "searchPipeline": ""}
+    write_files({"j.json": JUDGMENTS, "c.json": answer(CONFIGURATION, other)})
+    suite = moved("opensearch-srw", ["j.json", "c.json"])
+    assert {name: request.index for name, request in suite.requests.items()} == {
+        "baseline": "shop",
+        "candidate": "shop-next",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", {"name": "x"}, "a.json:1:1: found an object, expected an object with querySetQueries"),
+        ("a.json", {"judgmentRatings": [{"query": "x", "ratings": [{"docId": "d", "rating": "x"}]}]}, 'found "x"'),
+        ("a.json", {"name": "x", "index": "i", "query": "{"}, "a.json:1:38: the query is not JSON"),
+        ("a.csv", "query,docid,rating\nx,d,?\n", "a.csv:2:1: found '?' as rating"),
+        ("a.ndjson", '{"queryText": "x"}\n{"text": "y"}\n', "a.ndjson:2:1: found an object without 'queryText'"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, said):
+    write_files({name: content})
+    assert main(["import", "opensearch-srw", name, "--output", "moved.relevance.yaml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_round_trip_keeps_queries_grades_and_requests(capsys):
+    write_files({"q.json": QUERIES, "j.json": JUDGMENTS, "c.json": CONFIGURATION})
+    first = moved("opensearch-srw", ["q.json", "j.json", "c.json"])
+    back = exported("opensearch-srw", status=0)
+    assert json.loads((back / "judgments.json").read_text())["judgmentRatings"][1] == {
+        "query": "rope",
+        "ratings": [{"docId": "007", "rating": "0.7"}],
+    }
+    again = moved("opensearch-srw", sorted(map(str, back.iterdir())), output="again.relevance.yaml")
+    assert judgments(again) == judgments(first)
+    assert bodies(again) == bodies(first)
