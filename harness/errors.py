@@ -21,6 +21,7 @@ __all__ = [
     "FormatError",
     "GrammarError",
     "HarnessError",
+    "HookError",
     "InputError",
     "LoginRefused",
     "MeasureError",
@@ -194,6 +195,10 @@ class LoginRefused(SearchError):
 
 class FixtureError(SearchError):
     """A suite's own index could not be built, or an index stands there that the harness did not make."""
+
+
+class HookError(SearchError):
+    """A hook of the user's raised an error, or returned what it must not."""
 
 
 class EngineStartError(HarnessError):

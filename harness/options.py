@@ -243,6 +243,7 @@ class RunOptions:
         python=False,
     )
     client: Any = _option(None, CLIENT, "The user's own client object, in place of connections.")
+    hooks: Any = _option(None, CLIENT, "The user's hooks; those of installed packages where None.", python=False)
     entry: EntryPoint = _option(EntryPoint.PYTHON, ENTRY, "Whose names of options messages have.", python=False)
 
     def day(self) -> date:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness import hookspecs
 from harness.errors import Problem
 from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
 from harness.pytest_plugin.session import RelevanceSession
@@ -43,6 +44,11 @@ def _runs(config: pytest.Config) -> SessionRuns:
 
         config.stash[RUNS] = SessionRuns(config.stash[SESSION])
     return config.stash[RUNS]
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let conftest.py and plugins have hooks for clients, requests and responses."""
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +83,11 @@ def pytest_testnodedown(node: Any) -> None:
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
     session.is_due |= output.get(DUE, False)
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep what knows which conftest.py is for which folder."""
+    session.config.stash[SESSION].collector = session
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

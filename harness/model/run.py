@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from harness.model.conditions import Operator
-from harness.model.suite import HttpRequest, Json, Mark, Waiver
+from harness.model.suite import HttpRequest, Json, Mark, Query, Waiver
 
 ANY_TEXT = "*"
 """The field of a snippet if none is named: the longest text that is not the title."""
@@ -56,6 +56,8 @@ class SearchRequest:
     """The field returned as snippet, or `ANY_TEXT`; likewise."""
     unique_ids: bool = False
     """Whether an `_id` identifies one document in all indexes searched."""
+    built_for: Query | None = field(default=None, compare=False, repr=False)
+    """The query of the suite that it was built for; None for a look-up of the harness's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from harness.baseline import keep_run
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.files.writing import write_whole
 from harness.gate.selection import Choice, select
+from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
 from harness.model import Query, Report, Run, Suite, SuiteReport
@@ -415,9 +416,20 @@ class SessionRuns:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
+        options = replace(options, hooks=self._hooks(path))
         with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
             [finished] = runner.run([from_here(path)], options, earlier=earlier)
         return finished
+
+    def _hooks(self, path: Path) -> Hooks:
+        """Those of conftest.py and plugins for the suite at *path*, and those of installed packages."""
+        if self.session.collector is None:
+            return installed_hooks()
+        manager = self.session.collector.config.pluginmanager
+        for name, plugin in installed_plugins():
+            if not manager.is_registered(plugin):
+                manager.register(plugin, name)
+        return Hooks(self.session.collector.gethookproxy(path))
 
     def _node(self, version: str | None) -> Node:
         """The node of *version*: a worker gets the session's from the controller, and any other is its own."""

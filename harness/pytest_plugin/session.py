@@ -55,6 +55,7 @@ class RelevanceSession:
         self.is_worker = folder is not None
         self.folder = folder
         self.item: pytest.Item | None = None
+        self.collector: pytest.Session | None = None
         self._host: NodeHost | None = None
 
     def refused(self, problems: Iterable[Problem]) -> None:

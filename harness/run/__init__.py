@@ -185,7 +185,7 @@ def _each_once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-SERVER = ("url", "embedded", "engine_version", "cluster", "client", "allow_write", "entry")
+SERVER = ("url", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 
@@ -263,7 +263,9 @@ class Runner(Closing):
         _check_choices(suites, options, cells)
         selections = [select(suite, Choice.of(options), options.day()) for suite in suites]
         sent = [selection.suite for selection in selections if selection.active.queries]
-        clusters = self._connections_for(options).open_all(sent, configs)
+        connections = self._connections_for(options)
+        clusters = connections.open_all(sent, configs)
+        options = replace(options, hooks=connections.hooks)
         opened = dict(zip((suite.path for suite in sent), clusters, strict=True))
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
         targets = Targets()
@@ -292,7 +294,7 @@ class Runner(Closing):
     def _connections_for(self, options: RunOptions) -> Connections:
         wanted = RunOptions(**{name: getattr(options, name) for name in SERVER})
         for known, connections in self._open:
-            if known == wanted and known.client is wanted.client:
+            if known == wanted and known.client is wanted.client and known.hooks is wanted.hooks:
                 return connections
         opened = Connections(self._environ, wanted)
         self._open.append((wanted, opened))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.config import Configs, resolve_cluster
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
+from harness.hooks import CLIENT, Hooks, installed_hooks
 from harness.model import Cluster, Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
 from harness.search.connection import Closing
@@ -64,11 +65,12 @@ class Connections(Closing):
             options: Say what takes the place of every suite's own cluster.
 
         Raises:
-            UsageError: they contradict each other.
+            UsageError: they contradict each other, or the hooks of an installed package cannot be used.
         """
         check_servers(options)
         self._environ = environ
         self._options = options
+        self.hooks: Hooks = options.hooks or installed_hooks()
         self._node: str | None = None
         self._opened: list[tuple[str | None, OpenCluster]] = []
         self._resources = ExitStack()
@@ -137,16 +139,19 @@ class Connections(Closing):
     def _connect(self, cluster: Cluster, stated: str | None) -> OpenCluster:
         from harness.search import open_search
 
+        client, of_hook = self._options.client, None
         try:
+            if client is None and cluster.service == "engine":
+                client = of_hook = self.hooks.client(cluster)
             search = open_search(
-                cluster,
-                self._environ,
-                engine=stated,
-                client=self._options.client,
-                allow_write=self._options.allow_write,
+                cluster, self._environ, engine=stated, client=client, allow_write=self._options.allow_write
             )
         except SearchError as error:
             return OpenCluster(cluster, error=error)
+        except UsageError as error:
+            if of_hook is None:
+                raise
+            return OpenCluster(cluster, error=self.hooks.wrong(CLIENT, f"returned what is no client: {error}"))
         return OpenCluster(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:

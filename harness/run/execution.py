@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import SearchError
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries, gated_thresholds
+from harness.hooks import Hooks
 from harness.masking import redact, redact_run
 from harness.metrics.score import score_run
 from harness.model import (
@@ -133,8 +134,9 @@ class SuiteExecution:
         active = self._start(kept)
         try:
             active = self._with_fixture(active, search)
-            run = self._search(active, search)
-            run = self._with_facts(self._with_tails(active, run, search), search)
+            hooked = self._hooks.around(search)
+            run = self._with_tails(active, self._search(active, hooked), hooked)
+            run = self._with_facts(run, search)
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
         return self._answered_suite(self._joined(run, kept), search)
@@ -186,7 +188,8 @@ class SuiteExecution:
             request=self.options.request,
             progress=None if self.progress is None else self.progress.queries_done,
             budget=self.options.budget,
-            further=not self.options.unjudged,  # a pool is compared with nothing
+            # A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits.
+            further=not (self.options.unjudged or self._hooks.concern_searches),
             targets=(self.targets or Targets()) if self._is_checked else None,
         )
 
@@ -215,6 +218,10 @@ class SuiteExecution:
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with what its index is, where that is compared with a baseline's or kept in one."""
         return replace(run, facts=search.index_facts(run.index)) if self._is_compared else run
+
+    @property
+    def _hooks(self) -> Hooks:
+        return self.options.hooks or Hooks()
 
     @property
     def _is_checked(self) -> bool:
@@ -278,7 +285,13 @@ def conclude(
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,
-        notes=[*_choices(answered), *_deselection(answered, verdicts), *_tails(run, selected), *notes],
+        notes=[
+            *_hooks_note(options),
+            *_choices(answered),
+            *_deselection(answered, verdicts),
+            *_tails(run, selected),
+            *notes,
+        ],
         reference=reference,
     )
     if progress is not None:
@@ -320,9 +333,17 @@ def _locate(
     if search is None or not queries or not answered.options.locate:
         return {}, []
     try:
-        return locate_missing(answered.selection.selected, run, search, queries[:QUERIES_LOCATED]), []
+        hooks: Hooks = answered.options.hooks or Hooks()
+        return locate_missing(answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED]), []
     except SearchError as error:
         return {}, [f"the ranks of missing documents are unknown: {error}"]
+
+
+def _hooks_note(options: RunOptions) -> Iterator[str]:
+    """The code that is not in the suite, so that nobody looks for a difference there alone."""
+    in_force = [] if options.hooks is None else list(options.hooks.in_force())
+    if in_force:
+        yield f"hooks: {', '.join(in_force)}"
 
 
 def _choices(answered: AnsweredSuite) -> Iterator[str]:

@@ -11,6 +11,7 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import leaves_ties, tie_groups
+from harness.hooks import Hooks
 from harness.masking import Masker, redact_explanation
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
@@ -145,8 +146,9 @@ def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchReques
 
     suite = answered.selection.selected
     on_its_index = suite if template.http is not None else on_index(suite, answered.run.index)
-    [request] = requests_of(on_its_index, template)[1]
-    return request
+    hooks: Hooks = answered.options.hooks or Hooks()
+    [built] = requests_of(on_its_index, template, further=not hooks.concern_searches)[1]
+    return hooks.request(built, on_its_index.queries[0])
 
 
 def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:

@@ -324,14 +324,15 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
     try:
         if template.http is not None:
             http = _fill_http(template.http, values)
-            return SearchRequest(query.id, None, http.json, http)
+            return SearchRequest(query.id, None, http.json, http, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
     except UsageError as error:
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
     index = template.index or suite.target.index
-    return SearchRequest(query.id, index, {"size": suite.depth, **body}, unique_ids=suite.target.unique_ids)
+    sized = {"size": suite.depth, **body}
+    return SearchRequest(query.id, index, sized, unique_ids=suite.target.unique_ids, built_for=query)
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:

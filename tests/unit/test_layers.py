@@ -14,12 +14,12 @@ ROOT = Path(harness.__file__).parent
 
 LAYERS = (
     ("errors", "model", "options", "words"),
-    ("masking", "means", "signals"),
+    ("hookspecs", "masking", "means", "signals"),
     ("statistics",),
     ("metrics",),
     ("files", "gate"),
     ("baseline", "config", "embedded", "scaffold"),
-    ("search",),
+    ("search", "hooks"),
     ("suites",),
     ("report", "run"),
     ("compare", "judging", "migrate"),

@@ -1,0 +1,214 @@
+"""Calls the user's hooks, which `harness.hookspecs` specifies, and finds those of installed packages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+from pluggy import PluginManager, PluginValidationError
+
+from harness import hookspecs
+from harness.errors import HookError, UsageError
+from harness.model import Cluster, Failure, IndexFacts, Query, Ranking, Response, SearchRequest
+from harness.search import Search
+from harness.search.connection import Closing
+
+__all__ = ["CLIENT", "ENTRY_POINTS", "HookedSearch", "Hooks", "installed_hooks", "installed_plugins"]
+
+CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
+PREFIX = "pytest_relevance_"
+ENTRY_POINTS = "relevance_harness.hooks"
+
+
+class Hooks:
+    """Calls what implements the hooks; what fails there is an error that names the hook and its place."""
+
+    def __init__(self, relay: Any = None) -> None:
+        """*relay* is pluggy's or pytest's, with a caller for each hook; None where nothing implements one."""
+        self._relay = relay
+
+    @property
+    def concern_searches(self) -> bool:
+        """Whether one changes requests or responses."""
+        return bool(self._implementations(REQUEST) or self._implementations(RESPONSE))
+
+    def around(self, search: Search) -> Search:
+        """*search* with these hooks, itself where they do not concern it."""
+        return HookedSearch(search, self) if self.concern_searches else search
+
+    def client(self, cluster: Cluster) -> Any:
+        """The user's own client for *cluster*, None where no hook makes one; raises HookError."""
+        return self._call(CLIENT, cluster=cluster) if self._implementations(CLIENT) else None
+
+    def request(self, request: SearchRequest, query: Query) -> SearchRequest:
+        """*request* as it is to be sent for *query*; raises HookError."""
+        if not self._implementations(REQUEST):
+            return request
+        given = replace(request, body=deepcopy(request.body))
+        changed = self._call(REQUEST, request=given, query=query)
+        if changed is None:
+            changed = given
+        if not isinstance(changed, SearchRequest):
+            raise self.wrong(REQUEST, f"returned {_described(changed)}, expected a SearchRequest or None")
+        if (changed.query, changed.index) != (request.query, request.index):
+            raise self.wrong(REQUEST, f"changed the query or the index of the request for query {query.id!r}")
+        body = changed.body
+        if isinstance(body, dict) and isinstance(request.body, dict) and "size" in request.body:
+            body = {"size": request.body["size"], **body}
+        return replace(request, body=body, http=changed.http)
+
+    def response(self, response: Response, request: SearchRequest, query: Query) -> Response:
+        """What stands for *response*, that to *request*; raises HookError."""
+        if not self._implementations(RESPONSE):
+            return response
+        changed = self._call(RESPONSE, response=response, request=request, query=query)
+        if changed is not None and not isinstance(changed, Ranking | Failure):
+            raise self.wrong(RESPONSE, f"returned {_described(changed)}, expected a Ranking, a Failure or None")
+        return response if changed is None else changed
+
+    def wrong(self, name: str, what: str) -> HookError:
+        """The error that the hook *name* did *what*."""
+        return HookError(f"the hook {name} ({', '.join(self._places(name))}) {what}")
+
+    def in_force(self) -> Iterator[str]:
+        """Each hook that is implemented, and where."""
+        for name in (CLIENT, REQUEST, RESPONSE):
+            if self._implementations(name):
+                yield f"{name} ({', '.join(self._places(name))})"
+
+    def _call(self, name: str, **arguments: Any) -> Any:
+        try:
+            return getattr(self._relay, name)(**arguments)
+        except Exception as error:
+            lines = str(error).splitlines()
+            why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+            raise self.wrong(name, f"failed{self._line(name, error)}: {why}") from error
+
+    def _implementations(self, name: str) -> list[Any]:
+        caller = getattr(self._relay, name, None)
+        return [] if caller is None else caller.get_hookimpls()
+
+    def _places(self, name: str) -> list[str]:
+        """The file of each implementation, the first to be called first."""
+        return [_shown(_file(each)) or each.plugin_name for each in reversed(self._implementations(name))]
+
+    def _line(self, name: str, error: Exception) -> str:
+        """The line of an implementation that *error* went through, where one is known."""
+        files = {_file(each) for each in self._implementations(name)}
+        passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
+        return f" in line {passed[-1]}" if passed else ""
+
+
+class HookedSearch(Closing):
+    """
+    A search whose requests and responses go through hooks, as far as they are the suite's and no look-up. It is the
+    same as another over the same connection, for whoever asks each target once.
+    """
+
+    def __init__(self, inner: Search, hooks: Hooks) -> None:
+        """*inner* sends what *hooks* make of the requests."""
+        self.inner = inner
+        self.hooks = hooks
+        self.engine = inner.engine
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HookedSearch) and (self.inner, self.hooks) == (other.inner, other.hooks)
+
+    def __hash__(self) -> int:
+        return hash((self.inner, self.hooks))
+
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """See `Search.search`; raises HookError too."""
+        hooks = self.hooks
+        sent = [one if one.built_for is None else hooks.request(one, one.built_for) for one in requests]
+        responses = self.inner.search(sent, on_done=on_done, budget=budget)
+        return [
+            response if one.built_for is None else hooks.response(response, one, one.built_for)
+            for one, response in zip(sent, responses, strict=True)
+        ]
+
+    def index_facts(self, index: str | None) -> IndexFacts:
+        """See `Search.index_facts`."""
+        return self.inner.index_facts(index)
+
+    def close(self) -> None:
+        """See `Search.close`."""
+        self.inner.close()
+
+
+def _file(implementation: Any) -> str:
+    code = getattr(inspect.unwrap(implementation.function), "__code__", None)
+    return code.co_filename if code is not None else ""
+
+
+def _shown(file: str) -> str:
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def _described(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
+
+
+class _Manager(PluginManager):
+    """Takes functions by their names without a marker, as pytest does."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        marked = super().parse_hookimpl_opts(plugin, name)
+        return {} if marked is None and name.startswith(PREFIX) and callable(getattr(plugin, name)) else marked
+
+
+def installed_plugins() -> Iterator[tuple[str, Any]]:
+    """
+    What installed packages name under the entry point group, each with a name for it.
+
+    Raises:
+        UsageError: one cannot be loaded, or has no hook or a wrong one.
+    """
+    for entry_point in entry_points(group=ENTRY_POINTS):
+        called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
+        try:
+            plugin = entry_point.load()
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"{called} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not any(name.startswith(PREFIX) for name in dir(plugin)):
+            raise UsageError(f"{called} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
+        _check(plugin, called)
+        yield called, plugin
+
+
+def _check(plugin: Any, called: str) -> None:
+    try:
+        manager = _manager()
+        manager.register(plugin, called)
+        manager.check_pending()
+    except PluginValidationError as error:
+        raise UsageError(f"{called} has a wrong hook: {str(error).splitlines()[-1]}") from error
+
+
+def _manager() -> PluginManager:
+    manager = _Manager("pytest")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+@cache
+def installed_hooks() -> Hooks:
+    """The hooks of installed packages; raises as `installed_plugins`."""
+    manager = _manager()
+    for name, plugin in installed_plugins():
+        manager.register(plugin, name)
+    return Hooks(manager.hook)

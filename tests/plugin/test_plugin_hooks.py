@@ -1,0 +1,190 @@
+"""Hooks of a conftest.py, of a plugin and of installed packages, for suites that are collected."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from harness.hooks import ENTRY_POINTS
+
+MEAN = 'thresholds: ["mean nDCG@10 >= 0.9"]'
+
+Suite = Callable[..., Path]
+Run = Callable[..., pytest.RunResult]
+
+BOOTS_FOR_ALL = """
+def pytest_relevance_request(request, query):
+    request.body["query"]["match"]["title"] = "rubber boots" if "head" in query.tags else query.text
+"""
+
+OWN_CLIENT = """
+from builders.engine import ROOT, item_of
+
+class Client:
+    def __init__(self, cluster):
+        self.cluster = cluster
+
+    def info(self):
+        return ROOT
+
+    def msearch(self, body):
+        print("asked for", self.cluster.url)
+        return {"took": 1, "responses": [item_of(["a", "b", "d"], size=10) for _ in body[1::2]]}
+
+def pytest_relevance_client(cluster):
+    return Client(cluster)
+"""
+
+REVERSED = """
+from dataclasses import replace
+
+def pytest_relevance_response(response, query):
+    return replace(response, hits=response.hits[::-1]) if query.id == "boots" else None
+"""
+
+
+def reported(pytester: pytest.Pytester) -> dict[str, object]:
+    [suite] = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))["suites"]
+    return suite
+
+
+def test_a_hook_changes_requests(suite: Suite, run: Run, engine: object, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+    pytester.makeconftest(BOOTS_FOR_ALL)
+
+    result = run("--relevance-report", "report.json")
+
+    result.assert_outcomes(failed=1)
+    assert engine.asked == {"rubber boots": 2}
+    assert reported(pytester)["notes"][0] == "hooks: pytest_relevance_request (conftest.py)"
+    assert [hit["id"] for hit in reported(pytester)["queries"][0]["ranking"]] == ["e", "d"]
+
+
+def test_a_hook_may_return_a_request_with_another_body(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN)
+    pytester.makeconftest(
+        """
+        from dataclasses import replace
+
+        def pytest_relevance_request(request):
+            return replace(request, body={"query": {"match": {"title": "red shoes"}}})
+        """
+    )
+    run().assert_outcomes(failed=1)
+
+    assert engine.asked == {"red shoes": 2}
+
+
+def test_a_hook_makes_the_client(suite: Suite, run: Run, engine: object, pytester: pytest.Pytester) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.7"]')
+    pytester.makeconftest(OWN_CLIENT)
+
+    result = run("-s")
+
+    result.assert_outcomes(passed=1)
+    assert f"asked for {engine.url}" in result.stdout.str()
+    assert not engine.asked
+
+
+def test_a_hook_changes_responses(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite(MEAN)
+    pytester.makeconftest(REVERSED)
+
+    run().assert_outcomes(passed=1)
+
+
+def test_the_hooks_of_a_folder_are_for_its_suites(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    suite(MEAN, name="one/shop.relevance.yaml")
+    suite(MEAN, name="two/store.relevance.yaml")
+    (pytester.path / "one" / "conftest.py").write_text(BOOTS_FOR_ALL, encoding="utf-8")
+
+    run().assert_outcomes(failed=2)
+
+    assert engine.asked == {"rubber boots": 3, "red shoes": 1}
+
+
+def test_the_fixture_uses_them_too(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
+    suite("")
+    pytester.makeconftest(REVERSED)
+    pytester.makepyfile("def test_it(relevance): assert relevance.run('shop.relevance.yaml').mean('nDCG@10') == 1")
+
+    run().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("hook", [BOOTS_FOR_ALL, OWN_CLIENT, REVERSED])
+def test_hooks_work_in_workers(suite: Suite, run: Run, pytester: pytest.Pytester, hook: str) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0", "median nDCG@10 >= 0"]')
+    pytester.makeconftest(hook)
+
+    result = run("-p", "xdist", "-n2", "--relevance-report", "report.json")
+
+    result.assert_outcomes(passed=2)
+    assert reported(pytester)["notes"][0].startswith("hooks: pytest_relevance_")
+
+
+FAILING = {
+    "request": (
+        "def pytest_relevance_request(request):\n    return request.body['qery']",
+        "failed in line 2: KeyError",
+    ),
+    "client": (
+        "def pytest_relevance_client(cluster):\n    raise RuntimeError('no login')",
+        "failed in line 2: Runtime",
+    ),
+    "response": ("def pytest_relevance_response(response):\n    return response.hit", "failed in line 2: AttributeErr"),
+    "a list": ("def pytest_relevance_request(request):\n    return [request]", "returned a value of type list, expect"),
+    "a text": (
+        "def pytest_relevance_response(response):\n    return 'ok'",
+        "returned a value of type str, expected a R",
+    ),
+    "no client": (
+        "def pytest_relevance_client(cluster):\n    return cluster",
+        "returned what is no client: a client of",
+    ),
+    "another index": (
+        "from dataclasses import replace\n"
+        "def pytest_relevance_request(request):\n    return replace(request, index='elsewhere')",
+        "changed the query or the index of the request for query 'shoes'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_hook_that_fails_is_an_error_of_the_items(
+    suite: Suite, run: Run, pytester: pytest.Pytester, name: str
+) -> None:
+    hook, said = FAILING[name]
+    suite(MEAN)
+    pytester.makeconftest(hook)
+
+    result = run()
+
+    result.assert_outcomes(errors=1)
+    text = " ".join(result.stdout.str().split())
+    assert re.search(rf"the hook pytest_relevance_\w+ \(conftest.py\) {re.escape(said)}", text)
+    assert "Traceback" not in text
+    assert "_callers.py" not in text
+
+
+def test_hooks_of_installed_packages_work_too(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite(MEAN)
+    pytester.makepyfile(acme=BOOTS_FOR_ALL)
+    pytester.syspathinsert()
+    offered = EntryPoint("acme", "acme", ENTRY_POINTS)
+    monkeypatch.setattr("harness.hooks.entry_points", lambda group: EntryPoints([offered]))
+
+    run().assert_outcomes(failed=1)
+    run("-p", "acme").assert_outcomes(failed=1)
+
+    assert engine.asked == {"rubber boots": 4}

@@ -1,0 +1,128 @@
+"""Hooks of installed packages, for the command and for Python."""
+
+import json
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from builders.engine import ScriptedEngine
+from harness.api import Relevance
+from harness.cli import main
+from harness.errors import UsageError
+from harness.hooks import ENTRY_POINTS, installed_hooks
+
+SUITE = """\
+suite: shop
+target: {index: products}
+request:
+  query: {match: {title: "{{text}}"}}
+measures: ["nDCG@10"]
+thresholds: ["mean nDCG@10 >= 0.9"]
+queries:
+  - {id: shoes, text: red shoes, judgments: {e: 1}}
+"""
+
+
+def rubber_boots(request, query):
+    request.body["query"]["match"]["title"] = "rubber boots" if query.id == "shoes" else None
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
+    with ScriptedEngine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Has an installed package name what is given, or raise it, for the entry point group."""
+
+    def offered(plugin):
+        def load(_):
+            if isinstance(plugin, BaseException):
+                raise plugin
+            return plugin
+
+        entry_points = EntryPoints([EntryPoint("acme", "acme.search", ENTRY_POINTS)])
+        monkeypatch.setattr(EntryPoint, "load", load)
+        monkeypatch.setattr(
+            "harness.hooks.entry_points", lambda group: entry_points if group == ENTRY_POINTS else EntryPoints()
+        )
+
+    installed_hooks.cache_clear()
+    yield offered
+    installed_hooks.cache_clear()
+
+
+def test_the_command_and_python_use_them(shop, install, capsys):
+    install(SimpleNamespace(pytest_relevance_request=rubber_boots))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 0
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert suite["notes"][0].startswith("hooks: pytest_relevance_request (")
+    with Relevance() as relevance:
+        assert relevance.run("shop.relevance.yaml", url=shop.url).mean("nDCG@10") == 1
+    assert shop.asked == {"rubber boots": 2}
+
+
+def test_the_request_that_is_shown_is_the_one_that_is_sent(shop, install, capsys):
+    install(SimpleNamespace(pytest_relevance_request=rubber_boots))
+    assert main(["show", "shop.relevance.yaml", "shoes", "--url", shop.url, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["sent"]["body"]
+    assert shown["query"] == {"match": {"title": "rubber boots"}}
+    assert shown["size"] == 10
+
+
+def test_a_request_that_a_hook_changed_is_asked_for_again_as_such(shop, install, capsys):
+    install(SimpleNamespace(pytest_relevance_request=rubber_boots))
+    Path("shop.relevance.yaml").write_text(SUITE.replace("{e: 1}", "{a: 1}"), encoding="utf-8")
+    bodies = []
+    answer = shop.search
+    shop.search = lambda body, index: bodies.append(body) or answer(body, index)
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 1
+    texts = {json.dumps(body["query"]) for body in bodies if "match" in body["query"]}
+    assert texts == {json.dumps({"match": {"title": "rubber boots"}})}
+    assert {body["size"] for body in bodies} >= {10, 1000}
+
+
+def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
+    def fails(request):
+        raise KeyError("tenant")
+
+    install(SimpleNamespace(pytest_relevance_request=fails))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 3
+    printed = capsys.readouterr()
+    assert "failed in line" in printed.out
+    assert "KeyError: 'tenant'" in " ".join(printed.out.split())
+    assert "Traceback" not in printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    ("plugin", "said"),
+    [
+        (ImportError("no module named acme"), "cannot be loaded: ImportError: no module named acme"),
+        (SimpleNamespace(), "has no hook, expected functions pytest_relevance_client, pytest_relevance_request or"),
+        (SimpleNamespace(pytest_relevance_clint=lambda cluster: None), "has a wrong hook: unknown hook"),
+        (SimpleNamespace(pytest_relevance_client=lambda clutser: None), "has a wrong hook: Argument(s) {'clutser'}"),
+    ],
+)
+def test_a_wrong_entry_point_is_told_before_anything_is_sent(shop, install, capsys, plugin, said):
+    install(plugin)
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 2
+    assert f"entry point acme of {ENTRY_POINTS} (acme.search) {said}" in capsys.readouterr().err
+    with Relevance() as relevance, pytest.raises(UsageError, match="entry point acme"):
+        relevance.run("shop.relevance.yaml", url=shop.url)
+    assert not shop.sent
+
+
+def test_suites_on_one_target_check_it_once_with_hooks_too(shop, install, capsys):
+    install(SimpleNamespace(pytest_relevance_request=rubber_boots))
+    Path("store.relevance.yaml").write_text(SUITE.replace("suite: shop", "suite: store"), encoding="utf-8")
+    bodies = []
+    answer = shop.search
+    shop.search = lambda body, index: bodies.append(body) or answer(body, index)
+    assert main(["run", ".", "--url", shop.url]) == 0
+    assert sum("match_all" in body["query"] for body in bodies) == 1
