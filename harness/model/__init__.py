@@ -49,7 +49,6 @@ from harness.model.inspection import (
     RankContribution,
     ScoreFactor,
     ScorePart,
-    SentRequest,
     TiedDocuments,
 )
 from harness.model.judging import (
@@ -88,6 +87,7 @@ from harness.model.run import (
     Run,
     Score,
     SearchRequest,
+    SentRequest,
     Status,
     TailSearch,
     TargetChecks,

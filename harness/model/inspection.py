@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from enum import StrEnum
 
 from harness.model.report import BaselineSummary, QueryReport
-from harness.model.run import Engine
-from harness.model.suite import Json
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request as it is sent; ``${NAME}`` is the value of a variable of the environment that may be secret."""
-
-    method: str
-    url: str
-    """With path and parameters; without a server if a client object of the user's knows it."""
-    headers: Mapping[str, str] = dataclass_field(default_factory=dict)
-    body: Json = None
-    """None if there is none."""
-    login: str = ""
-    """User and password of basic authentication, with a colon between; empty if there is none."""
-    ca_certs: str = ""
-    """The file with the CA of the server's certificate; empty if it is one that the system trusts."""
-    fingerprint: str = ""
-    """The SHA-256 of the server's certificate; empty if it is not pinned."""
-    variables: tuple[str, ...] = ()
-    """The names of the variables in it."""
-    encoded: tuple[str, ...] = ()
-    """Those whose value is sent in base64."""
+from harness.model.run import Engine, SentRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
-from harness.model.run import Engine, Failure, Outcome, TargetChecks, Verdict
+from harness.model.run import Engine, Failure, Outcome, SentRequest, TargetChecks, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,11 @@ class QueryReport:
     """Why it has no ranking."""
     baseline: QueryBaseline | None = None
     """None if it is not compared with a baseline."""
+    sent: SentRequest | None = None
+    """
+    The request, without server, headers and login. Only stored for 500 queries with a ranking of each suite, those
+    that thresholds blame first, and not if hooks change requests.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,10 @@ class SuiteReport:
     """Whether no threshold was decided because the run only reports figures: ``--report-only``."""
     checks: TargetChecks | None = None
     """None if the target was not checked."""
+    hits: int = 0
+    """The number of hits of all queries."""
+    judged_hits: int = 0
+    """The number of these that are judged."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

@@ -43,7 +43,9 @@ __all__ = [
     "diff_rest",
     "grade_text",
     "headline",
+    "is_hardly_judged",
     "is_told",
+    "judged_line",
     "known_text",
     "left_documents",
     "mean_change_text",
@@ -192,6 +194,25 @@ def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
         shown = ", ".join(affected[:NAMED]) + (", …" if len(affected) > NAMED else "")
         why = f": {reason}" if reason else ""
         yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({shown})"
+
+
+LEAST_JUDGED = 0.5
+"""The share of judged hits below which a report warns: most of what the users see then counts for nothing."""
+
+
+def is_hardly_judged(hits: int, judged: int) -> bool:
+    """Whether so few of *hits* are judged that scores say little."""
+    return hits > 0 and judged / hits < LEAST_JUDGED
+
+
+def judged_line(suite: SuiteReport) -> str:
+    """How many hits are judged, and what to do if these are few; empty where there are no hits."""
+    if not suite.hits:
+        return ""
+    share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"
+    if not is_hardly_judged(suite.hits, suite.judged_hits):
+        return share
+    return f"only {share}; the others count as if they had no gain: `harness judgments pool` lists what to judge"
 
 
 # One query's ranking in words and numbers, the same on a terminal, in a page and in Markdown; nothing is escaped.

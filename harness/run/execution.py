@@ -14,7 +14,7 @@ from harness.errors import SearchError
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries, gated_thresholds
 from harness.hooks import Hooks
-from harness.masking import redact, redact_run
+from harness.masking import Masker, if_small, redact, redact_run
 from harness.metrics.score import score_run
 from harness.model import (
     Cluster,
@@ -28,6 +28,7 @@ from harness.model import (
     Response,
     Run,
     Score,
+    SentRequest,
     Suite,
     SuiteReport,
     Verdict,
@@ -39,11 +40,14 @@ from harness.run.report import assemble
 from harness.words import count, one_of
 
 if TYPE_CHECKING:
-    from harness.masking import Masker
     from harness.search import Search
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
+
+
+REQUESTS_KEPT = 500
+"""Queries of a suite whose requests the report has, those that thresholds blame first: a request may be large."""
 
 
 @runtime_checkable
@@ -293,6 +297,7 @@ def conclude(
             *notes,
         ],
         reference=reference,
+        sent={} if inspected is not None else _sent(answered, run, verdicts),
     )
     if progress is not None:
         progress.suite_finished(run, verdicts)
@@ -344,6 +349,25 @@ def _hooks_note(options: RunOptions) -> Iterator[str]:
     in_force = [] if options.hooks is None else list(options.hooks.in_force())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
+
+
+def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
+    """The requests that the report shows, masked; none if hooks change them, or a service's address is not known."""
+    from harness.run.searching import sent_requests
+
+    suite, server = answered.selection.selected, answered.server or Cluster(answered.cluster)
+    template = suite.requests.get(run.request)
+    hooked = answered.options.hooks is not None and answered.options.hooks.concern_searches
+    if template is None or hooked or (template.http is not None and server.url is None):
+        return {}
+    known = [query for query, response in run.responses.items() if isinstance(response, Ranking)]
+    wanted = dict.fromkeys([*blamed_queries(verdicts), *known])
+    kept = [query for query in wanted if isinstance(run.responses.get(query), Ranking)][:REQUESTS_KEPT]
+    masker = answered.masker or Masker(suite.variables)
+    return {
+        query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(one.body)))
+        for query, one in sent_requests(suite, run, server, frozenset(kept)).items()
+    }
 
 
 def _choices(answered: AnsweredSuite) -> Iterator[str]:

@@ -18,7 +18,6 @@ from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
 from harness.model import (
     Cluster,
     Explanation,
-    Json,
     QueryInspection,
     QueryReport,
     Ranking,
@@ -152,9 +151,11 @@ def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchReques
 
 
 def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
+    from harness.run.searching import sent_request
+
     suite = answered.selection.selected
     cluster = answered.server or Cluster(answered.cluster)
-    sent = _to_service(request, cluster) if request.http is not None else _to_engine(request, cluster)
+    sent = sent_request(request, cluster)
     masker = answered.masker or Masker(suite.variables)
     names = {*suite.variables, *_login_variables(cluster)}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
@@ -172,25 +173,6 @@ def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str,
         variables=tuple(sorted(name for name in names if "${" + name + "}" in f"{url} {headers} {body} {login}")),
         encoded=(encoded,) if encoded else (),
     )
-
-
-def _to_engine(request: SearchRequest, cluster: Cluster) -> SentRequest:
-    from harness.search.msearch import single_search
-    from harness.search.transport import urls_of
-
-    path, body = single_search(request)
-    url = urls_of(cluster)[0].rstrip("/") if cluster.url or cluster.nodes or cluster.cloud_id else ""
-    return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
-
-
-def _to_service(request: SearchRequest, cluster: Cluster) -> SentRequest:
-    from harness.search.http import sent_url
-
-    http = request.http
-    assert http is not None, "it is a request to a service"
-    body: Json = http.json
-    content = {} if body is None else {"content-type": "application/json"}
-    return SentRequest(http.method, sent_url(cluster.url or "", http), {**content, **http.headers}, body)
 
 
 def _login_variables(cluster: Cluster) -> list[str]:

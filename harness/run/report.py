@@ -37,6 +37,7 @@ from harness.model import (
     Response,
     Run,
     Score,
+    SentRequest,
     Suite,
     SuiteReport,
     TagSummary,
@@ -181,6 +182,7 @@ def assemble(
     notes: Iterable[str] = (),
     reference: Reference | None = None,
     report_only: bool = False,
+    sent: Mapping[str, SentRequest] = MappingProxyType({}),
 ) -> SuiteReport:
     """
     Put one suite's report together.
@@ -197,6 +199,7 @@ def assemble(
         notes: Sentences that stand before those found here.
         reference: The baseline that the run was compared with.
         report_only: Whether nothing was to be decided.
+        sent: Requests by query, as they were sent.
     """
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
@@ -204,8 +207,9 @@ def assemble(
     template = suite.requests.get(run.request)
     titles = _titles(run, located)
     before = compare_queries(suite, run, scores, reference, titles) if reference else {}
-    known = _DocumentFacts(located, titles, template is not None and not leaves_ties(template), before)
+    known = _DocumentFacts(located, titles, template is not None and not leaves_ties(template), before, sent)
     queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
+    hits = [document for query in queries for document in query.ranking]
     return SuiteReport(
         name=suite.name,
         path=suite.path,
@@ -238,6 +242,8 @@ def assemble(
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
         checks=run.checks,
         report_only=report_only,
+        hits=len(hits),
+        judged_hits=sum(document.grade is not None for document in hits),
     )
 
 
@@ -245,13 +251,14 @@ def assemble(
 class _DocumentFacts:
     """
     What all queries share: the missing documents that were *located*, *titles* by document, whether the request itself
-    puts documents of equal score in an order, and what the queries were *before*, in the baseline.
+    puts documents of equal score in an order, what the queries were *before*, in the baseline, and what was *sent*.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
     titles: Mapping[str, str]
     breaks_ties: bool
     before: Mapping[str, QueryBaseline]
+    sent: Mapping[str, SentRequest]
 
 
 def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dict[str, str]:
@@ -305,6 +312,7 @@ def _query_report(
         closed=ranking.closed,
         failure=response if isinstance(response, Failure) else None,
         baseline=known.before.get(query.id),
+        sent=known.sent.get(query.id),
     )
 
 
@@ -392,15 +400,8 @@ def _baseline_notes(
 
 
 def _notes(queries: Sequence[QueryReport]) -> list[str]:
-    notes = []
-    hits = [document for query in queries for document in query.ranking]
-    if hits:
-        judged = sum(document.grade is not None for document in hits)
-        notes.append(f"{judged} of {len(hits)} hits are judged ({judged / len(hits):.1%})")
     twice = [query.id for query in queries if query.duplicates]
-    if twice:
-        notes.append(f"documents returned twice are counted once: {listed(twice)}")
-    return notes
+    return [f"documents returned twice are counted once: {listed(twice)}"] if twice else []
 
 
 def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> list[str]:

@@ -6,13 +6,14 @@ documents are located.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.model import (
+    Cluster,
     MissingDocument,
     Query,
     Ranking,
@@ -20,6 +21,7 @@ from harness.model import (
     Response,
     Run,
     SearchRequest,
+    SentRequest,
     Suite,
     TailSearch,
 )
@@ -241,6 +243,34 @@ def requests_of(
 
     requests = [_titled(one, suite) for one in build_requests(suite, template.name)]
     return requests, [one_further(one, template) for one in requests] if further else requests
+
+
+def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
+    """*request*, one that can be sent, as it goes to *cluster* alone; nothing is masked, and no login is in it."""
+    http = request.http
+    if http is not None:
+        from harness.search.http import sent_url
+
+        content = {} if http.json is None else {"content-type": "application/json"}
+        return SentRequest(http.method, sent_url(cluster.url or "", http), {**content, **http.headers}, http.json)
+    from harness.search.msearch import single_search
+    from harness.search.transport import urls_of
+
+    path, body = single_search(request)
+    url = urls_of(cluster)[0].rstrip("/") if cluster.url or cluster.nodes or cluster.cloud_id else ""
+    return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
+
+
+def sent_requests(suite: Suite, run: Run, cluster: Cluster, queries: Collection[str]) -> dict[str, SentRequest]:
+    """The request of each of *queries*, which have a ranking in *run*, without headers and login; nothing is masked."""
+    from harness.suites.requests import on_index
+
+    template = suite.requests[run.request]
+    chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in queries))
+    on_its_index = chosen if template.http is not None else on_index(chosen, run.index)
+    service = Cluster(cluster.name, cluster.url if template.http is not None else None)
+    sent = {one.query: sent_request(one, service) for one in requests_of(on_its_index, template)[1]}
+    return {query: replace(one, headers={}) for query, one in sent.items()}
 
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:

@@ -219,12 +219,16 @@ def test_a_summary_of_nothing_has_no_figures():
     assert (summary.counted, summary.left_out) == (0, 1)
 
 
+def test_the_number_of_judged_hits_is_counted_over_all_queries():
+    report = report_on([QUERY], {"shoes": Ranking((Hit("a"), Hit("x"), Hit("y")))})
+    assert (report.hits, report.judged_hits) == (3, 1)
+
+
 def test_notes_say_what_a_reader_must_know():
     ranking = Ranking((Hit("a"), Hit("x"), Hit("y")), duplicates=("a",))
     assert report_on([QUERY], {"shoes": ranking}).notes == (
         "first",
         "no thresholds: nothing was gated",
-        "1 of 3 hits are judged (33.3%)",
         "documents returned twice are counted once: shoes",
     )
     verdict = Verdict("v", "t", Status.PASSED, "r")

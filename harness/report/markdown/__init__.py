@@ -46,6 +46,8 @@ from harness.report.run_sentences import (
     diff_rest,
     grade_text,
     headline,
+    is_hardly_judged,
+    judged_line,
     known_text,
     left_documents,
     missing_place,
@@ -238,7 +240,9 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
     if suite.summaries:
         yield _measures(suite)
     yield from tags_markdown(suite)
-    yield from notes_markdown([*outcome_lines(suite.queries), *suite.notes])
+    judged = judged_line(suite)
+    warned = f"⚠️ {judged}" if is_hardly_judged(suite.hits, suite.judged_hits) else judged
+    yield from notes_markdown([*outcome_lines(suite.queries), *filter(None, [warned]), *suite.notes])
     for diff in suite.baseline.diffs if suite.baseline else ():
         lines = block("\n".join([*diff.lines, diff_rest(diff)]), most=MOST_DIFF, language="diff")
         yield f"{escape(diff_heading(diff))}\n\n{lines}"

@@ -48,7 +48,9 @@ from harness.report.run_sentences import (
     concerned_text,
     diff_heading,
     diff_rest,
+    is_hardly_judged,
     is_told,
+    judged_line,
     known_text,
     left_documents,
     mean_change_text,
@@ -333,6 +335,10 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
         yield from tag_renderables(suite)
         yield Text()
     remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
+    judged = judged_line(suite)
+    if judged:
+        hardly = is_hardly_judged(suite.hits, suite.judged_hits)
+        remarks.append(Text(printable(judged), style="yellow" if hardly else "dim"))
     remarks += [Text(printable(note), style="dim") for note in suite.notes]
     if remarks:
         yield from map(indented, remarks)
