@@ -21,6 +21,7 @@ __all__ = [
     "TagRow",
     "TagTable",
     "cell_names",
+    "cell_parts",
     "change_cell",
     "compared_text",
     "figure_text",
@@ -112,14 +113,24 @@ def overview(report: Report) -> Overview | None:
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """What to call each of *suites*: its name, with the request and the index where cells of a suite differ in them."""
-    names = [""] * len(suites)
+    parts = zip(suites, _told_apart(suites), strict=True)
+    return tuple("".join([suite.name, *(f", {what} {name}" for what, name in told.items())]) for suite, told in parts)
+
+
+def cell_parts(suites: Sequence[SuiteReport]) -> tuple[tuple[str, ...], ...]:
+    """The request and the index of each of *suites*, where cells of a suite differ in them."""
+    return tuple(tuple(map(str, told.values())) for told in _told_apart(suites))
+
+
+def _told_apart(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
+    found: list[dict[str, str | None]] = [{} for _ in suites]
     for places in _by_suite(suites):
         cells = [suites[place] for place in places]
-        for place, cell in zip(places, cells, strict=True):
-            request = f", request {cell.request}" if _vary(cells, _request) else ""
-            index = f", index {cell.index}" if _vary(cells, _index) else ""
-            names[place] = f"{cell.name}{request}{index}"
-    return tuple(names)
+        for what, of in {"request": _request, "index": _index}.items():
+            if _vary(cells, of):
+                for place in places:
+                    found[place][what] = of(suites[place])
+    return found
 
 
 def suites_text(report: Report) -> str:

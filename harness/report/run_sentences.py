@@ -292,7 +292,7 @@ def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
 
 def diff_heading(diff: TextDiff) -> str:
     """What a difference of texts is about, and which side is which."""
-    return f"the {diff.name} changed (- baseline, + now):"
+    return f"the {diff.name} changed (- baseline, + now)"
 
 
 def diff_rest(diff: TextDiff) -> str:

@@ -338,7 +338,7 @@ def test_a_failure_without_a_threshold_on_drops_shows_what_changed_since_the_bas
             "*c *",
             "*since the baseline*",
             "mean nDCG@10 since the baseline of *: 0.8155 → 0.* (-0.*) over 2 queries",
-            "*the mapping changed (- baseline, + now):",
+            "*the mapping changed (- baseline, + now)",
             '-*"type": "text"',
             '+*"type": "keyword"',
             "shop: nDCG@10 0.* (-0.* vs baseline); 2 queries*",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,18 +20,53 @@ from harness.means import are_weighted
 from harness.model import (
     MeasureSummary,
     MissingDocument,
-    MovedDocument,
     Outcome,
     QueryReport,
     RankedDocument,
     Report,
+    SentRequest,
     Status,
     SuiteReport,
     Verdict,
 )
-from harness.report.html.charts import Bin, histogram, meter_marks, plotted
-from harness.report.overview import TagTable, cell_names, compared_text, figure_text, overview, remarks, tag_table
-from harness.report.run_sentences import BAD, LOOKED_AT, closing, grade_text, headline, missing_place, outcome_lines
+from harness.report.html.charts import (
+    Bin,
+    Strip,
+    histogram,
+    meter_marks,
+    plotted,
+    score_step,
+    shade_of,
+    strip_of,
+)
+from harness.report.overview import (
+    TagTable,
+    cell_names,
+    cell_parts,
+    change_cell,
+    compared_text,
+    figure_text,
+    overview,
+    remarks,
+    tag_table,
+)
+from harness.report.run_sentences import (
+    BAD,
+    LOOKED_AT,
+    baseline_text,
+    closing,
+    diff_heading,
+    diff_rest,
+    grade_text,
+    headline,
+    is_hardly_judged,
+    judged_line,
+    left_documents,
+    missing_place,
+    old_ranks,
+    outcome_lines,
+    query_change,
+)
 from harness.report.sentences import (
     matching_text,
     mean_heading,
@@ -161,9 +198,6 @@ def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
     return (verdict.status not in BAD, verdict.status not in LOOKED_AT, verdict.query is not None)
 
 
-GRADE_STEPS = 4
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The most that the page holds of each suite: *rows* of queries, *details* of these with rankings, and so on."""
@@ -196,13 +230,20 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One query: a row of the table, and where *detailed* its ranking beside its ideal."""
+    """
+    One query: a row of the table, and where *detailed* its ranking beside its ideal; *opened* is the one to begin with.
+
+    *strip* has the grades of its first hits, *steps* the colours of its scores.
+    """
 
     anchor: str
     query: QueryReport
     tags: tuple[int, ...]
     blamed: bool
     detailed: bool
+    strip: Strip
+    steps: tuple[str, ...]
+    opened: bool = False
     ranking: tuple[Shown, ...] = ()
     ideal: tuple[Placed, ...] = ()
     missing: tuple[MissingDocument, ...] = ()
@@ -222,10 +263,13 @@ class SuiteView:
     """
     What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal.
 
+    *address* begins the addresses of its queries, *anchor* those of other parts of the page.
+
     *by_tag* are the figures of the *tags*, *weighted* says that queries do not all weigh the same.
     """
 
     anchor: str
+    address: str
     name: str
     suite: SuiteReport
     status: Status
@@ -242,39 +286,50 @@ class SuiteView:
 
 def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
     """The page's view of each suite of *report*."""
-    named = zip(cell_names(report.suites), report.suites, strict=True)
-    return tuple(_suite_view(f"s{number}", name, suite, limits) for number, (name, suite) in enumerate(named, start=1))
+    named = zip(cell_names(report.suites), addresses(report.suites), report.suites, strict=True)
+    views = [_suite_view(f"s{number}", *one, limits) for number, one in enumerate(named, start=1)]
+    failed = next((place for place, view in enumerate(views) if view.queries and view.queries[0].blamed), None)
+    if failed is not None:
+        worst, *others = views[failed].queries
+        views[failed] = replace(views[failed], queries=(replace(worst, opened=worst.detailed), *others))
+    return tuple(views)
 
 
-def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
+def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """
-    The class that colours a document: *greatest* is the greatest gain of all.
-
-    >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
-    'gain-4'
+    What the addresses of each suite's queries begin with: its name, and the request and the index where these tell the
+    cells of a suite apart. They do not depend on what else is in the report, as far as names are unique.
     """
-    if document.gain is None:
-        return "unjudged"
-    if document.gain <= 0:
-        return "gain-negative" if document.gain < 0 else "gain-0"
-    share = document.gain / greatest if greatest > 0 else 1.0
-    return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
+    taken: dict[str, int] = {}
+    found = []
+    for suite, parts in zip(suites, cell_parts(suites), strict=True):
+        address = ":".join(map(encoded, (suite.name, *parts)))
+        taken[address] = taken.get(address, 0) + 1
+        found.append(address if taken[address] == 1 else f"{address}~{taken[address]}")
+    return tuple(found)
 
 
-def _suite_view(anchor: str, name: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+def encoded(name: str) -> str:
+    """*name* as a part of an address; half a surrogate pair, which UTF-8 lacks, becomes a question mark."""
+    return quote(name, safe="", errors="replace")
+
+
+def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
     tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
-    queries = _query_views(anchor, suite, tags, limits)
+    measures = tuple(
+        MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
+        for summary in suite.summaries
+    )
+    queries = _query_views(address, suite, tags, measures, limits)
     anchors = {view.query.id: view.anchor for view in queries if view.detailed}
     return SuiteView(
         anchor=anchor,
+        address=address,
         name=name,
         suite=suite,
         status=Status.NOT_DECIDED if suite.report_only else worst_status(suite.verdicts),
         verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
-        measures=tuple(
-            MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
-            for summary in suite.summaries
-        ),
+        measures=measures,
         queries=queries,
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
@@ -299,7 +354,9 @@ def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int)
 # ------------------------------------------------------------------------------------------------ queries
 
 
-def _query_views(anchor: str, suite: SuiteReport, tags: Sequence[str], limits: Limits) -> tuple[QueryView, ...]:
+def _query_views(
+    address: str, suite: SuiteReport, tags: Sequence[str], measures: Sequence[MeasureView], limits: Limits
+) -> tuple[QueryView, ...]:
     blamed = {name for verdict in suite.verdicts if verdict.status in BAD for name in verdict.blamed}
     numbers = {tag: number for number, tag in enumerate(tags)}
     own: dict[str | None, list[Verdict]] = {}
@@ -308,15 +365,16 @@ def _query_views(anchor: str, suite: SuiteReport, tags: Sequence[str], limits: L
     measure = suite.summaries[0].measure if suite.summaries else None
     greatest = _greatest_gain(suite.queries)
     views = []
-    numbered = enumerate(suite.queries, start=1)
-    ordered = sorted(numbered, key=lambda pair: _badness(pair[1], measure, pair[1].id in blamed))
-    for place, (number, query) in enumerate(ordered[: limits.rows]):
+    ordered = sorted(suite.queries, key=lambda query: _badness(query, measure, query.id in blamed))
+    for place, query in enumerate(ordered[: limits.rows]):
         row = QueryView(
-            anchor=f"{anchor}q{number}",
+            anchor=f"{address}/{encoded(query.id)}",
             query=query,
             tags=tuple(numbers[tag] for tag in query.tags),
             blamed=query.id in blamed,
             detailed=place < limits.details,
+            strip=strip_of(query, greatest, suite.depth),
+            steps=tuple(score_step(query.scores.get(one.summary.measure), one.bins) for one in measures),
             verdicts=tuple(own.get(query.id, ())),
         )
         views.append(_with_rankings(row, greatest, limits) if row.detailed else row)
@@ -332,19 +390,14 @@ def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[boo
 def _with_rankings(row: QueryView, greatest: float, limits: Limits) -> QueryView:
     query = row.query
     ranks = {document.id: document.rank for document in query.ranking}
-    return QueryView(
-        anchor=row.anchor,
-        query=query,
-        tags=row.tags,
-        blamed=row.blamed,
-        detailed=True,
+    return replace(
+        row,
         ranking=tuple(Shown(document, shade_of(document, greatest)) for document in query.ranking[: limits.ranks]),
         ideal=tuple(
             Placed(document, shade_of(document, greatest), ranks.get(document.id))
             for document in query.ideal[: limits.ranks]
         ),
         missing=query.missing[: limits.missing],
-        verdicts=row.verdicts,
     )
 
 
@@ -368,12 +421,29 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
     )
 
 
+def request_lines(sent: SentRequest) -> list[str]:
+    """A request as the consoles of the engines take it: method and path, then the body."""
+    body = [] if sent.body is None else json.dumps(sent.body, indent=2, ensure_ascii=False).splitlines()
+    return [f"{sent.method} {sent.url}", *body]
+
+
 @cache
 def _environment() -> Environment:
     return environment(
         {
             "remarks": remarks,
+            "baseline_text": baseline_text,
+            "change": change_cell,
+            "changed": query_change,
+            "diff_heading": diff_heading,
+            "diff_rest": diff_rest,
+            "hardly_judged": is_hardly_judged,
+            "judged_line": judged_line,
+            "left": left_documents,
             "matching": matching_text,
+            "old_ranks": old_ranks,
+            "request_lines": request_lines,
+            "sign_class": lambda text: {"+": "rise", "-": "fall"}.get(text[:1], "muted"),
             "tag_figure": figure_text,
             "missing_place": missing_place,
             "beside": compared_text,

@@ -1,4 +1,4 @@
-"""Figures as drawn in a page: how the scores of a measure spread over the queries."""
+"""Figures as drawn in a page: how the scores of a measure spread over the queries, and the colours of grades."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.model import Verdict
+from harness.model import MovedDocument, QueryReport, RankedDocument, Verdict
+from harness.report.run_sentences import grade_text
 from harness.report.sentences import plain_text
 
 # How the scores of a measure spread over the queries.
@@ -177,3 +178,68 @@ def _placed(value: float, end: float) -> float:
 
 def _edge(value: float) -> str:
     return plain_text(round(value, 4))
+
+
+# Grades and scores as colours. A colour is never alone: the grade, the score or a sign stands in it.
+
+
+GRADE_STEPS = 4
+SCORE_STEPS = 5
+STRIP = 10
+"""The ranks that a strip shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The grades of the first hits: of each cell its *shade* and what is written in it; *label* says all of it."""
+
+    cells: tuple[tuple[str, str], ...]
+    label: str
+
+
+def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
+    """
+    The class that colours a document: *greatest* is the greatest gain of all.
+
+    >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
+    'gain-4'
+    """
+    if document.gain is None:
+        return "unjudged"
+    if document.gain <= 0:
+        return "gain-negative" if document.gain < 0 else "gain-0"
+    share = document.gain / greatest if greatest > 0 else 1.0
+    return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
+
+
+def strip_of(query: QueryReport, greatest: float, depth: int) -> Strip:
+    """
+    The grades of the first hits of *query*, up to *depth*; a rank without a hit has an empty cell.
+
+    >>> strip_of(QueryReport("q", "", "scored", ranking=(RankedDocument(1, "a", 3, 7.0),)), 7.0, 2)
+    Strip(cells=(('gain-4', '3'), ('', '')), label='grades by rank: 3, no hit')
+    """
+    ranks = min(STRIP, depth)
+    hits = query.ranking[:ranks]
+    cells = [(shade_of(hit, greatest), "?" if hit.grade is None else _short(hit.grade)) for hit in hits]
+    empty = ranks - len(hits)
+    texts = [*map(grade_text, hits), *(["no hit"] if empty == 1 else [f"{empty} ranks without a hit"] if empty else [])]
+    return Strip((*cells, *[("", "")] * empty), f"grades by rank: {', '.join(texts)}")
+
+
+def _short(grade: float) -> str:
+    """A grade in a cell of three characters."""
+    text = plain_text(grade)
+    return text[1:4] if text.startswith("0.") else text[:3]
+
+
+def score_step(value: float | None, bins: Sequence[Bin]) -> str:
+    """
+    The class that colours a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
+
+    >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0]))
+    ('score-2', '')
+    """
+    if value is None or not bins or (bins[0].low, bins[-1].high) != (0.0, 1.0):
+        return ""
+    return f"score-{min(SCORE_STEPS - 1, int(value * SCORE_STEPS))}"

@@ -33,12 +33,11 @@ from harness.report.html import (
     VerdictViews,
     environment,
     fill,
-    shade_of,
     verdict_views,
     verdicts_left_out,
     worst_status,
 )
-from harness.report.html.charts import Bin, Plot, Whisker, histogram, plotted, rounded_up, whisker
+from harness.report.html.charts import Bin, Plot, Whisker, histogram, plotted, rounded_up, shade_of, whisker
 from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
 from harness.words import count

@@ -6,7 +6,8 @@ import pytest
 from builders.html import Page
 from builders.reports import HOSTILE
 from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, TagSummary, Verdict, Waiver
-from harness.report.html import Limits, render, shade_of
+from harness.report.html import Limits, render
+from harness.report.html.charts import shade_of
 
 
 def test_the_page_is_well_formed_and_says_what_matters(report):

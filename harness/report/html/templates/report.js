@@ -16,6 +16,16 @@
     link.setAttribute("aria-expanded", "false");
   };
 
+  const decoded = (text) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+
+  const address = (hash) => history.replaceState(null, "", hash || location.pathname + location.search);
+
   const open = (link) => {
     const id = link.dataset.opens;
     if (detailRows.has(id)) return;
@@ -82,9 +92,15 @@
     });
   };
 
+  const linkTo = (hash) => {
+    const links = [...document.querySelectorAll("[data-opens]")];
+    const alike = (form) => links.find((one) => form(one.dataset.opens) === form(hash));
+    // a report of one request calls a query products/shoes, one of several products:current/shoes
+    return alike(decoded) || alike((text) => decoded(text.replace(/:[^/]*\//, "/")));
+  };
+
   const follow = () => {
-    const id = decodeURIComponent(location.hash.slice(1));
-    const link = id && [...document.querySelectorAll("[data-opens]")].find((one) => one.dataset.opens === id);
+    const link = location.hash && linkTo(location.hash.slice(1));
     if (!link) return;
     const form = document.querySelector('[data-for="' + link.closest("table").id + '"]');
     if (link.closest("tr").hidden) {
@@ -97,7 +113,7 @@
   };
 
   for (const table of document.querySelectorAll("table.queries")) {
-    table.querySelectorAll("thead th").forEach((heading) => makeSortable(heading, table));
+    table.querySelectorAll(":scope > thead th[data-sort]").forEach((heading) => makeSortable(heading, table));
     table.querySelectorAll("[data-opens]").forEach((link) => {
       link.setAttribute("role", "button");
       link.setAttribute("aria-expanded", "false");
@@ -106,7 +122,10 @@
       const link = event.target.closest("[data-opens]");
       if (!link) return;
       event.preventDefault();
-      (detailRows.has(link.dataset.opens) ? close : open)(link);
+      const isOpen = detailRows.has(link.dataset.opens);
+      (isOpen ? close : open)(link);
+      if (!isOpen) address("#" + link.dataset.opens);
+      else if (linkTo(location.hash.slice(1)) === link) address("");
     });
     table.addEventListener("keydown", (event) => {
       if (event.key === " " && event.target.matches("[data-opens]")) {
@@ -128,6 +147,17 @@
       filter(form);
     });
   }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(".copy");
+    if (!button) return;
+    const text = button.parentElement.querySelector("pre");
+    getSelection().selectAllChildren(text);
+    const done = () => (button.textContent = "Copied");
+    if (navigator.clipboard) navigator.clipboard.writeText(text.textContent.trim()).then(done, () => {});
+    else if (document.execCommand("copy")) done();
+  });
   addEventListener("hashchange", follow);
+  const first = document.querySelector(".rankings > details[open]");
+  if (first && !location.hash) open(linkTo(first.id));
   follow();
 })();
