@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -5,7 +6,16 @@ import pytest
 from builders.cells import cell
 from builders.pages import contrasts, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
-from harness.model import Outcome, TagSummary
+from harness.model import (
+    BaselineSummary,
+    MeanChange,
+    MovedDocument,
+    Outcome,
+    QueryBaseline,
+    SentRequest,
+    TagSummary,
+    TextDiff,
+)
 from harness.report.html import Limits, render
 
 
@@ -92,6 +102,7 @@ def test_filters_narrow_the_table_and_count(show, report):
 
 def test_a_query_opens_and_closes_in_place_by_mouse_and_keyboard(show, report):
     page = show(report)
+    page.get_by_role("button", name="q2").click()  # it is open as the worst
     link = page.get_by_role("button", name="q10")
     link.click()
     assert link.get_attribute("aria-expanded") == "true"
@@ -107,6 +118,7 @@ def test_a_query_opens_and_closes_in_place_by_mouse_and_keyboard(show, report):
 
 def test_an_open_query_keeps_out_of_sorting_and_filtering(show, report):
     page = show(report)
+    page.get_by_role("button", name="q2").click()
     page.get_by_role("button", name="q10").click()
     page.get_by_label("only those").check()
     assert page.locator("tr.open").is_hidden()
@@ -209,7 +221,8 @@ def test_cells_are_reached_from_their_table_which_has_contrast_enough(show, sche
     assert page.locator("nav tbody tr").all_inner_texts()[1].split()[2:5] == ["candidate", "0.8000*", "+0.2000"]
     page.get_by_role("link", name="shop, request candidate").click()
     assert page.url.endswith("#shop:candidate/")
-    assert page.locator("[id='shop:candidate/']").get_by_role("heading", level=2).inner_text().startswith("shop, request candidate")
+    heading = page.locator("[id='shop:candidate/']").get_by_role("heading", level=2)
+    assert heading.inner_text().startswith("shop, request candidate")
     assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
 
 
@@ -228,3 +241,164 @@ def test_thousands_of_queries_sort_and_filter(show, report):
     page.locator("table.queries > thead").get_by_role("button", name="Matching").click()
     page.get_by_label("Find").fill("q499")
     assert len(shown(page)) == 11
+
+
+def beside_a_baseline(report):
+    """*report* with a baseline: one document of q2 moved and one left, and the request changed."""
+    [suite] = report.suites
+    moved = (MovedDocument("d1", 2, 1, 1.0, 1.0), MovedDocument("gone", 1, None, 3.0, 7.0, HOSTILE))
+    sent = SentRequest("POST", "/products/_search", body={"query": {"match": {"title": "</pre>" + HOSTILE}}})
+    queries = [
+        replace(query, baseline=QueryBaseline({"nDCG@10": 0.5}, moved, 10), sent=sent)
+        if query.id == "q2"
+        else replace(query, ranking=(replace(query.ranking[0], grade=None, gain=None), *query.ranking[1:]))
+        for query in suite.queries
+    ]
+    diff = TextDiff("request", ("@@ -1 +1 @@", "-  title", "+  </pre>" + HOSTILE), 3)
+    summary = replace(suite.summaries[0], change=MeanChange(0.6, 0.5, -0.1, 4))
+    compared = replace(
+        suite,
+        queries=tuple(queries),
+        summaries=(summary,),
+        baseline=BaselineSummary("2026-11-20", (), 1, (diff,)),
+        hits=20,
+        judged_hits=9,
+    )
+    return replace(report, suites=(compared,))
+
+
+def in_view(page, name):
+    """Whether the row of the query can be seen without scrolling."""
+    return page.get_by_role("button", name=name, exact=True).evaluate(
+        "e => { const box = e.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
+    )
+
+
+def opened(page):
+    return [detail.inner_text().splitlines()[0].split()[-1] for detail in page.locator("tr.open .detail h4").all()]
+
+
+def test_the_worst_query_of_a_failed_threshold_is_open_and_none_where_all_hold(show, report):
+    page = show(report)
+    assert opened(page) == ["q2"]
+    assert "#" not in page.url
+    [suite] = report.suites
+    held = replace(report, suites=(replace(suite, verdicts=products_verdicts()[2:3]),), exit_status=0)
+    assert opened(show(held)) == []
+
+
+def test_a_query_s_address_is_set_by_clicking_and_leads_to_it_in_a_later_report(show, report):
+    page = show(report)
+    page.get_by_role("button", name="q10").click()
+    assert page.url.endswith("#products/q10")
+    [suite] = report.suites
+    later = replace(suite, queries=(numbered_query(99, 0.0), *suite.queries[::-1]))
+    page = show(replace(report, suites=(replace(suite, name="another"), later)), "#products/q10")
+    assert opened(page) == ["q10"]
+    assert in_view(page.locator("[id='products/']"), "q10")
+    page.get_by_role("button", name="q10").and_(page.locator("[data-opens='products/q10']")).click()
+    assert "#" not in page.url
+
+
+def test_an_address_of_one_request_leads_to_the_first_of_several_and_back(show, report):
+    [suite] = report.suites
+    several = replace(report, suites=(suite, replace(suite, request="candidate")))
+    page = show(several, "#products/q3")
+    assert page.locator("tr.open").count() == 1
+    assert page.locator("[aria-expanded=true]").get_attribute("data-opens") == "products:current/q3"
+    page.evaluate("location.hash = '#products:candidate/q1'")
+    page.locator("[data-opens='products:candidate/q1'][aria-expanded=true]").wait_for()
+    assert page.locator("[aria-expanded=true]").count() == 2
+    page = show(report, "#products:gone/q1")
+    assert opened(page) == ["q1"]
+
+
+@pytest.mark.parametrize("name", ["red shoes/größe", "100%", "<b>&'\"#?", "文書", "a:b"])
+def test_any_id_has_an_address(show, report, name):
+    [suite] = report.suites
+    queries = (replace(suite.queries[0], id=name), *suite.queries[1:])
+    report = replace(report, suites=(replace(suite, queries=queries),))
+    page = show(report)
+    page.locator("table.queries > tbody > tr > th a").filter(has_text=name).click()
+    fragment = page.url[page.url.index("#") :]
+    page = show(report, fragment)
+    assert page.locator("tr.open .detail h4 .id").inner_text() == name
+    assert page.locator("tr.open").count() == 1
+
+
+def test_an_address_that_is_none_does_no_harm(show, report):
+    for fragment in ("#%", "#%E0%A4%A", "#nothing/here", "#" + HOSTILE):
+        assert opened(show(report, fragment)) == []
+
+
+def test_a_strip_tells_grades_apart_without_colour(show, report):
+    page = show(beside_a_baseline(report))
+    strip = page.get_by_role("img", name="grades by rank: unjudged, 2, 0, 1, 6 ranks without a hit").first
+    assert strip.locator("i").all_inner_texts() == ["?", "2", "0", "1", *[""] * 6]
+    assert strip.locator("i").first.evaluate("e => getComputedStyle(e).borderTopStyle") == "dashed"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_beside_a_baseline_has_contrast_enough(show, report, scheme):
+    page = show(beside_a_baseline(report), "#products/q2", color_scheme=scheme)
+    page.locator(".diff summary").click()
+    page.locator("tr.open .sent summary").click()
+    ratios = contrasts(page)
+    assert len(ratios) > 60
+    assert min(ratio for ratio, _ in ratios) >= 4.5, sorted(ratios)[:3]
+
+
+def test_the_difference_to_the_baseline_stands_in_the_page(show, report):
+    page = show(beside_a_baseline(report), "#products/q2")
+    assert "-0.1000 over 4 vs baseline" in page.locator(".card p.mean").inner_text()
+    detail = page.locator("tr.open .detail")
+    assert "nDCG@10 0.1000 -0.4000" in detail.inner_text()
+    assert detail.locator("td.was").all_inner_texts() == ["2", "", "", ""]
+    assert "grade 3: was at rank 1" in detail.inner_text()
+    page.locator(".diff summary").click()
+    assert page.locator(".diff ins").inner_text() == "+  </pre>" + HOSTILE
+    assert "and 3 more lines" in page.locator(".diff pre").inner_text()
+    assert page.title().startswith("1 threshold of 1")
+
+
+def test_the_request_is_shown_as_sent_and_copied(show, report):
+    page = show(beside_a_baseline(report), "#products/q2", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("tr.open .sent summary").click()
+    text = page.locator("tr.open .sent pre").inner_text().strip()
+    path, body = text.split("\n", 1)
+    assert path == "POST /products/_search"
+    assert json.loads(body) == {"query": {"match": {"title": "</pre>" + HOSTILE}}}
+    page.locator("tr.open .copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == text
+
+
+def test_few_judged_hits_are_a_warning_and_many_are_a_remark(show, report):
+    page = show(beside_a_baseline(report))
+    assert "only 9 of 20 hits are judged (45.0%)" in page.locator(".warning").inner_text()
+    [suite] = report.suites
+    page = show(replace(report, suites=(replace(suite, hits=20, judged_hits=10),)))
+    assert page.locator(".warning").count() == 0
+    assert "10 of 20 hits are judged (50.0%)" in page.locator(".notes").inner_text()
+
+
+def test_judgments_of_a_query_and_judged_hits_have_their_own_headings(show, report):
+    page = show(measured(report, ["nDCG@10", "Judged@10"]))
+    headings = page.locator("table.queries > thead th").all_inner_texts()
+    assert headings.count("Judgments") == headings.count("Judged@10") == 1
+    assert "Judged" not in headings
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_every_table_that_is_too_wide_scrolls_in_its_card(show, report, width):
+    measures = ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]
+    wide = measured(beside_a_baseline(report), measures)
+    page = show(replace(wide, suites=wide.suites * 2), viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    boxes = page.locator(".scroll").evaluate_all(
+        "boxes => boxes.map(b => [b.scrollWidth > b.clientWidth, b.offsetHeight])"
+    )
+    assert [height <= 900 for overflows, height in boxes if overflows], "a scrollbar below is out of view"
+    assert all(height <= 900 for overflows, height in boxes if overflows)
+    bars = page.locator(".scroll").evaluate_all("b => b.map(b => getComputedStyle(b, '::-webkit-scrollbar').height)")
+    assert set(bars) == {"10px"}, "systems hide scrollbars that have no style"
