@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -157,6 +160,25 @@ class Placed:
                 yield from child.unread(f"{path}[]")
 
 
+class _Indexed(Source):
+    """A text of which many places are asked for: where its lines begin is found once."""
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        ends = accumulate(len(line) + 1 for line in self.text.split("\n"))
+        return [0, *ends]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """As `Source` has it; JSON has no line ends but those with a line feed."""
+        line = bisect_right(self._begins, offset)
+        return line, offset - self._begins[line - 1] + 1
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return self.text.split("\n")
+
+
 def read_placed(path: Path) -> Placed:
     """
     Read a JSON file.
@@ -176,7 +198,7 @@ def parse_placed(source: Source) -> Placed:
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
         raise FormatError([source.problem(*source.place(offset), f"this is not JSON: {message}")]) from None
-    return _build(source)
+    return _build(source if isinstance(source, _Line) else _Indexed(source.path, source.text))
 
 
 def placed_lines(source: Source) -> Iterator[Placed]:

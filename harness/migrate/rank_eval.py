@@ -7,21 +7,25 @@ Source: the ranking evaluation API of both engines, and their `RankEvalSpec`, `R
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from harness.errors import FormatError, UsageError
+from harness.files.opening import Source, read_source
 from harness.metrics.score import common_measures
 from harness.migrate.common_request import common_request
 from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported
-from harness.migrate.placed import Placed, read_placed
+from harness.migrate.placed import MOST_BYTES, Placed, parse_placed
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
 __all__ = ["read", "write"]
 
 
+_CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval[^\n{]*")
 _DEFAULT_K = 10
 _NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_reciprocal_rank")
 
@@ -30,12 +34,18 @@ def read(sources: Sequence[str]) -> list[Draft]:
     """
     The suites of `_rank_eval` bodies: one a file, and more where its requests are not of one shape.
 
-    The index is what the ratings name, as the body does not say what was searched.
+    The index is that of a first line such as ``POST /products/_rank_eval``, as consoles have it, else what the ratings
+    name.
     """
     drafts = []
     for path in map(Path, sources):
-        root = read_placed(path)
+        source = read_source(path, str(path), limit=MOST_BYTES)
+        line = _CONSOLE.match(source.text)
+        blank = " " * line.end() if line else ""
+        root = parse_placed(Source(source.path, blank + source.text[len(blank) :]))
         found = _drafts(root, path)
+        for draft in found if line and line[1] else ():
+            draft.index = unquote(line[1]) if line else None
         found[0].leave_unread(root)
         drafts += found
     return drafts
@@ -126,8 +136,8 @@ def _add_size(draft: Draft, request: Placed, depth: int) -> None:
     source = draft.request.get("template", {}).get("source")
     if isinstance(source, dict):
         source["size"] = "{{size}}"
-    elif source is not None and "{{size}}" not in source and depth != _DEFAULT_K:
-        draft.leave(request.place, f'k = {depth} as the number of hits; add "size": "{{{{size}}}}" to the template')
+    elif "template" in draft.request and "{{size}}" not in (source or "") and depth != _DEFAULT_K:
+        draft.leave(request.place, f'k = {depth} as the number of hits; see to "size": "{{{{size}}}}" in the template')
 
 
 def _take_summary(draft: Draft, request: Placed) -> None:

@@ -8,6 +8,7 @@ which puts placeholders into the text of a template.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -204,7 +205,7 @@ def _find(ratings: Path, name: str) -> Path | None:
         base = ratings.parent / folder
         found = sorted(base.glob(pattern)) + sorted(base.glob(f"*/{pattern}")) if base.is_dir() else []
         if found:
-            return found[-1] if _VERSION in name else found[0]
+            return Path(os.path.normpath(found[-1] if _VERSION in name else found[0]))
     return None
 
 

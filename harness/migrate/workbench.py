@@ -107,14 +107,20 @@ def _read_document(one: Placed, draft: Draft) -> None:
         draft.name = draft.name or (None if name is None else name.text())
     elif ratings is not None:
         for entry in ratings.elements():
-            query = draft.of_text(entry.need("query").text())
-            for rating in entry.need("ratings").elements():
-                document = rating.need("docId", "doc_id")
-                draft.judge(query, document.text(), rating.need("rating").number(), document.place)
+            _read_ratings(entry, draft)
+    elif one.get("ratings") is not None:
+        _read_ratings(one, draft)
     elif one.get("query") is not None:
         _read_configuration(one, draft)
     else:
         one.refuse("an object with querySetQueries, judgmentRatings, or the query of a search configuration")
+
+
+def _read_ratings(entry: Placed, draft: Draft) -> None:
+    query = draft.of_text(entry.need("query").text())
+    for rating in entry.need("ratings").elements():
+        document = rating.need("docId", "doc_id")
+        draft.judge(query, document.text(), rating.need("rating").number(), document.place)
 
 
 def _read_entry(entry: Placed, draft: Draft) -> None:

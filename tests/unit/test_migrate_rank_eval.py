@@ -140,6 +140,20 @@ def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys
     assert "shop.relevance.yaml:3:9: found nothing, expected text" in capsys.readouterr().err
 
 
+def test_the_line_of_a_console_names_the_index(moved, capsys):
+    suite = moved("POST /shop-alias/_rank_eval?search_type=query_then_fetch\n" + BODY)
+    assert suite.target.index == "shop-alias"
+    assert "eval.json:4:5: 'size'" in capsys.readouterr().err
+
+
+def test_a_stored_template_stays_one(moved, capsys):
+    template = {"id": "t", "template": {"id": "stored"}}
+    request = {"id": "q", "template_id": "t", "params": {"q": "tent"}, "ratings": RATINGS}
+    suite = moved({"templates": [template], "requests": [request], "metric": {"recall": {"k": 20}}}, "--index", "shop")
+    assert suite.requests["request"].body == {"template": {"id": "stored", "params": {"q": "{{text}}"}}}
+    assert "k = 20 as the number of hits" in capsys.readouterr().err
+
+
 def test_requests_with_different_keys_are_several_suites(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     plain = {"query": {"match": {"title": "tent"}}}

@@ -55,6 +55,7 @@ def _folder(tmp_path, monkeypatch):
         {"q.json": QUERIES, "j.json": JUDGMENTS},
         {"q.json": answer({**QUERIES, "id": "a", "timestamp": "2026-01-01"}), "j.json": answer(JUDGMENTS)},
         {"all.json": [QUERIES, JUDGMENTS]},
+        {"q.json": QUERIES, "ratings.json": JUDGMENTS["judgmentRatings"]},
         {
             "q.ndjson": "".join(json.dumps(one) + "\n" for one in QUERIES["querySetQueries"]),
             "j.csv": "query,docid,rating\nred shoes,sku-1,1.0\nred shoes,sku-2,0.0\nrope,007,0.7\n",
