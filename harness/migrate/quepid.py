@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
+from harness.files.records import read_number
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
@@ -74,7 +75,7 @@ def _read_csv(table: Table, draft: Draft) -> None:
     document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
     need, notes = table.column("Information Need"), table.column("notes")
     name = table.column("Case Name")
-    judges = [] if rating or document is None or table.columns[:2] != [text, document] else table.columns[2:]
+    judges = [] if rating or table.columns[:2] != ["query", "docid"] else _judges(table)
     table.used.update(judges)
     for row in table.rows:
         query = draft.of_text(row.need(text))
@@ -88,6 +89,15 @@ def _read_csv(table: Table, draft: Draft) -> None:
         if name:
             draft.name = draft.name or row.cells[name].strip()
     table.leave_unread(draft)
+
+
+def _judges(table: Table) -> list[str]:
+    """The columns of a book's judges, which have nothing but ratings."""
+    return [
+        column
+        for column in table.columns[2:]
+        if all(read_number(cell) is not None for row in table.rows if (cell := row.cells[column].strip()))
+    ]
 
 
 def _agreed(draft: Draft, row: Row, judges: Sequence[str]) -> float | None:

@@ -213,6 +213,20 @@ def test_without_a_request_validate_names_the_places(capsys):
     assert "moved.relevance.yaml:6:9: found nothing, expected a mapping" in said
 
 
+def test_the_rank_of_a_document_is_no_rating(capsys):
+    write_files({"a.csv": "Query Text,Doc ID,Doc Position,Title\nred shoes,sku-1,1,Runner\n"})
+    assert judgments(moved("quepid", ["a.csv"], *REQUEST)) == {"red shoes": {}}
+    said = capsys.readouterr().err
+    assert "the column 'Doc Position'" in said
+    assert "documents without a rating" in said
+
+
+def test_a_book_s_columns_of_text_are_no_judges(capsys):
+    write_files({"a.csv": "query,docid,name,Kim\nred shoes,sku-1,Runner,3\n"})
+    assert judgments(moved("quepid", ["a.csv"], *REQUEST)) == {"red shoes": {"sku-1": 3}}
+    assert "the column 'name'" in capsys.readouterr().err
+
+
 def test_a_request_of_solr_is_listed_and_left_to_fill_in(capsys):
     solr = {**CASE, "try": {"query_params": "q=#$query##", "search_endpoint": {"search_engine": "solr"}}}
     write_files({"case.json": solr})
