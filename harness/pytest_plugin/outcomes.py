@@ -12,7 +12,8 @@ from harness.gate import decide
 from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.sentences import figures_text
-from harness.report.terminal.run import query_block, since_baseline_text
+from harness.report.terminal.query import query_block
+from harness.report.terminal.run import since_baseline_text
 from harness.run.execution import FinishedSuite
 
 __all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "run_properties", "settle"]

@@ -27,7 +27,7 @@ from harness.report.curl import curl_line
 from harness.report.run_sentences import known_text
 from harness.report.sentences import difference_text, plain_text, printable, score_text
 from harness.report.terminal import columns, grade_cell, indented
-from harness.report.terminal.run import hit_score, missing_renderables, title_cell
+from harness.report.terminal.query import hit_score, missing_renderables, title_cell
 
 __all__ = ["contribution_table", "inspection_renderables"]
 

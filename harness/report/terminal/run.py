@@ -12,10 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import (
-    MissingDocument,
-    MovedDocument,
-    QueryReport,
-    RankedDocument,
     Report,
     Status,
     SuiteReport,
@@ -39,9 +35,7 @@ from harness.report.overview import (
 )
 from harness.report.run_sentences import (
     BAD,
-    MISSING_SHOWN,
     QUERIES_OF_THRESHOLD,
-    RANKS_SHOWN,
     Attention,
     attention_of,
     baseline_text,
@@ -51,26 +45,22 @@ from harness.report.run_sentences import (
     is_hardly_judged,
     is_told,
     judged_line,
-    known_text,
-    left_documents,
     mean_change_text,
-    missing_place,
-    old_ranks,
     only_reports,
     outcome_lines,
 )
-from harness.report.sentences import mean_heading, plain_text, printable, score_text, tally_text
+from harness.report.sentences import mean_heading, printable, score_text, tally_text
 from harness.report.terminal import (
     STYLES,
     WIDTH,
     columns,
-    grade_cell,
     indented,
     plain,
     quiet_lines,
     reason,
     verdict_list,
 )
+from harness.report.terminal.query import query_renderables
 from harness.words import count
 
 __all__ = ["overview_renderables", "tag_renderables"]
@@ -315,11 +305,6 @@ def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) ->
     return plain(failure(suite, verdict), width)
 
 
-def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
-    """One query's ranking with grades, and its missing relevant documents, as text without colours."""
-    return plain(query_renderables(query, measure), width)
-
-
 # ------------------------------------------------------------------------------------------------ a suite
 
 
@@ -450,131 +435,3 @@ def _closing(report: Report) -> Text:
             f"{total}; --report-only decides nothing", style="bold yellow" if report.exit_status == 0 else "bold red"
         )
     return Text(total, style="bold green" if report.exit_status == 0 else "bold red")
-
-
-# One query: its ranking with grades beside it, and the relevant documents that are missing from it.
-
-
-TITLE_CELLS = 48
-
-
-def query_renderables(
-    query: QueryReport, measure: str | None = None, *, concerns: str | None = None
-) -> Iterator[RenderableType]:
-    """
-    A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents.
-
-    *concerns* says why the query is looked at.
-    """
-    yield _query_heading(query, measure)
-    if concerns:
-        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
-    if query.reason:
-        yield indented(Text(printable(query.reason)))
-    if query.ranking:
-        yield indented(_ranking_table(query))
-    if len(query.ranking) > RANKS_SHOWN:
-        yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
-    yield from map(indented, _since_baseline_of(query))
-    yield from missing_renderables(query)
-
-
-def missing_renderables(query: QueryReport, shown: int | None = MISSING_SHOWN) -> Iterator[RenderableType]:
-    """The first *shown* missing relevant documents, all where None, and how many more there are."""
-    if query.missing:
-        yield indented(_missing_table(query.missing[:shown]))
-    left = 0 if shown is None else len(query.missing) - shown
-    if left > 0:
-        yield indented(Text(f"and {count(left, 'relevant document')} more missing", style="dim"))
-
-
-def _query_heading(query: QueryReport, measure: str | None) -> Text:
-    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
-    if query.text and query.text != query.id:
-        text.append(f"  {printable(query.text)}")
-    return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
-
-
-def _since_baseline_of(query: QueryReport) -> Iterator[RenderableType]:
-    """The documents that left since the baseline, and that only ties changed their order."""
-    if query.baseline is not None and query.baseline.ties_only:
-        yield Text("since the baseline only documents of equal score changed their order", style="dim")
-    left = left_documents(query)
-    if left:
-        yield _left_table(left[:RANKS_SHOWN])
-    if len(left) > RANKS_SHOWN:
-        yield Text(f"and {count(len(left) - RANKS_SHOWN, 'document')} more that left", style="dim")
-
-
-def _left_table(left: Sequence[MovedDocument]) -> Table:
-    table = columns()
-    table.add_column("left since the baseline", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("was", justify="right", no_wrap=True)
-    titled = any(document.title for document in left)
-    if titled:
-        table.add_column("title", overflow="fold")
-    for document in left:
-        title = [title_cell(document.title)] if titled else []
-        table.add_row(Text(printable(document.id)), grade_cell(document), f"{document.reference:,}", *title)
-    return table
-
-
-def _ranking_table(query: QueryReport) -> Table:
-    ranking, before = query.ranking[:RANKS_SHOWN], old_ranks(query)
-    table = columns()
-    table.add_column("rank", justify="right", no_wrap=True)
-    if before:
-        table.add_column("was", justify="right", no_wrap=True)
-    table.add_column("document", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("gain", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    tied = any(document.tied for document in ranking)
-    if tied:
-        table.add_column("")
-    titled = any(document.title for document in ranking)
-    if titled:
-        table.add_column("title", overflow="fold")
-    for document in ranking:
-        tie = [Text("tied" if document.tied else "")] if tied else []
-        rank, *cells = _hit_cells(document)
-        was = [Text(before.get(document.id, ""), style="bold")] if before else []
-        table.add_row(rank, *was, *cells, *tie, *([title_cell(document.title)] if titled else []))
-    return table
-
-
-def _hit_cells(document: RankedDocument) -> list[Text]:
-    return [
-        Text(str(document.rank)),
-        Text(printable(document.id)),
-        grade_cell(document),
-        Text(plain_text(document.gain)),
-        hit_score(document),
-    ]
-
-
-def hit_score(document: RankedDocument) -> Text:
-    """The engine's score; a dash where there is none."""
-    return Text("–" if document.score is None else f"{document.score:.5g}")
-
-
-def title_cell(title: str | None) -> Text:
-    """A title, cut where it is long."""
-    text = Text(printable(title or ""))
-    text.truncate(TITLE_CELLS, overflow="ellipsis")
-    return text
-
-
-def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
-    table = columns()
-    table.add_column("missing relevant document", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("where it is", overflow="fold")
-    titled = any(document.title for document in missing)
-    if titled:
-        table.add_column("title", overflow="fold")
-    for document in missing:
-        title = [title_cell(document.title)] if titled else []
-        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document), *title)
-    return table

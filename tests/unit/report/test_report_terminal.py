@@ -9,7 +9,8 @@ from rich.console import Console
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.terminal import plain
-from harness.report.terminal.run import failure_text, query_block, report_renderables
+from harness.report.terminal.query import query_block
+from harness.report.terminal.run import failure_text, report_renderables
 
 
 def row_of(text, word):
