@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -143,6 +143,10 @@ class HookedSearch(Closing):
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
         return self.inner.index_facts(index)
+
+    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """See `Search.field_types`."""
+        return self.inner.field_types(index, names)
 
     def close(self) -> None:
         """See `Search.close`."""

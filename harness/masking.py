@@ -21,6 +21,7 @@ from harness.model import (
     Json,
     MissingDocument,
     MovedDocument,
+    NamedField,
     Query,
     QueryReport,
     Question,
@@ -164,8 +165,17 @@ def redact_run(run: Run, mask: Mask) -> Run:
 
 
 def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:
-    target = None if checks.target is None else mask(checks.target)
-    return replace(checks, target=target, problems=tuple(map(mask, checks.problems)))
+    return replace(
+        checks,
+        target=None if checks.target is None else mask(checks.target),
+        unknown_fields=tuple(_field(field, mask) for field in checks.unknown_fields),
+        untitled=checks.untitled and _field(checks.untitled, mask),
+        problems=tuple(map(mask, checks.problems)),
+    )
+
+
+def _field(field: NamedField, mask: Mask) -> NamedField:
+    return replace(field, name=mask(field.name), meant=field.meant and mask(field.meant))
 
 
 def _response(response: Response, mask: Mask) -> Response:

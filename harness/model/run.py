@@ -197,6 +197,17 @@ class TailSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedField:
+    """A field that a suite names, and that is not there."""
+
+    name: str
+    place: str
+    """Where it is named: ``query.multi_match.fields[0]``, or `title_field`."""
+    meant: str | None = None
+    """The field that was probably meant."""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetChecks:
     """What a run found out about its target, beside the answers to its queries."""
 
@@ -214,6 +225,10 @@ class TargetChecks:
     The documents judged relevant or named in expectations that are not visible through the target. Each has the id
     there that differs in its form only, None if none is known.
     """
+    unknown_fields: tuple[NamedField, ...] = ()
+    """Fields that the requests name, and no searched index has."""
+    untitled: NamedField | None = None
+    """The suite's `title_field`, if hits were returned and none has it."""
     problems: tuple[str, ...] = ()
     """What could not be checked, and why."""
 

@@ -10,6 +10,7 @@ from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import change_cell
+from harness.report.run_sentences import cause_lines
 from harness.report.sentences import printable, score_text
 from harness.suites.discovery import left_out_text
 from harness.words import count
@@ -41,6 +42,8 @@ def _print_suites(
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
+        for line in cause_lines(suite):
+            terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)
     for failed in failures:

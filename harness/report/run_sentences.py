@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness.model import (
     MissingDocument,
     MovedDocument,
+    NamedField,
     Outcome,
     QueryComparison,
     QueryReport,
@@ -37,6 +38,7 @@ __all__ = [
     "Attention",
     "attention_of",
     "baseline_text",
+    "cause_lines",
     "closing",
     "concerned_text",
     "diff_heading",
@@ -136,6 +138,29 @@ def _with_queries(verdicts: Sequence[Verdict], queries: Mapping[str, QueryReport
 def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
     """The worst query of each threshold, then the second of each, and so on, each query once."""
     return list(dict.fromkeys(name for names in zip_longest(*blamed) for name in names if name is not None))
+
+
+# What is more likely the cause than the ranking, to be read before the figures.
+
+
+def cause_lines(suite: SuiteReport) -> Iterator[str]:
+    """A line for each thing that is probably wrong with the set-up, whatever the figures say."""
+    asked = [query for query in suite.queries if query.outcome is not Outcome.SKIPPED]
+    if asked and not any(query.ranking or query.outcome.is_unanswered for query in asked):
+        yield "the only query has 0 hits" if len(asked) == 1 else f"all {count(len(asked), 'query')} have 0 hits"
+    if suite.checks is None:
+        return
+    for field in suite.checks.unknown_fields:
+        yield (
+            f"the request names the field {field.name}, which no searched index has{_meant(field)} (in {field.place})"
+        )
+    title = suite.checks.untitled
+    if title is not None:
+        yield f"no hit has the field {title.name}, which the suite names as its title_field{_meant(title)}"
+
+
+def _meant(field: NamedField) -> str:
+    return "" if field.meant is None else f"; did you mean {field.meant!r}?"
 
 
 # What a report comes to, in one line.

@@ -1,6 +1,6 @@
 """
-What a run checks of its target beside the answers to its queries: that it holds documents, and that those which are
-judged relevant or expected are visible through it.
+What a run checks of its target beside the answers to its queries: that it holds documents, that those which are judged
+relevant or expected are visible through it, and that it has the fields that requests name.
 
 A check explains and never overrules hits that came back. What cannot be checked is a remark.
 """
@@ -16,15 +16,29 @@ from harness.errors import SearchError
 from harness.gate.judge_answers import named_documents
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
-from harness.model import Failure, FailureKind, Json, Ranking, Response, Run, SearchRequest, Suite, TargetChecks
+from harness.model import (
+    Failure,
+    FailureKind,
+    Json,
+    NamedField,
+    Ranking,
+    Response,
+    Run,
+    SearchRequest,
+    Suite,
+    TargetChecks,
+)
+from harness.search.fields import named_fields, parents_of, unknown_among
 from harness.search.indexes import ids_request, pinned_of
-from harness.words import count, difference, other_names, other_spellings
+from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
     from harness.search import Search
 
 IDS_AT_ONCE = 10_000
 """Ids of one look-up, for which an engine gives as many hits at most."""
+
+BAD_REQUEST = 400
 
 EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""
@@ -42,6 +56,13 @@ class _Known:
     found: set[str] = field(default_factory=set)
     unread: set[str] = field(default_factory=set)
     """Ids of look-ups without a whole answer."""
+    types: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Of the fields that there are, of those that were *looked_for*."""
+    looked_for: set[str] = field(default_factory=set)
+    names: list[str] | None = None
+    """Of all fields, where one was not there."""
+    refusal: str = ""
+    """Why fields cannot be looked up."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -61,13 +82,23 @@ class Targets:
             return None
         pinned = pinned_of(sent[0].body)
         known = self._known.setdefault((search, sent[0].index, json.dumps(pinned, sort_keys=True)), _Known())
-        return TargetCheck(suite, search, None if pinned else sent[0].index, pinned, known)
+        return TargetCheck(suite, sent, search, None if pinned else sent[0].index, pinned, known)
 
 
 class TargetCheck:
     """The check of one target for one suite: *requests* go with those of the queries, `concluded` reads the answers."""
 
-    def __init__(self, suite: Suite, search: Search, index: str | None, pinned: Json, known: _Known) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        sent: Sequence[SearchRequest],
+        search: Search,
+        index: str | None,
+        pinned: Json,
+        known: _Known,
+    ) -> None:
+        self._title_field = suite.title_field
+        self._sent = sent
         self._search = search
         self._index = index
         self._pinned = pinned
@@ -94,8 +125,9 @@ class TargetCheck:
         """
         self._note(answers)
         rankings = [one for one in run.responses.values() if isinstance(one, Ranking)]
-        if not rankings:
-            return run  # what went wrong there says more
+        if not rankings:  # what went wrong there says more, unless it is about a field
+            refused = any(isinstance(one, Failure) and one.status == BAD_REQUEST for one in run.responses.values())
+            return replace(run, checks=self._with_fields(TargetChecks(self._index))) if refused else run
         returned = {hit.id for ranking in rankings for hit in ranking.hits}
         unknown = self._known.unread - self._known.found
         absent = (self._relevant | self._expected) - self._known.found - returned - unknown
@@ -105,7 +137,44 @@ class TargetCheck:
             failure = Failure(FailureKind.TARGET, _why_wrong(checks))
             responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
             return replace(run, responses=responses, checks=checks)
-        return replace(run, checks=self._respelled(checks, self._expected))
+        checks = self._with_fields(self._respelled(checks, self._expected))
+        if self._title_field and returned and not any(hit.title for ranking in rankings for hit in ranking.hits):
+            title = NamedField(self._title_field, "title_field", self._meant(self._title_field))
+            checks = replace(checks, untitled=title)
+        return replace(run, checks=checks)
+
+    def _with_fields(self, checks: TargetChecks) -> TargetChecks:
+        """*checks* with the fields that the requests name and no index has; a point in time does not tell its own."""
+        known, places = self._known, dict[str, str]()
+        for request in self._sent:
+            places = {**named_fields(request.body), **places}
+        if self._index is None or not places:
+            return checks
+        wanted = dict.fromkeys(name for one in places for name in (*parents_of(one), one))
+        new = [name for name in wanted if name not in known.looked_for]
+        if new and not known.refusal:
+            try:
+                known.types |= self._search.field_types(self._index, new)
+                known.looked_for.update(new)
+            except SearchError as error:
+                known.refusal = f"the fields that the request names were not looked up: {error}"
+        if known.refusal:
+            return replace(checks, problems=(*checks.problems, known.refusal))
+        unknown = unknown_among(list(places), known.types)
+        fields = tuple(NamedField(name, places[name], self._meant(name)) for name in unknown)
+        return replace(checks, unknown_fields=fields)
+
+    def _meant(self, name: str) -> str | None:
+        """The field of the target that *name* was probably meant to be; None where it is one, or nothing is near."""
+        if self._index is None:
+            return None
+        if self._known.names is None:
+            try:
+                types = self._search.field_types(self._index, ["*"])
+            except SearchError:
+                types = {}
+            self._known.names = [one for one in types if not one.startswith("_")]
+        return None if name in self._known.names else nearest(name, self._known.names)
 
     def _note(self, answers: Sequence[Response]) -> None:
         """Keep what the target answered, for this suite and those that follow."""

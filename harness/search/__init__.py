@@ -52,6 +52,15 @@ class Search(Protocol):
         """Facts on *index*; those that cannot be read are in `missing`."""
         ...
 
+    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """
+        The types of those of *names*, which may have wildcards, that any index behind *index* has as fields.
+
+        Raises:
+            SearchError: That cannot be found out.
+        """
+        ...
+
     def close(self) -> None:
         """Close the connections."""
         ...

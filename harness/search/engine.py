@@ -14,6 +14,7 @@ from harness.masking import fingerprint, if_small
 from harness.model import Engine, Failure, FailureKind, IndexFacts, Json, Response, SearchRequest
 from harness.search.answers import Reply, json_of, lacking_shards, may_be_one_at_fault, read_answer, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection, NoAnswerInTime
+from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import Batches, Entry, body_of, entry_of, path_of
 from harness.search.retries import Retries
@@ -61,6 +62,10 @@ class EngineSearch(ConnectedSearch[Connection]):
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
         return read_facts(self.connection, index, self.retries)
+
+    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """See `Search.field_types`."""
+        return read_field_types(self.connection, self.retries, index, names)
 
 
 class _BatchSender:

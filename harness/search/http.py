@@ -525,6 +525,10 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """See `Search.index_facts`: nothing is known of the index of a service."""
         return NOTHING_KNOWN
 
+    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:  # noqa: ARG002
+        """See `Search.field_types`: a service has no index."""
+        raise SearchError("an HTTP service does not say which fields there are")
+
 
 def _paths(http: HttpRequest) -> list[str]:
     return [path for path in (http.ids, http.scores, http.titles, http.total) if path is not None]

@@ -28,8 +28,8 @@ class FakeSearch(Closing):
     Answers each query with a given ranking.
 
     *requests* are those that were sent for queries, *look_ups* those without a query's id, *facts* those of any index,
-    *closed* says whether `close` was called. A query without a ranking fails. Documents that are looked up by id are
-    those of all rankings.
+    *fields* its fields, None where it has all. *closed* says whether `close` was called. A query without a ranking
+    fails. Documents that are looked up by id are those of all rankings.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class FakeSearch(Closing):
         self.requests: list[SearchRequest] = []
         self.look_ups: list[SearchRequest] = []
         self.facts = IndexFacts()
+        self.fields: Sequence[str] | None = None
         self.closed = False
         self._rankings = dict(rankings)
         self._error = error
@@ -94,6 +95,11 @@ class FakeSearch(Closing):
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""
         return self.facts
+
+    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:  # noqa: ARG002
+        """Each of *names* as a text, unless *fields* says which there are."""
+        known = names if self.fields is None else self.fields
+        return {name: frozenset({"text"}) for name in known if name in names or "*" in names}
 
     def close(self) -> None:
         """Record that it was closed."""

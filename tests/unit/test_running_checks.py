@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from harness.errors import SearchError
 from harness.gate.grammar import parse_expectation
 from harness.model import (
     Failure,
     FailureKind,
+    Hit,
     HttpRequest,
+    NamedField,
     Query,
     Ranking,
     RequestTemplate,
@@ -192,3 +195,63 @@ def test_the_report_has_them() -> None:
     assert report.checks == TargetChecks("products", documents=1, examples=("a",), relevant=2, absent={"b": None})
     assert loads_report(dumps_report(make_report([report]))).suites[0].checks == report.checks
     assert run_suite(suite(expecting(a=1)), Index("a", "a"), RunOptions(no_checks=True)).checks is None
+
+
+# ------------------------------------------------------------------------------------------------ fields
+
+
+def test_a_field_that_no_index_has_is_known_with_the_one_that_was_meant() -> None:
+    search = Index("a", "a")
+    search.fields = ("title", "brand", "_source")
+    body = {"query": {"multi_match": {"query": "{{text}}", "fields": ["titel^3", "brand", "xyz"]}}}
+    run = run_on(search, expecting(a=1), body=body)
+    assert run.checks is not None
+    assert run.checks.unknown_fields == (
+        NamedField("titel", "query.multi_match.fields[0]", "title"),
+        NamedField("xyz", "query.multi_match.fields[2]"),
+    )
+    assert isinstance(run.responses["q"], Ranking), "no verdict depends on it"
+
+
+def test_a_field_is_known_too_where_the_engine_refuses_the_query_for_it() -> None:
+    search = FakeSearch({"q": Failure(FailureKind.ERROR, "No mapping found for [prise]", 400)})
+    search.fields = ("price",)
+    run = run_on(search, expecting(a=1), body={**BODY, "sort": ["prise"]})
+    assert run.checks is not None
+    assert NamedField("prise", "sort[0]", "price") in run.checks.unknown_fields
+
+
+class Refusing(Index):
+    def field_types(self, index: str, names: Any) -> Any:
+        self.look_ups.append(SearchRequest("", index, list(names)))
+        raise SearchError("status 403: no permission")
+
+
+def test_fields_that_cannot_be_looked_up_are_a_remark_and_asked_for_once() -> None:
+    search, targets = Refusing("a", "a"), Targets()
+    for _ in range(2):
+        run = run_on(search, expecting(a=1), targets=targets)
+        assert run.checks is not None
+        assert run.checks.problems == (
+            "the fields that the request names were not looked up: status 403: no permission",
+        )
+    assert len([one for one in search.look_ups if isinstance(one.body, list)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("title", "known", "untitled"),
+    [
+        (None, ("title", "name"), NamedField("titel", "title_field", "title")),
+        (None, ("titel",), NamedField("titel", "title_field")),
+        ("Red shoe", ("title",), None),
+    ],
+)
+def test_a_title_that_no_hit_has_is_known(
+    title: str | None, known: tuple[str, ...], untitled: NamedField | None
+) -> None:
+    search = FakeSearch({"q": [Hit("a", 1.0, title)]})
+    search.fields = known
+    run = run_on(search, expecting(a=1), title_field="titel")
+    assert run.checks is not None
+    assert run.checks.untitled == untitled
+    assert run_on(FakeSearch({"q": [], "r": ["a"]}), expecting(a=1), title_field="titel").checks.untitled is None  # type: ignore[union-attr]

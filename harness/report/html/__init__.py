@@ -54,6 +54,7 @@ from harness.report.run_sentences import (
     BAD,
     LOOKED_AT,
     baseline_text,
+    cause_lines,
     closing,
     diff_heading,
     diff_rest,
@@ -281,6 +282,7 @@ class SuiteView:
     by_tag: TagTable | None
     weighted: bool
     left_out: tuple[str, ...]
+    causes: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
@@ -336,6 +338,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(_left_out(suite, queries, limits.thresholds)),
+        causes=tuple(cause_lines(suite)),
         remarks=(*outcome_lines(suite.queries), *suite.notes),
     )
 

@@ -40,6 +40,7 @@ from harness.report.run_sentences import (
     Attention,
     attention_of,
     baseline_text,
+    cause_lines,
     closing,
     concerned_text,
     diff_heading,
@@ -236,6 +237,7 @@ def _pieces(name: str, suite: SuiteReport) -> Iterator[Piece]:
 def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterator[str]:
     yield f"### {escape(name)}"
     yield _facts(suite)
+    yield from (f"⚠️ **{escape(line, most=MOST_TEXT)}**" for line in cause_lines(suite))
     yield from verdicts_markdown(suite.verdicts)
     if suite.summaries:
         yield _measures(suite)

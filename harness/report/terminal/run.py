@@ -39,6 +39,7 @@ from harness.report.run_sentences import (
     Attention,
     attention_of,
     baseline_text,
+    cause_lines,
     concerned_text,
     diff_heading,
     diff_rest,
@@ -312,6 +313,10 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
     yield _facts(suite)
     yield Text()
+    causes = [indented(Text(printable(line), style="bold yellow")) for line in cause_lines(suite)]
+    if causes:
+        yield from causes
+        yield Text()
     untold, told = _by_news(suite)
     if suite.summaries and not told:
         yield indented(_measures(suite))
@@ -338,10 +343,13 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
 
 def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType]:
     untold, told = _by_news(suite)
+    lines = list(quiet_lines(name, untold))
+    if told or lines:
+        yield from (Text(printable(f"{name}: {line}")) for line in cause_lines(suite))
     if told:
         yield Text.assemble(printable(name), ": ", _unanswered(told))
         yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.queries))
-    yield from quiet_lines(name, untold)
+    yield from lines
 
 
 def _by_news(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:

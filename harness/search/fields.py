@@ -1,0 +1,238 @@
+"""Fields: those that a request names in known positions, and those that an index has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+from urllib.parse import quote
+
+from harness.errors import SearchError
+from harness.model import Json
+from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.connection import Connection
+from harness.search.retries import Retries
+from harness.search.session import ask_one
+
+# What a request names. Scripts, aggregations and whatever else may hold a name of the user's own are left alone.
+
+
+Named: TypeAlias = tuple[str, str]
+"""A field, and its place in the body: ``("title", "query.bool.must[0].match")``."""
+
+KEYED = frozenset(
+    {
+        "fuzzy", "intervals", "match", "match_bool_prefix", "match_phrase", "match_phrase_prefix", "prefix", "range",
+        "regexp", "span_term", "term", "terms", "terms_set", "wildcard",
+    }
+)  # fmt: skip
+"""Queries whose key is a field: ``match: {title: …}``."""
+
+LISTING = frozenset({"combined_fields", "more_like_this", "multi_match", "query_string", "simple_query_string"})
+"""Queries with a list of ``fields``, which may have boosts and wildcards."""
+
+NAMING = frozenset({"distance_feature", "rank_feature"})
+"""Queries whose ``field`` is one."""
+
+NO_FIELDS = frozenset({"_name", "boost", "value_type"})
+"""Keys of a query beside the field."""
+
+COMPOUND: Mapping[str, tuple[str, ...]] = {
+    "bool": ("must", "filter", "should", "must_not"),
+    "boosting": ("positive", "negative"),
+    "constant_score": ("filter",),
+    "dis_max": ("queries",),
+    "function_score": ("query", "functions"),
+    "has_child": ("query",),
+    "has_parent": ("query",),
+    "hybrid": ("queries",),
+    "nested": ("query",),
+    "pinned": ("organic",),
+    "script_score": ("query",),
+}
+"""Queries that hold others, and where."""
+
+
+def named_fields(body: Json) -> dict[str, str]:
+    """
+    The fields that a body of `_search` names, each with its first place.
+
+    Those that the request itself defines, fields of the engine's own such as `_id`, and wildcards are left out.
+
+    >>> named_fields({"query": {"multi_match": {"fields": ["title^3", "*_en"]}}, "sort": ["_score", "price"]})
+    {'title': 'query.multi_match.fields[0]', 'price': 'sort[1]'}
+    """
+    found: dict[str, str] = {}
+    if isinstance(body, Mapping):
+        own = {name for key in ("runtime_mappings", "derived") for name in _mapping(body.get(key))}
+        for name, place in _of_search(body, ""):
+            if not name.startswith("_") and "*" not in name and name not in own:
+                found.setdefault(name, place)
+    return found
+
+
+def _of_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of a body, or of a retriever, which has the same keys for what it searches."""
+    for key in ("query", "post_filter", "filter"):
+        yield from _queries(body.get(key), f"{at}{key}")
+    for clause, place in _each(body.get("knn"), f"{at}knn"):
+        yield from _nearest(clause, place)
+    for clause, place in _each(body.get("rescore"), f"{at}rescore"):
+        yield from _queries(_mapping(clause.get("query")).get("rescore_query"), f"{place}.query.rescore_query")
+    for clause, place in _each(body.get("sub_searches"), f"{at}sub_searches"):
+        yield from _queries(clause.get("query"), f"{place}.query")
+    yield from _sorts(body.get("sort"), f"{at}sort")
+    yield from _text(_mapping(body.get("collapse")).get("field"), f"{at}collapse.field")
+    for clause, place in _each(body.get("retriever"), f"{at}retriever"):
+        yield from _retriever(clause, place)
+
+
+def _retriever(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """A retriever of any kind, and those that it holds."""
+    for kind, inner in clause.items():
+        place = f"{at}.{kind}"
+        if kind == "knn":
+            yield from _nearest(_mapping(inner), place)
+        elif isinstance(inner, Mapping):
+            yield from _of_search(inner, f"{place}.")
+            for held, at_held in _each(inner.get("retrievers"), f"{place}.retrievers"):
+                weighted = held.get("retriever")
+                if isinstance(weighted, Mapping):
+                    yield from _retriever(weighted, f"{at_held}.retriever")
+                else:
+                    yield from _retriever(held, at_held)
+
+
+def _queries(value: Json, at: str) -> Iterator[Named]:
+    for clause, place in _each(value, at):
+        for kind, inner in clause.items():
+            if isinstance(inner, Mapping):
+                yield from _query(kind, inner, f"{place}.{kind}")
+
+
+def _query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
+    if kind in KEYED:
+        yield from ((name, at) for name in inner if name not in NO_FIELDS)
+    elif kind in LISTING:
+        fields = inner.get("fields")
+        for number, name in enumerate(fields if isinstance(fields, list) else ()):
+            if isinstance(name, str):
+                yield name.partition("^")[0], f"{at}.fields[{number}]"
+    elif kind in NAMING:
+        yield from _text(inner.get("field"), f"{at}.field")
+    elif kind == "knn":
+        yield from _nearest(inner, at)
+    else:
+        for key in COMPOUND.get(kind, ()):
+            if key == "functions":
+                for function, place in _each(inner.get(key), f"{at}.functions"):
+                    yield from _queries(function.get("filter"), f"{place}.filter")
+            else:
+                yield from _queries(inner.get(key), f"{at}.{key}")
+
+
+def _nearest(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Elasticsearch names the ``field``; in OpenSearch it is the key of what else there is to say."""
+    yield from _text(clause.get("field"), f"{at}.field")
+    yield from _queries(clause.get("filter"), f"{at}.filter")
+    if "field" not in clause:
+        for name, inner in clause.items():
+            if isinstance(inner, Mapping) and "vector" in inner:
+                yield name, at
+                yield from _queries(inner.get("filter"), f"{at}.{name}.filter")
+
+
+def _sorts(value: Json, at: str) -> Iterator[Named]:
+    """A field that may be unmapped says so."""
+    for place, one in enumerate(value if isinstance(value, list) else [value]):
+        here = f"{at}[{place}]" if isinstance(value, list) else at
+        if isinstance(one, str):
+            yield one, here
+        elif isinstance(one, Mapping):
+            yield from ((name, here) for name, how in one.items() if "unmapped_type" not in _mapping(how))
+
+
+def _each(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:
+    """The mapping, or those of the list, with its place."""
+    if isinstance(value, Mapping):
+        yield value, at
+    for place, one in enumerate(value) if isinstance(value, list) else ():
+        if isinstance(one, Mapping):
+            yield one, f"{at}[{place}]"
+
+
+def _text(value: Json, at: str) -> Iterator[Named]:
+    if isinstance(value, str):
+        yield value, at
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+# What an index has.
+
+
+LONGEST_NAMES = 2000
+"""Bytes of the names in one URL; engines take 4,096 for all of it."""
+
+OPEN_ENDED = frozenset({"flat_object", "flattened", "rank_features", "semantic", "semantic_text", "sparse_vector"})
+"""Types of fields with parts that the engine does not list."""
+
+
+def read_field_types(
+    connection: Connection, retries: Retries, index: str, names: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    """
+    The types of those of *names*, which may have wildcards, that any index behind *index* has as fields.
+
+    Raises:
+        SearchError: The engine refuses to say, or its answer cannot be read.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for part in _parts(names):
+        path = f"/{quote(index, safe='*,')}/_field_caps?fields={part}"
+        answer = ask_one(connection, retries, "GET", path)
+        if answer.status not in WHOLE:
+            raise SearchError(connection.mask(refusal_text(answer)))
+        content = json_of(answer)
+        fields = content.get("fields") if isinstance(content, Mapping) and not content.get("failures") else None
+        if not isinstance(fields, Mapping):
+            raise SearchError("the answer to `_field_caps` is not complete")
+        found |= {name: frozenset(types) for name, types in fields.items() if isinstance(types, Mapping)}
+    return found
+
+
+def _parts(names: Sequence[str]) -> Iterator[str]:
+    """*names* as they stand in URLs, several in each."""
+    part = ""
+    for name in map(_quoted, names):
+        if part and len(part) + len(name) >= LONGEST_NAMES:
+            yield part
+            part = ""
+        part = f"{part},{name}" if part else name
+    if part:
+        yield part
+
+
+def _quoted(name: str) -> str:
+    return quote(name.encode("utf-8", "surrogatepass"), safe="*")
+
+
+def unknown_among(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
+    """Those of *names* that *types* has not, and no field that may have parts of any name."""
+    return [
+        name
+        for name in names
+        if name not in types and not any(types.get(parent, frozenset()) & OPEN_ENDED for parent in parents_of(name))
+    ]
+
+
+def parents_of(name: str) -> list[str]:
+    """
+    What *name* may be a part of.
+
+    >>> parents_of("attributes.color.name")
+    ['attributes', 'attributes.color']
+    """
+    parts = name.split(".")
+    return [".".join(parts[:size]) for size in range(1, len(parts))]

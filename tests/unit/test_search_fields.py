@@ -1,0 +1,179 @@
+"""The fields that requests name, and those that indexes have."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from builders.engine import Fault, ScriptedEngine
+from harness.errors import SearchError
+from harness.model import Cluster
+from harness.search import fields, open_search
+from harness.search.fields import named_fields, unknown_among
+
+TITLE = {"match": {"title": "x"}}
+NAMED: dict[str, tuple[Any, dict[str, str]]] = {
+    "a match": ({"query": TITLE}, {"title": "query.match"}),
+    "the match family": (
+        {"query": {"bool": {"must": [{"match_phrase": {"a": "x"}}, {"match_bool_prefix": {"b": {"query": "x"}}}]}}},
+        {"a": "query.bool.must[0].match_phrase", "b": "query.bool.must[1].match_bool_prefix"},
+    ),
+    "fields with boosts and wildcards": (
+        {"query": {"multi_match": {"query": "x", "fields": ["title^3", "text.*", "*_en^2", "brand"]}}},
+        {"title": "query.multi_match.fields[0]", "brand": "query.multi_match.fields[3]"},
+    ),
+    "terms and ranges in filters": (
+        {
+            "query": {
+                "bool": {"filter": {"terms": {"brand": ["a"], "boost": 2}}, "must_not": [{"range": {"price": {}}}]}
+            }
+        },
+        {"brand": "query.bool.filter.terms", "price": "query.bool.must_not[0].range"},
+    ),
+    "queries in queries": (
+        {
+            "query": {
+                "function_score": {
+                    "query": {"dis_max": {"queries": [{"constant_score": {"filter": {"term": {"a": 1}}}}]}},
+                    "functions": [{"filter": {"term": {"b": 1}}, "weight": 2}, {"random_score": {"field": "c"}}],
+                }
+            }
+        },
+        {
+            "a": "query.function_score.query.dis_max.queries[0].constant_score.filter.term",
+            "b": "query.function_score.functions[0].filter.term",
+        },
+    ),
+    "a nested query": (
+        {"query": {"nested": {"path": "offers", "query": {"term": {"offers.seller": "x"}}}}},
+        {"offers.seller": "query.nested.query.term"},
+    ),
+    "a script": (
+        {"query": {"script_score": {"query": TITLE, "script": {"params": {"term": {"x": 1}}}}}},
+        {"title": "query.script_score.query.match"},
+    ),
+    "aggregations are not looked into": (
+        {"query": TITLE, "aggs": {"a": {"terms": {"field": "b"}}}},
+        {"title": "query.match"},
+    ),
+    "sorts": (
+        {"sort": ["_score", "price", {"date": "desc"}, {"stock": {"order": "asc", "unmapped_type": "long"}}]},
+        {"price": "sort[1]", "date": "sort[2]"},
+    ),
+    "one sort": ({"sort": {"price": {"order": "asc"}}}, {"price": "sort"}),
+    "collapse": ({"collapse": {"field": "family"}}, {"family": "collapse.field"}),
+    "knn of Elasticsearch": (
+        {"knn": [{"field": "vector", "query_vector": [1.0], "filter": TITLE}]},
+        {"vector": "knn[0].field", "title": "knn[0].filter.match"},
+    ),
+    "knn of OpenSearch": (
+        {"query": {"knn": {"vector": {"vector": [1.0], "k": 3, "filter": TITLE}}}},
+        {"vector": "query.knn", "title": "query.knn.vector.filter.match"},
+    ),
+    "rescore": (
+        {"rescore": {"window_size": 50, "query": {"rescore_query": TITLE}}},
+        {"title": "rescore.query.rescore_query.match"},
+    ),
+    "post_filter": ({"post_filter": {"term": {"brand": "x"}}}, {"brand": "post_filter.term"}),
+    "retrievers": (
+        {
+            "retriever": {
+                "linear": {
+                    "retrievers": [
+                        {"retriever": {"standard": {"query": TITLE, "sort": ["price"]}}, "weight": 2},
+                        {"knn": {"field": "vector", "k": 3}},
+                    ]
+                }
+            }
+        },
+        {
+            "title": "retriever.linear.retrievers[0].retriever.standard.query.match",
+            "price": "retriever.linear.retrievers[0].retriever.standard.sort[0]",
+            "vector": "retriever.linear.retrievers[1].knn.field",
+        },
+    ),
+    "rank_feature": (
+        {"query": {"rank_feature": {"field": "features.clicks"}}},
+        {"features.clicks": "query.rank_feature.field"},
+    ),
+    "its own runtime field": ({"query": {"term": {"day": 1}}, "runtime_mappings": {"day": {"type": "long"}}}, {}),
+    "the engine's own fields": (
+        {"query": {"term": {"_index": "x"}}, "sort": [{"_geo_distance": {"place": [1, 2]}}]},
+        {},
+    ),
+    "the same field twice": ({"query": TITLE, "sort": ["title"]}, {"title": "query.match"}),
+    "no body": (None, {}),
+    "not what it should be": ({"query": ["x", 3], "knn": 3, "sort": 3, "retriever": "x", "collapse": []}, {}),
+}
+
+
+@pytest.mark.parametrize(("body", "named"), NAMED.values(), ids=NAMED)
+def test_a_body_names_fields(body: Any, named: dict[str, str]) -> None:
+    assert named_fields(body) == named
+
+
+def test_docstring_examples_hold() -> None:
+    assert doctest.testmod(fields).failed == 0
+
+
+@pytest.fixture
+def engine() -> Iterator[ScriptedEngine]:
+    with ScriptedEngine() as server:
+        yield server
+
+
+def test_the_engine_is_asked_by_name(engine: ScriptedEngine) -> None:
+    engine.unmapped = {"titel", "name.en"}
+    with open_search(Cluster("test", url=engine.url), {}) as search:
+        types = search.field_types("products,others*", ["title", "titel", "name.en"])
+    assert types == {"title": frozenset({"text"})}
+    assert engine.sent[-1] == ("GET", "/products,others*/_field_caps?fields=title,titel,name.en")
+
+
+def test_many_names_go_in_several_requests(engine: ScriptedEngine) -> None:
+    names = [f"field-{number:04}" for number in range(500)]
+    with open_search(Cluster("test", url=engine.url), {}) as search:
+        assert list(search.field_types("products", names)) == names
+    asked = [path for _, path in engine.sent if "_field_caps" in path]
+    assert len(asked) == 3
+    assert max(map(len, asked)) < 4096
+
+
+@pytest.mark.parametrize("status", [403, 404, 405, 501])
+def test_a_refusal_is_an_error(engine: ScriptedEngine, status: int) -> None:
+    engine.faults.append(Fault("/products/_field_caps", status=status))
+    with open_search(Cluster("test", url=engine.url), {}) as search, pytest.raises(SearchError, match=str(status)):
+        search.field_types("products", ["title"])
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b"{}", b'{"fields": []}', b'{"fields": {}, "failures": [{"indices": ["i"]}]}', b"<"]
+)
+def test_an_answer_that_cannot_be_read_is_an_error(engine: ScriptedEngine, body: bytes) -> None:
+    engine.faults.append(Fault("/products/_field_caps", status=200, body=body))
+    with open_search(Cluster("test", url=engine.url), {}) as search, pytest.raises(SearchError, match="not complete"):
+        search.field_types("products", ["title"])
+
+
+class MsearchOnly:
+    def msearch(self, body: Any) -> Any:
+        raise AssertionError(body)
+
+
+def test_a_client_that_can_only_search_is_an_error() -> None:
+    with (
+        open_search(Cluster("test"), {}, engine="elasticsearch 9", client=MsearchOnly()) as search,
+        pytest.raises(SearchError, match="MsearchOnly cannot send GET /products/_field_caps"),
+    ):
+        search.field_types("products", ["title"])
+
+
+def test_parts_of_an_open_ended_field_are_known() -> None:
+    types = {"attributes": frozenset({"flattened"}), "title": frozenset({"text"}), "offer": frozenset({"object"})}
+    assert unknown_among(["attributes.color.name", "title.raw", "offer.price", "title"], types) == [
+        "title.raw",
+        "offer.price",
+    ]
