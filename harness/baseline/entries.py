@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
+from harness.gate.judge_answers import why_moving
 from harness.gate.ties import band_of, cut, leaves_ties
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.score import measures_of, outcome_of
@@ -181,7 +182,9 @@ def _masked(facts: IndexFacts, masker: Masker) -> IndexFacts:
 
 def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
     """
-    Refuse a run with queries that have no ranking and were not skipped; *what* says what is not done with it.
+    Refuse a run with queries that have no ranking and were not skipped, or on an index that changed meanwhile.
+
+    *what* says what is not done with it.
 
     Raises:
         UnansweredBaseline: Names them, and why the first has no answer.
@@ -197,6 +200,9 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
         reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))[1]
         sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
         raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
+    moving = why_moving(run)
+    if moving:
+        raise UnansweredBaseline(f"{suite.path}: {what}: {moving}")
 
 
 def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:

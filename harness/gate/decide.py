@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from harness.gate.judge_agreements import judge_agreement
-from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
+from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth, why_moving
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
@@ -148,12 +148,12 @@ def decide(
         suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
     )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
-    asked, bands = requested_depth(suite, run), RunBands(suite, run)
+    asked, bands, moving = requested_depth(suite, run), RunBands(suite, run), why_moving(run)
     verdicts = []
     for gated in selected:
         verdict = _skipped(gated, today)
         if verdict is None:
-            finding, waiver = _judge(gated, compared, asked, bands), None
+            finding, waiver = _unless_moving(_judge(gated, compared, asked, bands), moving), None
             if report_only:
                 finding = replace(finding, status=Status.NOT_DECIDED)
             else:
@@ -162,6 +162,13 @@ def decide(
             verdict = _verdict(gated, finding, waiver)
         verdicts.append(verdict)
     return tuple(verdicts)
+
+
+def _unless_moving(finding: Finding, moving: str) -> Finding:
+    """*finding*, which decides nothing if the index is *moving*: the queries were not asked of the same documents."""
+    if not moving or finding.status not in (Status.PASSED, Status.FAILED):
+        return finding
+    return replace(finding, status=Status.INCONCLUSIVE, reason=f"{moving}; {finding.reason}")
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:

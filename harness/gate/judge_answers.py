@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -37,6 +37,7 @@ __all__ = [
     "no_ranking",
     "requested_depth",
     "what_may_follow",
+    "why_moving",
 ]
 
 
@@ -275,3 +276,27 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
         else:
             times[query] = response.took
     return times, untimed
+
+
+def why_moving(run: Run) -> str:
+    """How the target changed during the searches of *run*; empty if it did not, or if that is not known."""
+    if run.states is None:
+        return ""
+    before, after = run.states
+    changes = [*_moved(before.uuids, after.uuids), *_grown(before.documents, after.documents)]
+    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
+
+
+def _moved(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> Iterator[str]:
+    if before is None or after is None:
+        return
+    if before.keys() != after.keys():
+        yield f"it stood for {listed(sorted(before))} and stands for {listed(sorted(after))}"
+    rebuilt = [name for name in sorted(before.keys() & after.keys()) if before[name] != after[name]]
+    if rebuilt:
+        yield f"{listed(rebuilt)} was deleted and created again"
+
+
+def _grown(before: int | None, after: int | None) -> Iterator[str]:
+    if before is not None and after is not None and before != after:
+        yield f"it had {count(before, 'document')} and has {after:,}"

@@ -234,6 +234,16 @@ class TargetChecks:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexState:
+    """What tells an index, or those behind an alias or a pattern, from the same at another time."""
+
+    uuids: Mapping[str, str] | None = None
+    """The UUID of each index by its name, None if unknown."""
+    documents: int | None = None
+    """The number of documents that searches see, None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The responses of a suite's queries, in its order, and their source."""
 
@@ -248,6 +258,8 @@ class Run:
     tails: TailSearch | None = None
     checks: TargetChecks | None = None
     """None if the target was not checked."""
+    states: tuple[IndexState, IndexState] | None = None
+    """The target before and after the searches, None if it was not looked at."""
 
 
 class Outcome(StrEnum):

@@ -21,6 +21,7 @@ from harness.model import (
     Engine,
     Failure,
     FailureKind,
+    IndexState,
     MissingDocument,
     Query,
     Ranking,
@@ -138,9 +139,12 @@ class SuiteExecution:
         active = self._start(kept)
         try:
             active = self._with_fixture(active, search)
+            before = self._state(active, search)
             hooked = self._hooks.around(search)
             run = self._with_tails(active, self._search(active, hooked), hooked)
             run = self._with_facts(run, search)
+            if before is not None:
+                run = replace(run, states=(before, search.index_state(run.index)))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
         return self._answered_suite(self._joined(run, kept), search)
@@ -197,6 +201,16 @@ class SuiteExecution:
             targets=(self.targets or Targets()) if self._is_checked else None,
         )
 
+    def _state(self, active: Suite, search: Search) -> IndexState | None:
+        """The state of the target, None where it cannot change or need not be known: a point in time, and a pool."""
+        from harness.suites.requests import choose_template
+
+        template = choose_template(active, self.options.request)
+        is_pinned = isinstance(template.body, Mapping) and "pit" in template.body
+        if is_pinned or not self._is_checked or not active.queries:
+            return None
+        return search.index_state(template.index or active.target.index)
+
     def _joined(self, run: Run, kept: Mapping[str, Response]) -> Run:
         """The earlier run, with the answers of *run* to the queries that had none."""
         if self.earlier is None or not kept:
@@ -208,6 +222,7 @@ class SuiteExecution:
             seconds=self.earlier.run.seconds + run.seconds,
             tails=run.tails or self.earlier.run.tails,
             checks=run.checks,
+            states=run.states and (self.earlier.run.states or run.states)[:1] + run.states[1:],
         )
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:

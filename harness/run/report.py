@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from harness.baseline.differences import compare_queries, left_out_note
+from harness.gate.judge_answers import why_moving
 from harness.gate.judge_scores import median
 from harness.gate.scope import weights_of
 from harness.gate.selection import compares_with_baseline
@@ -435,4 +436,6 @@ def _doubts(run: Run) -> list[str]:
         "the number of matching documents is unknown": uncounted,
         "the engine's time is unknown": untimed,
     }
-    return [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]
+    moving = why_moving(run)
+    sentences = [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]
+    return [moving, *sentences] if moving else sentences

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from harness.errors import UsageError
-from harness.model import Cluster, Engine, IndexFacts, Response, SearchRequest
+from harness.model import Cluster, Engine, IndexFacts, IndexState, Response, SearchRequest
 
 __all__ = ["Search", "open_search"]
 
@@ -59,6 +59,10 @@ class Search(Protocol):
         Raises:
             SearchError: That cannot be found out.
         """
+        ...
+
+    def index_state(self, index: str | None) -> IndexState:
+        """The state of *index* now, as far as the login may read it."""
         ...
 
     def close(self) -> None:

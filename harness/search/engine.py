@@ -11,7 +11,7 @@ from urllib.parse import quote
 from harness.config import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
-from harness.model import Engine, Failure, FailureKind, IndexFacts, Json, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, IndexFacts, IndexState, Json, Response, SearchRequest
 from harness.search.answers import Reply, json_of, lacking_shards, may_be_one_at_fault, read_answer, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection, NoAnswerInTime
 from harness.search.fields import read_field_types
@@ -66,6 +66,10 @@ class EngineSearch(ConnectedSearch[Connection]):
     def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
         return read_field_types(self.connection, self.retries, index, names)
+
+    def index_state(self, index: str | None) -> IndexState:
+        """See `Search.index_state`."""
+        return read_state(self.connection, index, self.retries)
 
 
 class _BatchSender:
@@ -260,6 +264,22 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
         mapping_json=if_small(mapping),
         settings_json=if_small(settings),
     )
+
+
+def read_state(connection: Connection, index: str | None, retries: Retries) -> IndexState:
+    """The state of *index*, which may be an alias or a pattern; what is refused, or not answered, is None."""
+    if index is None:
+        return IndexState()
+    path = f"/{quote(index, safe='*,')}"
+    return IndexState(
+        uuids=_ask(connection, retries, f"{path}/_settings/index.uuid", _uuids),
+        documents=_ask(connection, retries, f"{path}/_count", count_in),
+    )
+
+
+def _uuids(content: Mapping[str, Json]) -> Json:
+    found = {name: _member(_member(_member(held, "settings"), "index"), "uuid") for name, held in content.items()}
+    return found if found and all(isinstance(uuid, str) for uuid in found.values()) else None
 
 
 def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:

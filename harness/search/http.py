@@ -31,6 +31,7 @@ from harness.model import (
     Hit,
     HttpRequest,
     IndexFacts,
+    IndexState,
     Json,
     Mark,
     Ranking,
@@ -528,6 +529,10 @@ class HttpSearch(ConnectedSearch[WebConnection]):
     def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:  # noqa: ARG002
         """See `Search.field_types`: a service has no index."""
         raise SearchError("an HTTP service does not say which fields there are")
+
+    def index_state(self, index: str | None) -> IndexState:  # noqa: ARG002
+        """See `Search.index_state`: nothing is known of the index of a service."""
+        return IndexState()
 
 
 def _paths(http: HttpRequest) -> list[str]:

@@ -13,7 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.model import Engine, Failure, FailureKind, Hit, IndexFacts, Json, Ranking, Response, SearchRequest
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    IndexFacts,
+    IndexState,
+    Json,
+    Ranking,
+    Response,
+    SearchRequest,
+)
 from harness.search.connection import Closing
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
@@ -28,8 +39,8 @@ class FakeSearch(Closing):
     Answers each query with a given ranking.
 
     *requests* are those that were sent for queries, *look_ups* those without a query's id, *facts* those of any index,
-    *fields* its fields, None where it has all. *closed* says whether `close` was called. A query without a ranking
-    fails. Documents that are looked up by id are those of all rankings.
+    *fields* its fields, None where it has all, *states* those that it is in one after the other. *closed* says whether
+    `close` was called. A query without a ranking fails. Documents that are looked up by id are those of all rankings.
     """
 
     def __init__(
@@ -46,6 +57,7 @@ class FakeSearch(Closing):
         self.look_ups: list[SearchRequest] = []
         self.facts = IndexFacts()
         self.fields: Sequence[str] | None = None
+        self.states: list[IndexState] = []
         self.closed = False
         self._rankings = dict(rankings)
         self._error = error
@@ -100,6 +112,10 @@ class FakeSearch(Closing):
         """Each of *names* as a text, unless *fields* says which there are."""
         known = names if self.fields is None else self.fields
         return {name: frozenset({"text"}) for name in known if name in names or "*" in names}
+
+    def index_state(self, index: str | None) -> IndexState:  # noqa: ARG002
+        """The first of the states that were set, as long as there are any."""
+        return self.states.pop(0) if self.states else IndexState()
 
     def close(self) -> None:
         """Record that it was closed."""

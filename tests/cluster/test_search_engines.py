@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.errors import SearchError
-from harness.model import Cluster, Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, FailureKind, IndexState, Ranking, Response, SearchRequest
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 from harness.search.retries import Retries
@@ -332,3 +332,28 @@ def test_scores_are_numbers_as_the_engine_gave_them(search: EngineSearch, index:
     assert isinstance(response, Ranking)
     assert math.isclose(response.hits[0].score or 0.0, 0.3, rel_tol=1e-6)
     assert replace(response, took=None).total == 1
+
+
+def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
+    search: EngineSearch, index: Callable[..., str], call: Callable[..., Any]
+) -> None:
+    first, second = index({"a": {"t": 1}, "b": {"t": 2}}), index({"c": {"t": 3}})
+    alias = f"{first}-alias"
+    call("POST", "/_aliases", {"actions": [{"add": {"index": first, "alias": alias}}]})
+
+    before = search.index_state(alias)
+    assert before == search.index_state(alias)
+    assert (before.documents, list(before.uuids or ())) == (2, [first])
+    call("DELETE", f"/{first}/_doc/a?refresh=true")
+    assert search.index_state(alias) == replace(before, documents=1)
+    actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]
+    call("POST", "/_aliases", {"actions": actions})
+    assert list(search.index_state(alias).uuids or ()) == [second]
+    uuids = search.index_state(second).uuids
+    call("DELETE", f"/{second}")
+    call("PUT", f"/{second}", {})
+    again = search.index_state(second)
+    assert again.documents == 0
+    assert again.uuids is not None
+    assert again.uuids != uuids
+    assert search.index_state("there-is-none") == IndexState()

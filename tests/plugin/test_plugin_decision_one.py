@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +50,18 @@ def finds_others(engine: object) -> None:
 
 def finds_nothing(engine: object) -> None:
     engine.rankings = {"red shoes": [], BOOTS: []}  # type: ignore[attr-defined]
+
+
+def documents_go(engine: object) -> None:
+    """Each search finds a document less in the index."""
+    left = iter(range(100, 0, -1))
+
+    def one_less() -> None:
+        count = {"count": next(left), "_shards": SHARDS}
+        engine.gets["/products/_count"] = count  # type: ignore[attr-defined]
+
+    one_less()
+    engine.before_search = one_less  # type: ignore[attr-defined]
 
 
 def shoes_turned_round(engine: object) -> None:
@@ -217,6 +229,10 @@ ROWS = {
         "cannot be decided: nope is not visible through products", more="", shoes='expect: ["a before nope"]'
     ),
     "expected document not visible, unchecked": passes(more="checks: false", shoes='expect: ["C not in top 3"]'),
+    "documents deleted during the run": replace(
+        errs("products changed during the run: it had ", arrange=documents_go), verdict="inconclusive"
+    ),
+    "documents deleted during the run, unchecked": passes(more=f"checks: false\n{MEAN}", arrange=documents_go),
     "did not run": errs("did not run", "the time budget of the run is used up", budget="0.000001"),
     "baseline missing": fails(*NO_BASELINE, more=DROP),
     "baseline unreadable": fails(*UNREADABLE, more=DROP, baseline=lambda _: "{"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.baseline import reference_for, reference_to
-from harness.baseline.entries import as_run, changes_since, make_baseline, with_entry
+from harness.baseline.entries import as_run, changes_since, make_baseline, refuse_unanswered, with_entry
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
@@ -23,6 +23,7 @@ from harness.model import (
     GainKind,
     Hit,
     IndexFacts,
+    IndexState,
     Outcome,
     Profile,
     Query,
@@ -555,3 +556,9 @@ def test_the_json_is_plain():
     raw = json.loads(dumps(file_of(make())))
     assert (raw["schema"], raw["suite"]) == (2, "shop")
     assert raw["requests"]["current"]["profile"] == "standard"
+
+
+def test_a_run_on_an_index_that_changed_becomes_no_baseline():
+    states = IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 9)
+    with pytest.raises(UnansweredBaseline, match="products changed during the run: it had 10 documents and has 9"):
+        refuse_unanswered(replace(suite_of(), queries=()), Run({}, Engine("fake"), index="products", states=states), "not saved")

@@ -7,11 +7,13 @@ import pytest
 from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
+from harness.gate.judge_answers import why_moving
 from harness.model import (
     Engine,
     Failure,
     FailureKind,
     HttpRequest,
+    IndexState,
     LatencyCondition,
     Query,
     RequestTemplate,
@@ -318,3 +320,25 @@ def test_a_skipped_query_has_no_time_and_is_left_out():
 def test_where_no_query_ran_there_is_no_latency_to_pass():
     verdict = latency("max latency <= 5 ms", {"a": 1}, skip=["a"])
     assert (verdict.status, verdict.reason) == (Status.FAILED, "max latency has nothing to decide: no query ran")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 10), ""),
+        (IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 5), "it had 10 documents and has 5"),
+        (IndexState({"a": "1"}, 1), IndexState({"a": "2"}, 1), "a was deleted and created again"),
+        (IndexState({"a": "1"}, 1), IndexState({"b": "2"}, 1), "it stood for a and stands for b"),
+        (
+            IndexState({"a": "1", "b": "2"}, 1),
+            IndexState({"a": "3"}, 0),
+            "it stood for a, b and stands for a; a was deleted and created again; it had 1 document and has 0",
+        ),
+        (IndexState(None, 10), IndexState({"a": "1"}, None), ""),
+        (IndexState(), IndexState(), ""),
+    ],
+)
+def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
+    run = Run({}, Engine("fake"), index="products", states=(before, after))
+    assert why_moving(run) == (f"products changed during the run: {reason}" if reason else "")
+    assert why_moving(replace(run, states=None)) == ""
