@@ -16,7 +16,7 @@ from pluggy import PluginManager, PluginValidationError
 
 from harness import hookspecs
 from harness.errors import HookError, UsageError
-from harness.model import Cluster, Failure, IndexFacts, Query, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, IndexFacts, IndexState, Query, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
 
@@ -147,6 +147,10 @@ class HookedSearch(Closing):
     def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
         return self.inner.field_types(index, names)
+
+    def index_state(self, index: str | None) -> IndexState:
+        """See `Search.index_state`."""
+        return self.inner.index_state(index)
 
     def close(self) -> None:
         """See `Search.close`."""

@@ -561,4 +561,4 @@ def test_the_json_is_plain():
 def test_a_run_on_an_index_that_changed_becomes_no_baseline():
     states = IndexState({"a": "1"}, 10), IndexState({"a": "1"}, 9)
     with pytest.raises(UnansweredBaseline, match="products changed during the run: it had 10 documents and has 9"):
-        refuse_unanswered(replace(suite_of(), queries=()), Run({}, Engine("fake"), index="products", states=states), "not saved")
+        refuse_unanswered(replace(suite_of(), queries=()), replace(run_of(), index="products", states=states), "")
