@@ -268,7 +268,7 @@ def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
 
 
 def _check_path(expression: Written, problems: Problems) -> None:
-    from harness.search.http import path_problem
+    from harness.search.jsonpaths import path_problem
 
     sentence = path_problem(expression)
     if sentence:

@@ -14,7 +14,7 @@ from harness.model import Failure, HttpRequest, Ranking
 from harness.search.answers import read_answer, read_item, reason_of
 from harness.search.connection import Answer
 from harness.search.hits import MalformedAnswer
-from harness.search.http import read_service_answer
+from harness.search.jsonpaths import read_service_answer
 from harness.search.msearch import Entry
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

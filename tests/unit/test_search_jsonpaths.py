@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Ranking
 from harness.search.hits import MalformedAnswer
-from harness.search.http import compiled, read_service_answer
+from harness.search.jsonpaths import compiled, read_service_answer
 
 
 def read(content: Any, ids: str, **paths: str) -> Ranking:

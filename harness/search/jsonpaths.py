@@ -1,0 +1,184 @@
+"""
+The hits in the answer of an application's own search API, found by JSONPath (RFC 9535).
+
+A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items
+is expected, there has to be one, and each item has to have its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
+from jsonpath import compile as compile_path
+from jsonpath.segments import JSONPathRecursiveDescentSegment
+
+from harness.errors import UsageError
+from harness.model import Hit, HttpRequest, Json, Ranking
+from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
+
+Place: TypeAlias = tuple[int, ...]
+"""The list indexes in the path of a value, which an item's id, score and title have in common."""
+
+
+def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
+    """
+    The ranking in *content*, found by the paths of *http*.
+
+    Raises:
+        MalformedAnswer: A path finds nothing, or a value of the wrong type.
+        UsageError: A path is not a JSONPath.
+    """
+    if not isinstance(content, (Mapping, list)):
+        raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
+    ids = _find(content, http.ids)
+    scores = _column(content, http.scores, ids)
+    titles = _column(content, http.titles, ids)
+    hits = [
+        Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
+        for place, value in ids.items()
+    ]
+    unique, duplicates = unique_hits(hits)
+    total, doubt = _total(content, http.total, len(hits))
+    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
+
+
+@lru_cache(maxsize=64)
+def compiled(text: str) -> JSONPath:
+    """
+    The compiled path *text*.
+
+    Raises:
+        UsageError: It is not a path, or more than one.
+    """
+    path = _compile(text)
+    if isinstance(path, str):
+        raise UsageError(f'"{text}" is not a JSONPath: {path}')
+    return path
+
+
+def path_problem(text: str) -> str | None:
+    """Why *text* is not a JSONPath; None if it is."""
+    path = _compile(text)
+    return path if isinstance(path, str) else None
+
+
+def _compile(text: str) -> JSONPath | str:
+    """The path, or a sentence about the error."""
+    if not text.startswith("$"):
+        return "it should begin with $"
+    try:
+        path = compile_path(text, strict=True)
+    except JSONPathError as error:
+        return _wrong_at(text, error)
+    except (ValueError, OverflowError):  # the library reads numbers as Python does
+        return "it has a number that is no index and no value of JSON"
+    except RecursionError:
+        return "the nesting is too deep"
+    return "it is more than one path" if isinstance(path, CompoundJSONPath) else path
+
+
+def _wrong_at(text: str, error: JSONPathError) -> str:
+    """The library's message with its place, unless it contains names of the library's tokens."""
+    token = getattr(error, "token", None)
+    index = getattr(token, "index", -1)
+    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found the end"
+    said = str(error.args[0]) if error.args else ""
+    in_its_own_words = not said or "TOKEN" in said or said.startswith("unexpected token")
+    return f"{found}, which is invalid there" if in_its_own_words else f"{found}: {said}"
+
+
+def _find(content: Json, text: str) -> dict[Place, Json]:
+    """The values at the path, by the place of their item: the elements of a list, or the matches."""
+    path = compiled(text)
+    if path.singular_query():
+        return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
+    items = _items(content, path, text)
+    found = list(path.finditer(content))
+    if len(found) != len(items):
+        raise MalformedAnswer(f"`{text}` finds {len(found)} values in {len(items)} items")
+    return _placed([(match.parts, match.obj) for match in found])
+
+
+def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Json]:
+    places = [tuple(part for part in parts if isinstance(part, int)) for parts, _ in found]
+    if len(set(places)) < len(places):  # members of an object have an order only
+        places = [(place,) for place in range(len(found))]
+    return {place: value for place, (_, value) in zip(places, found, strict=True)}
+
+
+def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
+    found = path.findall(content)
+    if len(found) != 1 or not isinstance(found[0], list):
+        what = kind_of(found[0]) if found else "nothing"
+        raise MalformedAnswer(f"`{text}` should find a list, found {what}{_members(content)}")
+    return found[0]
+
+
+def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
+    """The matches of the path's last wildcard, such as `[*]`; each wildcard must have a container to match in."""
+    choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
+    found: list[Any] = [content]
+    for choice in choices:
+        container = _cut(path, choice)
+        held = container.findall(content)
+        wrong = [one for one in held if not isinstance(one, (list, Mapping)) or one == {}]
+        if found and (wrong or not held):
+            what = "nothing" if not held else "an empty object" if wrong[0] == {} else kind_of(wrong[0])
+            raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
+        found = _cut(path, choice + 1).findall(content)
+    if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
+        raise MalformedAnswer(
+            f"`{text}` finds nothing, and `..` cannot distinguish an empty list from a missing one: name the list"
+        )
+    return found
+
+
+def _cut(path: JSONPath, length: int) -> JSONPath:
+    return JSONPath(env=path.env, segments=path.segments[:length])
+
+
+def _is_single(path: JSONPath, segment: Any) -> bool:
+    return JSONPath(env=path.env, segments=(segment,)).singular_query()
+
+
+def _members(content: Json) -> str:
+    if not isinstance(content, Mapping):
+        return f"; the answer is {kind_of(content)}"
+    return f"; the answer has {', '.join(f'`{name}`' for name in list(content)[:12]) or 'no members'}"
+
+
+def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
+    """Scores or titles; an item may lack one, but each must belong to an item."""
+    if text is None:
+        return {}
+    path = compiled(text)
+    if path.singular_query():
+        column: Mapping[Place, Json] = {(place,): one for place, one in enumerate(_only_list(content, path, text))}
+    else:
+        column = _placed([(match.parts, match.obj) for match in path.finditer(content)])
+    if not column.keys() <= ids.keys():
+        raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to the {len(ids)} ids")
+    return column
+
+
+def _id(value: Json, text: str) -> str:
+    if is_text(value) or type(value) is int:
+        return str(value)
+    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {shown(value)}")
+
+
+def _title(value: Json) -> str | None:
+    return None if value is None else printable(str(value))
+
+
+def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
+    """The number of matching documents, or why it is unknown."""
+    if text is None:
+        return None, ""
+    found = compiled(text).findall(content)
+    if len(found) != 1:
+        return None, f"`{text}` finds {len(found)} values"
+    return read_total(found[0], f"`{text}`", returned)
