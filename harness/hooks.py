@@ -62,7 +62,7 @@ class Hooks:
         body = changed.body
         if isinstance(body, dict) and isinstance(request.body, dict) and "size" in request.body:
             body = {"size": request.body["size"], **body}
-        return replace(request, body=body, http=changed.http)
+        return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
     def response(self, response: Response, request: SearchRequest, query: Query) -> Response:
         """What stands for *response*, that to *request*; raises HookError."""

@@ -45,8 +45,8 @@ def pytest_relevance_request(request: SearchRequest, query: Query) -> SearchRequ
         query: Its id, text, params and tags.
 
     Returns:
-        A request with another body or another `http`, or None. What is changed in the body itself counts too. A body
-        without a `size` gets the one that it had. The query and the index stay.
+        A request with another body, other `url_params` or another `http`, or None. What is changed in the body itself
+        counts too. A body without a `size` gets the one that it had. The query and the index stay.
     """
 
 

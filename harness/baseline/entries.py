@@ -40,7 +40,7 @@ def request_fingerprint(suite: Suite, request: str) -> str | None:
 
 def request_json(suite: Suite, request: str) -> Json:
     """
-    The body, the index and the HTTP request, as the suite has them; None where it has no such request.
+    Body, index, URL parameters and HTTP request, as the suite has them; None where it has no such request.
 
     A value from the environment stands as its variable, for it may be a secret, or differ from one machine to another.
     """
@@ -48,7 +48,8 @@ def request_json(suite: Suite, request: str) -> Json:
     if template is None or template.masked is not None:
         return template and template.masked
     http = {name: value for name, value in asdict(template.http).items() if value} if template.http else None
-    parts = {"body": template.body, "index": template.index, "http": http}
+    parameters = dict(template.url_params) or None
+    parts = {"body": template.body, "index": template.index, "http": http, "url_params": parameters}
     return {name: part for name, part in parts.items() if part is not None}
 
 

@@ -56,6 +56,8 @@ class SearchRequest:
     """The field returned as snippet, or `ANY_TEXT`; likewise."""
     unique_ids: bool = False
     """Whether an `_id` identifies one document in all indexes searched."""
+    url_params: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the URL of `_search`, as the suite has them."""
     built_for: Query | None = field(default=None, compare=False, repr=False)
     """The query of the suite that it was built for; None for a look-up of the harness's own."""
 

@@ -127,7 +127,9 @@ class RequestTemplate:
     http: HttpRequest | None = None
     mark: Mark = Mark()
     masked: Json = field(default=None, repr=False)
-    """Body, index and http in masked form, as `Query.masked`."""
+    """Body, index, URL parameters and http in masked form, as `Query.masked`."""
+    url_params: Mapping[str, Json] = field(default_factory=dict)
+    """Parameters of the URL of `_search`, with `routing`; a value is a text, a number, a truth value or a list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from harness.model import (
     TargetChecks,
 )
 from harness.search.fields import named_fields, parents_of, unknown_among
-from harness.search.indexes import ids_request, pinned_of
+from harness.search.indexes import ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class Targets:
         if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping) or "template" in sent[0].body:
             return None
         pinned = pinned_of(sent[0].body)
-        known = self._known.setdefault((search, sent[0].index, json.dumps(pinned, sort_keys=True)), _Known())
+        key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0])], sort_keys=True))
+        known = self._known.setdefault(key, _Known())
         return TargetCheck(suite, sent, search, None if pinned else sent[0].index, pinned, known)
 
 
@@ -107,10 +108,11 @@ class TargetCheck:
         self._expected = _expected(suite)
         wanted = sorted((self._relevant | self._expected) - known.asked)
         self._parts = [wanted[begin : begin + IDS_AT_ONCE] for begin in range(0, len(wanted), IDS_AT_ONCE)]
-        self.requests: tuple[SearchRequest, ...] = (
+        requests = [
             *([self._sample()] if known.sample is None else []),
             *(ids_request("", index, part, pinned=pinned) for part in self._parts),
-        )
+        ]
+        self.requests = tuple(replace(one, url_params=of_indexes(sent[0])) for one in requests)
 
     def _sample(self) -> SearchRequest:
         body = {"query": {"match_all": {}}, "size": EXAMPLES}

@@ -306,6 +306,7 @@ def conclude(
         report_only=options.report_only,
         notes=[
             *_hooks_note(options),
+            *_by_itself(answered),
             *_choices(answered),
             *_deselection(answered, verdicts),
             *_tails(run, selected),
@@ -383,6 +384,16 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
         query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(one.body)))
         for query, one in sent_requests(suite, run, server, frozenset(kept)).items()
     }
+
+
+def _by_itself(answered: AnsweredSuite) -> Iterator[str]:
+    """That each query costs a request, where an `_msearch` cannot carry what the suite asks for."""
+    from harness.search.msearch import IN_HEADER
+
+    template = answered.selection.suite.requests.get(answered.run.request)
+    others = sorted(template.url_params.keys() - IN_HEADER) if template else []
+    if others:
+        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
 
 
 def _choices(answered: AnsweredSuite) -> Iterator[str]:

@@ -26,7 +26,7 @@ from harness.model import (
     TailSearch,
 )
 from harness.run.report import missing_documents
-from harness.search.indexes import ids_request, pinned_of
+from harness.search.indexes import ids_request, of_indexes, pinned_of
 
 if TYPE_CHECKING:
     from harness.run.checks import Targets
@@ -57,7 +57,9 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
     if "size" in own or "template" in own or not leaves_ties(template):
         return request
     size = body["size"] + 1
-    return replace(request, body={**body, "size": size}) if size <= deepest_size(body) else request
+    return (
+        replace(request, body={**body, "size": size}) if size <= deepest_size([request.url_params, body]) else request
+    )
 
 
 def with_last_group(suite: Suite, run: Run, requests: Sequence[SearchRequest], sent: Sequence[SearchRequest]) -> Run:
@@ -95,7 +97,7 @@ def _known(response: Response, sent: SearchRequest, depth: int) -> Response:
     if not isinstance(response, Ranking):
         return response
     exact = None if response.total_is_lower_bound or response.stopped_early else response.total
-    whole = exact is not None and exact <= response.returned and shows_all(sent.body)
+    whole = exact is not None and exact <= response.returned and shows_all([sent.url_params, sent.body])
     return cut(replace(response, closed=whole), depth)
 
 
@@ -152,7 +154,7 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
 
     if request.http is not None:
         return None
-    size = min(size, deepest_size(request.body))
+    size = min(size, deepest_size([request.url_params, request.body]))
     return deeper(request, size) if size > max(_size(request, suite), beyond) else None
 
 
@@ -340,7 +342,8 @@ def _search_deeper(
 def _for_titles(request: SearchRequest, documents: Sequence[MissingDocument], title_field: str) -> SearchRequest:
     """A search for *documents* themselves, where *request* searched."""
     ids = [document.id for document in documents[:SEARCHED]]
-    return ids_request(request.query, request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
+    found = ids_request(request.query, request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
+    return replace(found, url_params=of_indexes(request))
 
 
 def _ranked(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:

@@ -60,6 +60,13 @@ def may_be_one_at_fault(answer: Answer) -> bool:
     return not any(words in answer.body for words in (NO_TEMPLATES, NO_TEMPLATE))
 
 
+def as_batch(answer: Answer) -> Answer:
+    """The *answer* to a `_search` in the form of that to an `_msearch` with this search alone."""
+    if answer.status not in WHOLE:
+        return answer
+    return replace(answer, body=b'{"responses": [%b]}' % answer.body)
+
+
 def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
     """A reply for each of *entries*, in their order; an error of the whole answer is an error of each."""
     after = retry_after(answer.headers)

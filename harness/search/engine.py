@@ -12,8 +12,16 @@ from harness.config import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
 from harness.model import Engine, Failure, FailureKind, IndexFacts, IndexState, Json, Response, SearchRequest
-from harness.search.answers import Reply, json_of, lacking_shards, may_be_one_at_fault, read_answer, refusal_text
-from harness.search.connection import NDJSON, Answer, Connection, NoAnswerInTime
+from harness.search.answers import (
+    Reply,
+    as_batch,
+    json_of,
+    lacking_shards,
+    may_be_one_at_fault,
+    read_answer,
+    refusal_text,
+)
+from harness.search.connection import NDJSON, PLAIN_JSON, Answer, Connection, NoAnswerInTime
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import Batches, Entry, body_of, entry_of, path_of
@@ -109,8 +117,9 @@ class _BatchSender:
         if isinstance(seconds, Failure):
             return [Reply(seconds)] * len(entries)
         try:
+            mime = PLAIN_JSON if entries[0].path else NDJSON
             answer = self._connection.perform(
-                "POST", path_of(entries), body=body_of(entries), mime=NDJSON, timeout=seconds
+                "POST", path_of(entries), body=body_of(entries), mime=mime, timeout=seconds
             )
         except NoAnswerInTime as error:
             return self._send_smaller(entries, error)
@@ -119,7 +128,7 @@ class _BatchSender:
         self._health.heard()
         if len(entries) > 1 and may_be_one_at_fault(answer):
             return self._send_halves(entries)
-        return read_answer(answer, entries)
+        return read_answer(as_batch(answer) if entries[0].path else answer, entries)
 
     def _send_halves(self, entries: Sequence[Entry]) -> list[Reply]:
         half = len(entries) // 2

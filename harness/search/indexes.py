@@ -181,6 +181,12 @@ def ids_request(
     return SearchRequest(query, index, body, title_field=title_field, snippet=snippet, unique_ids=True)
 
 
+def of_indexes(request: SearchRequest) -> dict[str, str]:
+    """The URL parameters of *request* that say which indexes are searched; a look-up by id is not routed."""
+    names = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
+    return {name: value for name, value in request.url_params.items() if name in names}
+
+
 def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> KnownDocuments:
     """
     Which of *ids* are in *index*.

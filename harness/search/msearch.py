@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from harness.model import Failure, FailureKind, Json, SearchRequest
@@ -22,6 +23,14 @@ COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 STOPS_EARLY = "terminate_after"
 """The key that limits the number of documents collected per shard."""
 
+IN_HEADER = frozenset(
+    {
+        "allow_no_indices", "ccs_minimize_roundtrips", "expand_wildcards", "ignore_throttled", "ignore_unavailable",
+        "preference", "request_cache", "routing", "search_type",
+    }
+)  # fmt: skip
+"""Parameters of `_search` that both engines take in the header of a search in `_msearch`."""
+
 CONTENT_KEYS = frozenset({"_source", "stored_fields"})
 """The keys with which a body selects the fields of hits."""
 
@@ -29,7 +38,7 @@ CONTENT_KEYS = frozenset({"_source", "stored_fields"})
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    The two encoded lines of a search, and what is needed to read its answer.
+    The encoded lines of a search, and what is needed to read its answer.
 
     *unique_ids* says that an `_id` identifies one document in all indexes, *may_stop_early* that the request has or may
     have `terminate_after`.
@@ -42,6 +51,8 @@ class Entry:
     snippet: str | None = None
     unique_ids: bool = False
     may_stop_early: bool = False
+    path: str = ""
+    """That of a search which is sent by itself; its lines are the body then."""
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -62,12 +73,19 @@ def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
 def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
     return Entry(
         place,
-        _lines(_header(request), _with_content(request, body)),
+        **_sent(request, _with_content(request, body)),
         title_field=request.title_field,
         snippet=request.snippet,
         unique_ids=request.unique_ids,
         may_stop_early=_has_key(body, STOPS_EARLY),
     )
+
+
+def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
+    """Path and lines of *request*: two lines of an `_msearch`, or where that cannot carry a parameter a `_search`."""
+    if request.url_params.keys() <= IN_HEADER:
+        return {"lines": _lines(_header(request), content)}
+    return {"path": single_search(request)[0], "lines": _dump(content)}
 
 
 def _with_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
@@ -90,7 +108,7 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
         return Failure(FailureKind.ERROR, "`template.params` should be an object")
     return Entry(
         place,
-        _lines(_header(request), _filled(body)),
+        **_sent(request, _filled(body)),
         is_template=True,
         title_field=request.title_field,
         unique_ids=request.unique_ids,
@@ -136,10 +154,10 @@ def _header(request: SearchRequest) -> dict[str, Json]:
     """The header line; with a point in time the engine accepts neither an index nor a preference."""
     header: dict[str, Json] = {"allow_partial_search_results": False}
     if "pit" in request.body:
-        return header
+        return {**header, **request.url_params}
     if request.index:
         header["index"] = request.index
-    return {**header, "preference": PREFERENCE}
+    return {**header, "preference": PREFERENCE, **request.url_params}
 
 
 def _lines(header: Json, body: Json) -> bytes:
@@ -157,10 +175,12 @@ def body_of(entries: Iterable[Entry]) -> bytes:
 
 def path_of(entries: Sequence[Entry]) -> str:
     """
-    The path of the `_msearch` with *entries*, which are all templates or none.
+    The path of the `_msearch` with *entries*, which are all templates or none, or of the `_search` that is one entry.
 
     It has no `filter_path`: with it OpenSearch omits empty lists, and so results without hits.
     """
+    if entries[0].path:
+        return entries[0].path
     return "/_msearch/template" if entries[0].is_template else "/_msearch"
 
 
@@ -189,7 +209,7 @@ class Batches:
             yield batch
 
     def _fits(self, entry: Entry, batch: Sequence[Entry], size: int) -> bool:
-        alike = entry.is_template == batch[0].is_template
+        alike = entry.is_template == batch[0].is_template and not entry.path and not batch[0].path
         return alike and len(batch) < self._most and size + len(entry.lines) <= self._most_bytes
 
     def no_larger_than(self, most: int) -> None:

@@ -23,7 +23,7 @@ from harness.model import (
     Threshold,
 )
 from harness.suites.depth import check_window, window_problem
-from harness.suites.placeholders import body_node, fill, fill_body, fill_text, source_node
+from harness.suites.placeholders import as_text, body_node, fill, fill_body, fill_text, source_node
 from harness.suites.reading import Reading, names_login
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
@@ -191,10 +191,60 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
     if entry.http is not None:
         if entry.index is not None:
             problems.at(entry.index.mark, "an HTTP service has no index; use the path or the params")
+        if entry.routing is not None or entry.url_params:
+            problems.at(
+                node.mark, "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
+            )
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
         _check_body(node.child("body"), problems)
-    return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark)
+    parameters = _url_params(entry, problems)
+    return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark, url_params=parameters)
+
+
+OF_THE_ANSWER = frozenset(
+    {
+        "error_trace", "filter_path", "format", "human", "pretty", "rest_total_hits_as_int", "scroll", "source",
+        "source_content_type", "typed_keys",
+    }
+)  # fmt: skip
+"""Parameters that change the form of an answer, which the harness reads."""
+
+OF_A_TEXT = frozenset({"analyze_wildcard", "analyzer", "default_operator", "df", "lenient", "q"})
+"""Parameters of a query in the URL, in place of that in the body."""
+
+
+def _url_params(shape: RequestShape, problems: Problems) -> dict[str, Json]:
+    """The parameters of the URL, with the routing, and checked."""
+    parameters: dict[str, Json] = {}
+    for key, value in shape.url_params.items():
+        why = _why_no_parameter(str(key), value)
+        if why:
+            problems.at(key.mark, why)
+        parameters[str(key)] = value
+    if shape.routing is not None:
+        if "routing" in parameters:
+            problems.at(shape.routing.mark, "found 'routing' here and in 'url_params', expected one of them")
+        parameters["routing"] = str(shape.routing)
+    return parameters
+
+
+def _why_no_parameter(name: str, value: Json) -> str:
+    """Why *name* cannot be a parameter with *value*; empty where it can."""
+    if name == "index":
+        return "found 'index' in 'url_params', expected it beside them: {index: NAME, url_params: …}"
+    if name == "allow_partial_search_results":
+        return f"{name!r} is the harness's own: it sends false, so that a failed shard is an error"
+    if name in OF_THE_ANSWER:
+        return f"{name!r} changes the form of the answer, which the harness reads; remove it"
+    if name in OF_A_TEXT:
+        return f"{name!r} belongs to a query in the URL; write query_string in the body"
+    if name in PARTS_OF_A_BODY - {"search_pipeline"} or name.startswith(("_source", "suggest_")):
+        return f"{name!r} is a part of the body of _search; write it there"
+    items = value if isinstance(value, list) else [value]
+    if not items or any(item is None or isinstance(item, (list, Mapping)) for item in items):
+        return f"the parameter {name!r} should be a text, a number, true, false, or a list of these"
+    return ""
 
 
 def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
@@ -203,8 +253,10 @@ def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
         return template
     parts = {"body": body_node(node)}
     if parts["body"] is not node and isinstance(node, MappingNode):
-        parts |= {"index": node.child("index"), "http": node.child("http")}
+        parts |= {name: node.child(name) for name in ("index", "http", "url_params", "routing")}
     masked = {name: read_masked(part) for name, part in parts.items() if part is not None}
+    if "routing" in masked:
+        masked["url_params"] = {**masked.get("url_params", {}), "routing": masked.pop("routing")}
     return replace(template, masked=masked)
 
 
@@ -326,13 +378,26 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
             http = _fill_http(template.http, values)
             return SearchRequest(query.id, None, http.json, http, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
+        parameters = _fill_params(template.url_params, values)
     except UsageError as error:
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
     index = template.index or suite.target.index
-    sized = {"size": suite.depth, **body}
-    return SearchRequest(query.id, index, sized, unique_ids=suite.target.unique_ids, built_for=query)
+    return SearchRequest(
+        query.id,
+        index,
+        {"size": suite.depth, **body},
+        unique_ids=suite.target.unique_ids,
+        url_params=parameters,
+        built_for=query,
+    )
+
+
+def _fill_params(parameters: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, str]:
+    """Each parameter as text; a list has commas between its values."""
+    filled = {name: value if isinstance(value, list) else [value] for name, value in fill(parameters, values).items()}
+    return {name: ",".join(as_text(item, name) for item in items) for name, items in filled.items()}
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:

@@ -199,7 +199,7 @@ def _number_hint(scalar: Written) -> str:
     return ""
 
 
-BESIDE_A_BODY = ("index", "body", "http")
+BESIDE_A_BODY = ("index", "body", "http", "routing", "url_params")
 """The keys of a request that is not just a body of _search."""
 
 _SCALAR = {"type": ["string", "number", "boolean"]}

@@ -45,6 +45,46 @@ def run(path, url, **options):
     return report, report.suites[0]
 
 
+ROUTED = """\
+suite: routed
+target: {{index: "{index}"}}
+requests:
+  routed: {{routing: "{{{{shard}}}}", body: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}}}
+  by-itself:
+    routing: "{{{{shard}}}}"
+    url_params: {{batched_reduce_size: 5, search_type: dfs_query_then_fetch}}
+    body: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
+  everywhere: {{url_params: {{preference: _local}}, body: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}}}
+  unknown: {{url_params: {{nonsense: 1}}, body: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}}}
+measures: ["R@10"]
+queries:
+  - {{id: one, text: shoe, params: {{shard: "{one}"}}, judgments: {{{one}: 1}}}}
+  - {{id: two, text: shoe, params: {{shard: "{two}"}}, judgments: {{{two}: 1}}}}
+"""
+
+
+def test_routing_and_parameters_of_the_url_change_what_is_found(engine_url, index, call, tmp_path):
+    name = index({}, settings={"number_of_shards": 5})
+    for number in range(10):
+        call("PUT", f"/{name}/_doc/r{number}?routing=r{number}&refresh=true", {"title": "shoe"})
+    shards = {
+        f"r{number}": call("GET", f"/{name}/_search_shards?routing=r{number}")["shards"][0][0]["shard"]
+        for number in range(10)
+    }
+    two = next(key for key, shard in shards.items() if shard != shards["r0"])
+    path = tmp_path / "routed.relevance.yaml"
+    path.write_text(ROUTED.format(index=name, one="r0", two=two), encoding="utf-8")
+    with Relevance(options=RunOptions(url=engine_url)) as relevance:
+        for request in ("routed", "by-itself"):
+            one, other = relevance.run(path, request=request).queries
+            assert {hit.id for hit in one.ranking} == {key for key, shard in shards.items() if shard == shards["r0"]}
+            assert {hit.id for hit in other.ranking} == {key for key, shard in shards.items() if shard == shards[two]}
+        assert all(len(query.ranking) == 10 for query in relevance.run(path, request="everywhere").queries)
+        refused = relevance.run(path, request="unknown").queries[0]
+        assert refused.outcome is Outcome.ERROR
+        assert "nonsense" in refused.reason
+
+
 def test_a_suite_runs_end_to_end(engine_url, index, write):
     report, suite = run(write(index(DOCUMENTS)), engine_url)
     shoe, nothing = suite.queries
