@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ FORMATS = {
 """What is read and written, by its name."""
 
 _SUFFIX = ".relevance.yaml"
+_PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,11 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given)
 
     drafts: list[Draft] = _module(kind).read(sources)
     files: dict[Path, str] = {}
-    for draft in drafts:
+    for draft, path in zip(drafts, _suite_paths(output, drafts, given.name), strict=True):
         _complete(draft, given)
-        files |= suite_files(draft, _suite_path(output, draft, drafts))
+        files |= suite_files(draft, path)
     _write(files)
-    return Migrated(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers))
+    return Migrated(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers.values()))
 
 
 def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
@@ -111,14 +113,19 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
     suffix = FORMATS[kind].suffix
     if not FORMATS[kind].writes:
         raise UsageError(f"{kind} is only read; export beir or trec")
+    from harness.migrate.exported import suite_stem
+
     module = _module(kind)
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
         exported: Exported = module.write(suite, kind if not suffix else output.suffix.lower())
-        own = output if len(suites) == 1 else output / f"{_stem(Path(suite.path))}{suffix}"
-        files |= {own / name if name else own: text for name, text in exported.files.items()}
-        leftovers += exported.leftovers
+        own = output if len(suites) == 1 else output / f"{suite_stem(suite.path)}{suffix}"
+        written = {own / name if name else own: text for name, text in exported.files.items()}
+        for path in written.keys() & files.keys():
+            raise UsageError(f"{path}: two of the suites would be written there; export them one by one")
+        files |= written
+        leftovers += exported.leftovers.values()
     _write(files)
     return Migrated(tuple(files), tuple(leftovers))
 
@@ -142,23 +149,25 @@ def _complete(draft: Draft, given: Given) -> None:
         draft.index, draft.documents = given.index, None
     if given.request is not None:
         draft.request, draft.requests = given.request, {}
-    written = json.dumps([draft.request, draft.requests])
+    used = set(_PLACEHOLDER.findall(json.dumps([draft.request, draft.requests])))
     for query in draft.queries:
-        for name in [name for name in query.params if f"{{{{{name}}}}}" not in written]:
+        for name in [name for name in query.params if name not in used]:
             draft.leave(query.place, f"{name!r} of queries, which no request uses")
             del query.params[name]
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
-
-
-def _suite_path(output: Path, draft: Draft, drafts: Sequence[Draft]) -> Path:
-    if output.suffix.lower() not in (".yaml", ".yml"):
-        return output / f"{draft.name}{_SUFFIX}"
-    if len(drafts) > 1:
-        raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
-    return output
+def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> list[Path]:
+    """A file for each draft; in a folder it is named as the suite, as far as a name of a source can name a file."""
+    if output.suffix.lower() in (".yaml", ".yml"):
+        if len(drafts) > 1:
+            raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
+        return [output]
+    stems: list[str] = []
+    for draft in drafts:
+        base = re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-") or "suite"
+        numbered = (base, *(f"{base}-{number}" for number in range(2, len(drafts) + 1)))
+        stems.append(next(stem for stem in numbered if stem not in stems))
+    return [output / f"{stem}{_SUFFIX}" for stem in stems]
 
 
 def _write(files: dict[Path, str]) -> None:

@@ -6,7 +6,6 @@ Source: BEIR's `GenericDataLoader`; its lexical search is a multi_match over tit
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from harness.errors import UsageError
 from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, json_lines
 from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
@@ -105,8 +104,8 @@ def _add_corpus(path: Path, draft: Draft) -> None:
     lines = []
     for one in placed_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
         fields = {key: value.json() for key, value in one.items() if key != "_id"}
-        lines.append(json.dumps({"id": one.need("_id").text(), **fields}, ensure_ascii=False) + "\n")
-    draft.documents = "".join(lines)
+        lines.append({"id": one.need("_id").text(), **fields})
+    draft.documents = json_lines(lines)
     draft.request = _REQUEST
     draft.title_field = "title"
 
@@ -123,7 +122,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         if not query.text:
             exported.leave(query.mark, f"query {query.id!r}, which has no text")
             continue
-        queries.append(json.dumps({"_id": query.id, "text": query.text, "metadata": {}}, ensure_ascii=False) + "\n")
+        queries.append({"_id": query.id, "text": query.text, "metadata": {}})
         for document, grade in query.judgments.items():
             if any(not text or set(text) & set('\t\r\n"') or text != text.strip() for text in (query.id, document)):
                 exported.leave(
@@ -134,6 +133,6 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(query.mark, what)
             else:
                 rows.append(f"{query.id}\t{document}\t{int(grade)}\n")
-    exported.files["queries.jsonl"] = "".join(queries)
+    exported.files["queries.jsonl"] = json_lines(queries)
     exported.files["qrels/test.tsv"] = "".join(rows)
     return exported

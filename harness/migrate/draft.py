@@ -29,16 +29,13 @@ class Leftover:
         return f"{where}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
 
 
-class Leftovers(list[Leftover]):
-    """Leftovers in the order in which they were met, the same of a file once, with their number."""
+class Leftovers(dict[tuple[str, str], Leftover]):
+    """Leftovers by file and what they are, in the order in which they were met: the same of a file once."""
 
     def add(self, place: Place, what: str, count: int = 1) -> None:
-        """One more."""
-        for index, known in enumerate(self):
-            if known.what == what and known.place[0] == place[0]:
-                self[index] = replace(known, count=known.count + count)
-                return
-        self.append(Leftover(place, what, count))
+        """One more, or as many as *count*."""
+        known = self.get((place[0], what))
+        self[place[0], what] = replace(known, count=known.count + count) if known else Leftover(place, what, count)
 
 
 @dataclass(slots=True)
@@ -96,7 +93,7 @@ class Draft:
 
     def add(self, wanted: str, place: Place, text: str | None = None) -> DraftQuery:
         """A new query with the id *wanted*, or one like it where that cannot be the id of a query or is taken."""
-        query = DraftQuery(self._free_id(wanted), text)
+        query = DraftQuery(self._free_id(wanted), text, place=place)
         if query.id != wanted:
             self.leave(place, f"the id {wanted!r}, which is {query.id!r} in the suite")
         self.queries.append(query)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness.migrate.draft import Leftovers
-from harness.model import Mark, Measure, Suite
+from harness.model import Json, Mark, Measure, Suite
 
-__all__ = ["Exported"]
+__all__ = ["Exported", "json_lines", "suite_stem", "whole"]
+
+
+def suite_stem(path: str) -> str:
+    """The name of a suite's file without its endings."""
+    return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
+
+
+def whole(number: float) -> float:
+    """*number* without a point where it is a whole one."""
+    return int(number) if number == int(number) else number
+
+
+def json_lines(entries: Iterable[Json]) -> str:
+    """Each of *entries* on a line."""
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
 @dataclass(slots=True)

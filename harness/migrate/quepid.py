@@ -21,7 +21,9 @@ from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
 from harness.migrate.table import Row, Table, csv_text, read_table, unwritable
+from harness.migrate.template_texts import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
+from harness.suites.placeholders import RESERVED
 
 __all__ = ["read", "write"]
 
@@ -37,6 +39,7 @@ _ROWS = 10
 """Hits that a try asks for where nothing else is said."""
 
 _ENGINES = ("es", "os", "elasticsearch", "opensearch")
+_THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##")
 _QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 _LTR = re.compile(r"\s*(\S+)\s+qid:(\S+)(?:\s+\d+:\S+)*\s*#\s*(\S+)\s+(.*?)\s*")
 
@@ -152,7 +155,7 @@ def _read_query(one: Placed, draft: Draft) -> None:
     _remark(query, "notes", _optional(one.get("notes")))
     options = one.get("options")
     if options is not None and isinstance(options.value, dict) and options.value:
-        query.params = {key: value.json() for key, value in options.items()}
+        query.params = {_option(key): value.json() for key, value in options.items()}
         query.place = options.place
     ratings = one.get("ratings")
     if ratings is None:
@@ -164,6 +167,11 @@ def _read_query(one: Placed, draft: Draft) -> None:
     for entry in ratings.elements():
         grade = entry.get("rating")
         _rate(draft, query, entry.need("doc_id").text(), None if grade is None else grade.number(), entry.place)
+
+
+def _option(name: str | None) -> str:
+    """The param of an option, which must not have the name of one that every query has."""
+    return f"{name}_" if name in RESERVED else name or ""
 
 
 def _optional(placed: Placed | None) -> str | None:
@@ -262,6 +270,8 @@ def _read_address(url: Placed, draft: Draft) -> None:
             draft.leave(url.place, "the login in the URL; harness.toml names the variables that hold one")
         before = folders[: max(folders.index("_search") - 1, 0)] if "_search" in folders else []
         draft.cluster = urlunsplit((parts.scheme, host, "/".join(["", *before]) if before else "", "", ""))
+    else:
+        draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
 
 
 def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
@@ -269,10 +279,7 @@ def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
     text = params.text() if isinstance(params.value, str) else json.dumps(params.json())
     for name, value in _curator_variables(attempt):
         text = text.replace(f"##{name}##", value)
-    text = re.sub(
-        r"#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##", lambda found: "{{" + (found[1] or found[2]) + "}}", text
-    )
-    text = text.replace("#$query##", "{{text}}")
+    text, _ = placeholders_written(text, _THEIRS, lambda match: _option(match[1] or match[2]) or "text")
     left = re.search(r"#\$[^#]*##|##[^#]+##", text)
     try:
         body = json.loads(text)
@@ -378,6 +385,10 @@ def _scorer(measure: Measure) -> str | None:
     return f"{measure.name}@10" if measure.name in names and names[measure.name]() else None
 
 
+def _marker(name: str) -> str:
+    return "#$query##" if name == "text" else f"#$qOption.{name}##"
+
+
 def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     template = next(iter(suite.requests.values()))
     for name, other in list(suite.requests.items())[1:]:
@@ -392,10 +403,7 @@ def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     if template.http is not None:
         exported.leave(template.mark, "the request, which asks an HTTP service")
         return found
-    written = json.dumps(template.body, ensure_ascii=False, indent=2)
-    written = re.sub(r"\{\{\s*text\s*\}\}", "#$query##", written)
-    written = re.sub(r'"\{\{\s*depth\s*\}\}"', str(suite.depth), written)
-    found["query_params"] = re.sub(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}", r"#$qOption.\1##", written)
+    found["query_params"] = template_text(template.body, suite, _marker)
     index = template.index or suite.target.index
     if "://" in suite.target.cluster and index:
         found["search_endpoint"] = {

@@ -224,6 +224,8 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     written: dict[str, Json] = {"requests": [], "metric": metrics[chosen]}
     templates: dict[str, str] = {}
     index = template.index or suite.target.index or ""
+    if not index:
+        exported.leave(suite.target.mark, "the index, which the suite does not name; '_index' is empty in every rating")
     if any(character in index for character in ",*"):
         exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
     for query, body in zip(suite.queries, bodies, strict=True):

@@ -16,7 +16,7 @@ from harness.files.opening import read_source
 from harness.files.records import mark_as_text, read_number, without_mark
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, json_lines, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
 from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Query, Suite
@@ -26,7 +26,7 @@ __all__ = ["read", "write"]
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
 _DOCUMENTS = ("document", "document_id", "docid", "doc", "docno", "pid", "passage_id", "corpus_id")
-_GRADES = ("grade", "rating", "relevance", "score", "label", "judgment", "gain")
+_GRADES = ("grade", "rating", "relevance", "label", "judgment", "gain")
 _PARAM = "params."
 
 
@@ -57,7 +57,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     entries: list[_Entry] = []
     for path in map(Path, sources):
         draft.name = draft.name or path.name.split(".")[0]
-        entries += _csv(path, draft) if path.suffix.lower() in (".csv", ".tsv") else _json_lines(path, draft)
+        entries += _csv(path, draft) if path.suffix.lower() in (".csv", ".tsv") else _json_records(path, draft)
     known: dict[str, DraftQuery] = {}
     for entry in sorted(entries, key=lambda one: bool(one.document)):  # queries before judgments of them
         _add(draft, entry, known)
@@ -73,6 +73,8 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     query_id = query_id or (table.column("id") if document is None else None)
     if query_id is None and query is None and text is None:
         table.need("query", "query_id", "text")
+    if document is not None and grade is None:
+        table.need("grade", "rating", "relevance")
     tags, weight = table.column("tags"), table.column("weight")
     params = [column for column in table.columns if column.startswith(_PARAM)]
     table.used.update(params)
@@ -98,7 +100,7 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     table.leave_unread(draft)
 
 
-def _json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
+def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
     for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
         document = one.get(*_DOCUMENTS)
         query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
@@ -168,7 +170,7 @@ def write(suite: Suite, form: str) -> Exported:
     for name, request in suite.requests.items():
         exported.leave(request.mark, f"the request {name!r}")
     weighted = any(query.weight != 1.0 for query in suite.queries)
-    name = Path(suite.path).name.removesuffix(".yaml").removesuffix(".relevance")
+    name = suite_stem(suite.path)
     if form == "csv":
         exported.files[f"{name}.queries.csv"] = _queries_csv(suite, exported, weighted=weighted)
         judged = csv_text(["query", "document", "grade"], _writable(suite, exported))
@@ -176,12 +178,12 @@ def write(suite: Suite, form: str) -> Exported:
         return exported
     entries = [_entry(query, weighted=weighted) for query in suite.queries]
     grades = [
-        {"query": query.id, "document": document, "grade": _whole(grade)}
+        {"query": query.id, "document": document, "grade": whole(grade)}
         for query in suite.queries
         for document, grade in query.judgments.items()
     ]
-    exported.files[f"{name}.queries.jsonl"] = _lines(entries)
-    exported.files[f"{name}.judgments.jsonl"] = _lines(grades)
+    exported.files[f"{name}.queries.jsonl"] = json_lines(entries)
+    exported.files[f"{name}.judgments.jsonl"] = json_lines(grades)
     return exported
 
 
@@ -194,14 +196,6 @@ def _entry(query: Query, *, weighted: bool) -> dict[str, Json]:
     if query.tags:
         found["tags"] = list(query.tags)
     return found | ({"params": dict(query.params)} if query.params else {})
-
-
-def _lines(entries: Sequence[Mapping[str, Json]]) -> str:
-    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
-
-
-def _whole(grade: float) -> float:
-    return int(grade) if grade == int(grade) else grade
 
 
 def _queries_csv(suite: Suite, exported: Exported, *, weighted: bool) -> str:
@@ -248,6 +242,6 @@ def _writable(suite: Suite, exported: Exported) -> Iterator[list[str]]:
                     query.mark, f"document {document!r} of query {query.id!r}: CSV has no control characters"
                 )
             else:
-                number = _whole(grade)
+                number = whole(grade)
                 assert read_number(repr(number)) is not None
                 yield [mark_as_text(query.id), mark_as_text(document), repr(number)]

@@ -18,8 +18,9 @@ from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
+from harness.migrate.template_texts import placeholders_written, template_text
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.requests import ASKING
 
@@ -28,7 +29,6 @@ __all__ = ["read", "write"]
 _TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,12 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_nam
         return
     if _VERSION in named.text():
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
-    names = dict.fromkeys(key for rated in chosen for key in rated.node.need("placeholders").members())
+    names = {key for rated in chosen for key in rated.node.need("placeholders").members()}
     source = read_source(path, str(path), limit=MOST_BYTES)
-    written, unquoted = _with_placeholders(source.text, list(names), text_name)
+    theirs = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+    written, bare = placeholders_written(
+        source.text, theirs, lambda match: "text" if match[0] == text_name else _param(match[0])
+    )
     try:
         body = json.loads(written)
     except ValueError as error:
@@ -196,7 +199,7 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_nam
         return
     draft.request = body
     for query in draft.queries:
-        query.params = {name: _typed(value) if name in unquoted else value for name, value in query.params.items()}
+        query.params = {name: _typed(value) if name in bare else value for name, value in query.params.items()}
 
 
 def _find(ratings: Path, name: str) -> Path | None:
@@ -209,25 +212,8 @@ def _find(ratings: Path, name: str) -> Path | None:
     return None
 
 
-def _with_placeholders(text: str, names: Sequence[str], text_name: str) -> tuple[str, set[str]]:
-    """*text* with a suite's placeholders, and the params that stand outside of quotes, so that they are no strings."""
-    if not names:
-        return text, set()
-    either = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
-    unquoted: set[str] = set()
-
-    def written(match: re.Match[str]) -> str:
-        return "{{text}}" if match[0] == text_name else "{{" + _param(match[0]) + "}}"
-
-    def bare(match: re.Match[str]) -> str:
-        unquoted.add(_param(match[0]))
-        return f'"{written(match)}"'
-
-    parts, end = [], 0
-    for string in _STRING.finditer(text):
-        parts += [either.sub(bare, text[end : string.start()]), either.sub(written, string[0])]
-        end = string.end()
-    return "".join([*parts, either.sub(bare, text[end:])]), unquoted
+def _marker(name: str) -> str:
+    return "$query" if name == "text" else f"${{{name}}}"
 
 
 def _typed(value: Json) -> Json:
@@ -267,13 +253,9 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     }
     if not written["index"]:
         exported.leave(suite.target.mark, "the index, which the suite does not name")
-    exported.files[f"ratings/{_file_name(suite)}"] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
-    exported.files[f"templates/{_TEMPLATE}"] = _template(template.body, suite)
+    exported.files[f"ratings/{suite_stem(suite.path)}.json"] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    exported.files[f"templates/{_TEMPLATE}"] = template_text(template.body, suite, _marker)
     return exported
-
-
-def _file_name(suite: Suite) -> str:
-    return Path(suite.path).name.removesuffix(".yaml").removesuffix(".relevance") + ".json"
 
 
 def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported: Exported) -> dict[str, Json]:
@@ -286,30 +268,9 @@ def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported
             {
                 "template": _TEMPLATE,
                 "placeholders": {"$query": query.text or query.id, **values},
-                "relevant_documents": {
-                    document: {"gain": _whole(grade)} for document, grade in query.judgments.items()
-                },
+                "relevant_documents": {document: {"gain": whole(grade)} for document, grade in query.judgments.items()},
             }
         )
     if any(query.id != query.text for query in queries):
         exported.leave(suite.mark, "the ids of queries; RRE knows a query by its text", len(queries))
     return {"name": tags[-1] if tags else suite.name, "queries": entries}
-
-
-def _whole(grade: float) -> float:
-    return int(grade) if grade == int(grade) else grade
-
-
-def _template(body: Json, suite: Suite) -> str:
-    """The request with RRE's placeholders; a param that is no text stands without quotes."""
-    written = json.dumps(body, indent=2, ensure_ascii=False)
-    bare = {name for query in suite.queries for name, value in query.params.items() if not isinstance(value, str)}
-
-    def placed(match: re.Match[str]) -> str:
-        name = match[2]
-        if name == "depth":
-            return str(suite.depth) if match[1] and match[3] else f"{match[1]}{suite.depth}{match[3]}"
-        wanted = "$query" if name == "text" else f"${{{name}}}"
-        return wanted if name in bare and match[1] and match[3] else f"{match[1]}{wanted}{match[3]}"
-
-    return re.sub(r'("?)\{\{\s*([A-Za-z_][\w-]*)\s*\}\}("?)', placed, written) + "\n"

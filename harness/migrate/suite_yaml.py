@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 from yaml.representer import SafeRepresenter
 
 from harness.migrate.draft import Draft, DraftQuery
+from harness.migrate.exported import json_lines, suite_stem, whole
 from harness.model import Json
 from harness.report.sentences import printable
 from harness.suites.yaml import resolve
@@ -30,11 +30,14 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
 
     A line to be filled in has no value and the word TODO behind it, so that `harness validate` names its place.
     """
-    stem = path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
+    stem = suite_stem(str(path))
     queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
     large = sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS
     sections = [*_head(draft, stem)]
     if large:
+        remarked = [query for query in draft.queries if query.remarks]
+        if remarked:
+            draft.leave((str(path), 0, 0), "the remarks on queries; a file of queries has no comments", len(remarked))
         sections.append(_dumped({"queries": queries}))
         sections.append(_dumped({"judgments": judgments}))
     else:
@@ -43,11 +46,11 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     if draft.documents is not None:
         files[path.with_name(_documents(stem))] = draft.documents
     if large:
-        files[path.with_name(queries)] = _lines(_entry(query, judged=False) for query in draft.queries)
-        files[path.with_name(judgments)] = _lines(
+        files[path.with_name(queries)] = json_lines(_entry(query, judged=False) for query in draft.queries)
+        files[path.with_name(judgments)] = json_lines(
             {"query": query.id, "document": document, "grade": grade}
             for query in draft.queries
-            for document, grade in _whole(query.judgments).items()
+            for document, grade in _grades(query.judgments).items()
         )
     return files
 
@@ -62,7 +65,7 @@ def _head(draft: Draft, stem: str) -> Iterator[str]:
     if draft.documents is not None:
         yield _dumped({"fixture": {"documents": _text(_documents(stem))}})
     if draft.grades:
-        yield _dumped({"grades": _whole(draft.grades)})
+        yield _dumped({"grades": _grades(draft.grades)})
     if draft.requests:
         yield _dumped({"requests": _escaped(draft.requests)})
     elif draft.request is not None:
@@ -114,15 +117,15 @@ def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
     if query.weight is not None:
         found["weight"] = query.weight
     if query.tags:
-        found["tags"] = [_text(tag) for tag in query.tags] if judged else query.tags
+        tags = [printable(" ".join(tag.split())) for tag in query.tags]
+        found["tags"] = [_text(tag) for tag in tags] if judged else tags
     if judged and query.judgments:
-        found["judgments"] = _whole(query.judgments)
+        found["judgments"] = _grades(query.judgments)
     return found
 
 
-def _whole(grades: Mapping[str, float]) -> dict[str, int | float]:
-    """Grades without a point where they are whole numbers."""
-    return {document: int(grade) if grade == int(grade) else grade for document, grade in grades.items()}
+def _grades(grades: Mapping[str, float]) -> dict[str, float]:
+    return {document: whole(grade) for document, grade in grades.items()}
 
 
 def _text(text: str) -> str:
@@ -137,10 +140,6 @@ def _escaped(value: Json) -> Json:
     if isinstance(value, list):
         return [_escaped(child) for child in value]
     return _text(value) if isinstance(value, str) else value
-
-
-def _lines(entries: Iterator[dict[str, Json]]) -> str:
-    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
 class _Representer(SafeRepresenter):

@@ -20,7 +20,7 @@ from harness.files.records import read_number
 from harness.files.runs import read_run
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.placed import MOST_BYTES
 from harness.model import Profile, Suite
 
@@ -34,7 +34,13 @@ _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
 _LABEL = re.compile(
     r"^\s*(?:Number|Topic|Description|Narrative|Domain|Summary|Concepts?|Definitions?)\s*:\s*", re.IGNORECASE
 )
-_LINE = re.compile(r"([^\s:]+)(?:\t|:|(?<=\d)[ ]+)\s*(\S.*?)\s*")
+_LINES = (
+    re.compile(r"(\S+)\s*\t\s*(\S.*?)\s*"),
+    re.compile(r"([^\s:]+):\s*(\S.*?)\s*"),
+    re.compile(r"(\d+) +(\S.*?)\s*"),
+)
+"""A topic a line, by what parts its number from its text: a tab, a colon, or blanks."""
+
 _NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
 _TEXTS = ("title", "query", "text")
 _Topic: TypeAlias = tuple[str, str, list[str], Place]
@@ -90,7 +96,9 @@ def _kind_of(source: str) -> tuple[str, Path]:
 
 def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
     source = read_source(path, str(path), limit=MOST_BYTES)
-    found = _tagged(source, draft) if source.text.lstrip().startswith("<") else _one_a_line(source)
+    begin = next((line for line in source.lines if line.strip()), "")
+    has_tags = begin.lstrip().startswith("<") and "\t" not in begin.strip()
+    found = _tagged(source, draft) if has_tags else _one_a_line(source)
     for number, text, remarks, place in found:
         if number in known:
             raise FormatError([source.problem(*place[1:], f"topic {number!r} is there twice")])
@@ -100,7 +108,7 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
 
 def _one_a_line(source: Source) -> Iterator[_Topic]:
     for number, line in enumerate(source.lines, start=1):
-        match = _LINE.fullmatch(line)
+        match = next((found for form in _LINES if (found := form.fullmatch(line))), None)
         if match is not None:
             yield match[1], match[2], [], (source.path, number, 1)
         elif line.strip():
@@ -205,7 +213,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(query.mark, "fractional grades; they are written, and trec_eval cuts them")
         if query.text and query.text.split() != [query.text] and " ".join(query.text.split()) != query.text:
             exported.leave(query.mark, f"the blanks in the text of query {query.id!r}")
-    name = Path(suite.path).name.removesuffix(".yaml").removesuffix(".relevance")
+    name = suite_stem(suite.path)
     exported.files[f"{name}.topics.tsv"] = "".join(topics)
     exported.files[f"{name}.qrels"] = "".join(qrels)
     if has_baseline(suite, None):

@@ -268,6 +268,21 @@ def test_ratings_are_exported_as_quepid_writes_them():
     assert exported("quepid", output="back.csv").read_text() == BASIC + "\n"
 
 
+def test_options_keep_their_types_and_a_name_of_ours_is_changed():
+    options = {"n": 3, "brands": ["a", "b"], "text": "x"}
+    params = '{"query": {"bool": {"must": [{"match": {"t": "#$query## #$qOption.text##"}}, '
+    params += '{"terms": {"b": #$qOption.brands##}}, {"range": {"n": {"gte": #$qOption.n##}}}]}}}'
+    endpoint = {"endpoint_url": "http://localhost:9200/shop/_search", "search_engine": "os"}
+    attempt = {"query_params": params, "search_endpoint": endpoint}
+    query = {"query_text": "tent", "options": options, "ratings": [{"doc_id": "d", "rating": 1}]}
+    write_files({"case.json": {"case_name": "a", "queries": [query], "try": attempt}})
+    first = moved("quepid", ["case.json"])
+    clauses = [{"match": {"t": "tent x"}}, {"terms": {"b": ["a", "b"]}}, {"range": {"n": {"gte": 3}}}]
+    assert bodies(first) == [{"query": {"bool": {"must": clauses}}}]
+    exported("quepid", output="back.json")
+    assert bodies(moved("quepid", ["back.json"], output="again.relevance.yaml")) == bodies(first)
+
+
 def test_a_case_comes_back_with_its_request():
     write_files({"case.json": CASE})
     first = moved("quepid", ["case.json"])

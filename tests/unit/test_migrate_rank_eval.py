@@ -167,6 +167,29 @@ def test_requests_with_different_keys_are_several_suites(tmp_path, monkeypatch, 
     assert "the mean over all requests" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [(), ("--name", "../../shop")])
+def test_no_name_of_a_source_leads_out_of_the_folder(tmp_path, monkeypatch, words):
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    (folder / "..x.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
+    (folder / "y.json").write_text(json.dumps(one_request({"match": {"title": "rope"}})))
+    assert main(["import", "rank_eval", "..x.json", "y.json", "--output", "out", "--index", "shop", *words]) == 0
+    written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.relevance.yaml"))
+    assert len(written) == 2
+    assert all(path.startswith("a/b/out/") for path in written)
+
+
+def test_two_suites_of_one_name_are_not_written_over_each_other(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
+    for folder in ("one", "two"):
+        assert main(["import", "rank_eval", "eval.json", "--index", "i", "--output", f"{folder}/a.relevance.yaml"]) == 0
+    assert main(["export", "rank_eval", "one", "two", "--output", "back"]) == 2
+    assert "two of the suites would be written there" in capsys.readouterr().err
+    assert not (tmp_path / "back").exists()
+
+
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).filter(str.strip)
 LEAVES = (
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5, 1e-7, "1e3", "no", "{{x}}", "$$"]) | TEXTS

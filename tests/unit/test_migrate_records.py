@@ -34,9 +34,9 @@ def _folder(tmp_path, monkeypatch):
             "queries.csv": "id,text\nq1,red shoes\nq2,rope\n",
         },
         {
-            "a.jsonl": '{"query_id": "q1", "query": "red shoes", "docid": "sku-1", "score": 3}\n\n'
-            '{"query_id": "q1", "query": "red shoes", "docid": "sku-2", "score": "0"}\n'
-            '{"query_id": "q2", "query": "rope", "docid": "007", "score": 1}\n'
+            "a.jsonl": '{"query_id": "q1", "query": "red shoes", "docid": "sku-1", "relevance": 3}\n\n'
+            '{"query_id": "q1", "query": "red shoes", "docid": "sku-2", "relevance": "0"}\n'
+            '{"query_id": "q2", "query": "rope", "docid": "007", "relevance": 1}\n'
         },
         {
             "a.jsonl": '{"id": "q1", "text": "red shoes", "judgments": {"sku-1": 3, "sku-2": 0}}\n'
@@ -67,6 +67,11 @@ def test_what_is_not_read_is_listed(capsys):
         ("a.csv", "query,document,grade\nrope,007,x\n", "a.csv:2:1: found 'x' as grade, expected a finite number"),
         ("a.csv", "query,document,grade\nrope,007,nan\n", "a.csv:2:1: found 'nan' as grade"),
         ("a.csv", "query,document,grade\nrope,,1\n", "a.csv:2:1: the document is empty beside a grade"),
+        (
+            "a.csv",
+            "query,document,score\nrope,007,1\n",
+            "a.csv:1:1: found the columns query, document, score, expected one",
+        ),
         ("a.csv", "a,b\n1,2\n", "a.csv:1:1: found the columns a, b, expected one named query"),
         ("a.csv", "id,text\nq,a\nq,b\n", "a.csv:3:1: query 'q' has the text 'b' here, and 'a' before"),
         ("a.jsonl", '{"document": "d"}\n', "a.jsonl:1:1: found an object, expected an object with query"),
@@ -90,6 +95,13 @@ def test_many_judgments_get_files_of_their_own():
         "moved.queries.jsonl",
         "moved.relevance.yaml",
     ]
+
+
+def test_remarks_that_a_file_of_queries_cannot_have_are_listed(capsys):
+    rows = "".join(f"q{n % 3},d{n},1\n" for n in range(2001))
+    write_files({"a.csv": "query,docid,rating\n" + rows, "needs.csv": "query,information_need\nq1,To climb\n"})
+    moved("quepid", ["a.csv", "needs.csv"], *REQUEST)
+    assert "the remarks on queries; a file of queries has no comments" in capsys.readouterr().err
 
 
 HOSTILE = [
