@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 from harness.model import Ranking, Run, Suite, Verdict
-from harness.report.sentences import printable, tally_text
+from harness.report.sentences import printable, tally_text, without_commands
 from harness.report.terminal import WIDTH, plain
 from harness.run.execution import Progress
 from harness.words import count
@@ -81,7 +81,7 @@ class LineProgress:
         self._print(f"{self._running}: {came_to} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
-        print(printable(line), file=self._stream, flush=True)
+        print(without_commands(printable(line)), file=self._stream, flush=True)
 
 
 class BarProgress:

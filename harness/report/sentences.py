@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -244,6 +245,19 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(character if _is_readable(character) else _escape(character) for character in text)
+
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+
+
+def without_commands(text: str) -> str:
+    r"""
+    *text* without what GitHub Actions and Azure Pipelines take for a command in a log.
+
+    >>> without_commands("::error::a suite")
+    '\\x3a:error::a suite'
+    """
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
 
 
 def _is_readable(character: str) -> bool:

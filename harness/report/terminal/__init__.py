@@ -14,7 +14,7 @@ from rich.text import Text
 
 from harness.model import MovedDocument, RankedDocument, Status, Verdict
 from harness.report.run_sentences import LOOKED_AT, grade_text
-from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver
+from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver, without_commands
 from harness.words import count
 
 __all__ = ["Fitting", "columns", "indented"]
@@ -64,7 +64,7 @@ def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     with console.capture() as capture:
         for renderable in renderables:
             console.print(renderable, highlight=False, markup=False, soft_wrap=isinstance(renderable, str))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return without_commands("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 STYLES: Mapping[Status, str] = {

@@ -1,5 +1,8 @@
 import io
 
+import pytest
+from rich.text import Text
+
 from harness.cli.terminal import LineProgress, run_progress
 from harness.model import (
     Engine,
@@ -13,6 +16,7 @@ from harness.model import (
     Target,
     Verdict,
 )
+from harness.report.terminal import plain
 
 
 class Terminal(io.StringIO):
@@ -70,3 +74,19 @@ def test_quiet_is_quiet():
     with run_progress(quiet=True, stream=stream) as progress:
         assert progress is None
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["::error title=x::all is well", "##[error]x", "##vso[task.complete result=Succeeded]"]
+)
+def test_a_suite_s_name_is_no_command_in_a_log(name):
+    log = io.StringIO()
+    follow(LineProgress(log), name, verdicts(Status.PASSED))
+    lines = log.getvalue().splitlines()
+    assert len(lines) == 2
+    assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line]
+
+
+def test_a_report_without_colours_has_no_command_either():
+    text = plain([Text("  ::error::x"), "::warning::y", Text("a ##[error] b ::c")])
+    assert text.splitlines() == ["  \\x3a:error::x", "\\x3a:warning::y", "a \\x23#[error] b ::c"]
