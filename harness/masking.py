@@ -195,6 +195,8 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         notes=tuple(map(mask, report.notes)),
         checks=report.checks and _checks(report.checks, mask),
         baseline=report.baseline and _baseline(report.baseline, mask),
+        searched=report.searched
+        and {name: mask(value) if isinstance(value, str) else value for name, value in report.searched.items()},
     )
 
 

@@ -246,6 +246,18 @@ class RunOptions:
     hooks: Any = _option(None, CLIENT, "The user's hooks; those of installed packages where None.", python=False)
     entry: EntryPoint = _option(EntryPoint.PYTHON, ENTRY, "Whose names of options messages have.", python=False)
 
+    def searched(self) -> dict[str, str | bool] | None:
+        """
+        The options with which a command searches the same, by field, as far as they were given; None where it cannot.
+
+        >>> RunOptions(url="http://localhost:9200", request="candidate", tags=("head",)).searched()
+        {'url': 'http://localhost:9200', 'request': 'candidate'}
+        """
+        if self.client is not None or self.cluster is not None:
+            return None
+        given = {name: getattr(self, name) for name in SEARCHED_BY}
+        return {name: value if isinstance(value, bool) else str(value) for name, value in given.items() if value}
+
     def day(self) -> date:
         """The day that waivers are held against."""
         return self.today or date.today()
@@ -287,6 +299,9 @@ class Options(TypedDict, total=False):
     budget: float | None
     client: Any
 
+
+SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
+"""The options that choose where a suite is searched, with which request, and what it is compared with."""
 
 SERVERS = ("url", "cluster", "embedded", "client")
 """The options that name a server, of which only one may be given."""

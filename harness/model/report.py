@@ -196,6 +196,11 @@ class SuiteReport:
     """The number of hits of all queries."""
     judged_hits: int = 0
     """The number of these that are judged."""
+    searched: Mapping[str, str | bool] | None = None
+    """
+    The given options with which ``harness show`` searches the same, by their names in Python; None if no option of a
+    command can, as with a client object.
+    """
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

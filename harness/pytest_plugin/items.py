@@ -63,7 +63,8 @@ class SuiteFile(pytest.File):
             report = self.runs.report_on(self.path, *cell)
             if known is None or known.suite is not report:
                 lone, each_query = self.runs.lone_queries(self.path, *cell), self.runs.session.options.each_query
-                self._indexed[cell] = IndexedReport(report, lone, self._planned, each_query=each_query)
+                by_rank = self.config.get_verbosity() > 1
+                self._indexed[cell] = IndexedReport(report, lone, self._planned, each_query=each_query, by_rank=by_rank)
         return self._indexed[cell]
 
     def collect(self) -> Iterator[SuiteItem]:

@@ -8,10 +8,14 @@ from datetime import date
 from typing import TypeAlias
 
 from harness import __version__
+from harness.errors import HarnessError
 from harness.gate import decide
-from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict, Waiver
+from harness.metrics.score import contributions_of
+from harness.model import Contributions, Outcome, QueryReport, Ranking, Status, SuiteReport, Verdict, Waiver
 from harness.pytest_plugin.plan import PlannedItem
-from harness.report.sentences import figures_text
+from harness.report.run_sentences import next_command
+from harness.report.sentences import figures_text, printable
+from harness.report.terminal.inspection import contribution_block
 from harness.report.terminal.query import query_block
 from harness.report.terminal.run import since_baseline_text
 from harness.run.execution import FinishedSuite
@@ -114,9 +118,7 @@ class LoneQueries:
         Raises:
             HarnessError: the suite is wrong now, or is not there any more.
         """
-        if self._finished is None:
-            self._finished = self._fetch()
-        done = self._finished
+        done = self._done()
         alone = replace(
             done.suite,
             queries=tuple(one for one in done.suite.queries if one.id == query),
@@ -128,6 +130,23 @@ class LoneQueries:
         if found is None or found.status is Status.PASSED:
             return None
         return found if found.blamed and not found.left_out else None
+
+    def contributions(self, query: str) -> Contributions | None:
+        """What each rank of *query* adds and loses; None where it has no ranking, or its suite cannot be read now."""
+        try:
+            done = self._done()
+        except HarnessError:
+            return None
+        ranking = done.run.responses.get(query)
+        found = next((one for one in done.suite.queries if one.id == query), None)
+        if found is None or not isinstance(ranking, Ranking):
+            return None
+        return contributions_of(done.suite, found, ranking)
+
+    def _done(self) -> FinishedSuite:
+        if self._finished is None:
+            self._finished = self._fetch()
+        return self._finished
 
 
 WORST_FIRST = (
@@ -171,7 +190,13 @@ class IndexedReport:
     """
 
     def __init__(
-        self, report: SuiteReport, lone: LoneQueries, items: Sequence[PlannedItem], *, each_query: bool = False
+        self,
+        report: SuiteReport,
+        lone: LoneQueries,
+        items: Sequence[PlannedItem],
+        *,
+        each_query: bool = False,
+        by_rank: bool = False,
     ) -> None:
         """
         Args:
@@ -179,9 +204,10 @@ class IndexedReport:
             lone: Judges single queries.
             items: Those of the suite as it was collected.
             each_query: Whether every query has an item.
+            by_rank: Whether failures show what each rank adds and loses: ``-vv``.
         """
         self.suite = report
-        self.lone = lone
+        self.lone, self.by_rank = lone, by_rank
         verdicts, queries = {name for item in items for name in item.verdicts}, {item.query for item in items}
         self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in verdicts]
         self.unexpected += [query.id for query in report.queries if each_query and query.id not in queries]
@@ -294,21 +320,33 @@ def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]
 def _sections(
     item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> tuple[tuple[str, str], ...]:
-    """For a query its ranking, once; for a threshold over many the worst of them."""
+    """For a query its ranking, once; for a threshold over many the worst of them. The command that shows it is last."""
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
-        sections = [(f"query {query.id} ({item.mark})", query_block(query, measure))]
+        sections = [(f"query {query.id} ({item.mark})", _block(query, measure, indexed))]
     else:
         sections = [
-            _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries])
+            _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries], indexed)
             for verdict in verdicts
         ]
     since = since_baseline_text(indexed.suite, verdicts[0]) if verdicts else ""
-    return (*sections, *([("since the baseline", since)] if since else []))
+    sections += [("since the baseline", since)] if since else []
+    command = next(filter(None, (next_command(indexed.suite, verdict) for verdict in verdicts)), "")
+    if command and sections:
+        title, text = sections.pop()
+        sections.append((title, f"{text}\n\nnext: {printable(command)}"))
+    return tuple(sections)
 
 
-def _section(verdict: Verdict, blamed: Sequence[QueryReport]) -> tuple[str, str]:
-    blocks = [query_block(query, verdict.measure) for query in blamed[:QUERIES_SHOWN]]
+def _section(verdict: Verdict, blamed: Sequence[QueryReport], indexed: IndexedReport) -> tuple[str, str]:
+    blocks = [_block(query, verdict.measure, indexed) for query in blamed[:QUERIES_SHOWN]]
     if len(blamed) > QUERIES_SHOWN:
         blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
     return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)
+
+
+def _block(query: QueryReport, measure: str | None, indexed: IndexedReport) -> str:
+    """The ranking of *query*, and where more is wanted what each rank adds and loses."""
+    block = query_block(query, measure)
+    found = indexed.lone.contributions(query.id) if indexed.by_rank else None
+    return block if found is None else f"{block}\n\n{contribution_block(query, found)}"

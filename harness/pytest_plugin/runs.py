@@ -412,6 +412,7 @@ class SessionRuns:
 
     def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
         earlier = None if done is None else self._whole(done, path, options, Environment(os.environ))
+        given = options
         if options.embedded:
             # The node is the session's own: nobody else's index can be on it.
             url = self._node(options.engine_version).url()
@@ -419,7 +420,7 @@ class SessionRuns:
         options = replace(options, hooks=self._hooks(path))
         with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
             [finished] = runner.run([from_here(path)], options, earlier=earlier)
-        return finished
+        return replace(finished, report=replace(finished.report, searched=given.searched()))
 
     def _hooks(self, path: Path) -> Hooks:
         """Those of conftest.py and plugins for the suite at *path*, and those of installed packages."""

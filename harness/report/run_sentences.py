@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from harness.errors import EntryPoint
 from harness.model import (
     MissingDocument,
     MovedDocument,
@@ -22,6 +24,7 @@ from harness.model import (
     TextDiff,
     Verdict,
 )
+from harness.options import OPTIONS
 from harness.report.overview import suites_text
 from harness.report.sentences import change_text, matching_text, plain_text, printable, score_text, tally_text
 from harness.words import count
@@ -52,6 +55,7 @@ __all__ = [
     "left_documents",
     "mean_change_text",
     "missing_place",
+    "next_command",
     "old_ranks",
     "only_reports",
     "outcome_lines",
@@ -161,6 +165,32 @@ def cause_lines(suite: SuiteReport) -> Iterator[str]:
 
 def _meant(field: NamedField) -> str:
     return "" if field.meant is None else f"; did you mean {field.meant!r}?"
+
+
+def next_command(suite: SuiteReport, verdict: Verdict) -> str:
+    """
+    The command that shows the worst query of *verdict*, for a POSIX shell.
+
+    Empty where the threshold was measured and reached, or blames no query, or no command can search the same.
+    """
+    if verdict.status not in (Status.FAILED, Status.INCONCLUSIVE) or suite.searched is None or not suite.path:
+        return ""
+    query = verdict.query or next(iter(verdict.blamed), None)
+    return "" if query is None else show_command(suite.path, query, suite.searched)
+
+
+def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
+    """
+    ``harness show`` for one query, with the options that search the same.
+
+    >>> show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
+    "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
+    """
+    words, given = [path, query], list[str]()
+    for field, value in searched.items():
+        given += [OPTIONS[field].name.name_in(EntryPoint.COMMAND), *([] if value is True else [str(value)])]
+    dashed = any(word.startswith("-") for word in words)
+    return shlex.join(["harness", "show", *given, "--", *words] if dashed else ["harness", "show", *words, *given])
 
 
 # What a report comes to, in one line.

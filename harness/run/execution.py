@@ -313,6 +313,7 @@ def conclude(
             *notes,
         ],
         reference=reference,
+        searched=options.searched(),
         sent={} if inspected is not None else _sent(answered, run, verdicts),
     )
     if progress is not None:

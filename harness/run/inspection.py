@@ -127,7 +127,9 @@ def _explanations(
     if not documents or not isinstance(search, EngineSearch):
         return ()
     ranks = {missing.id: missing.rank for missing in query.missing}
-    found = explain_documents(search, request, documents, ranking=[document.id for document in query.ranking])
+    judged = answered.selection.selected.queries[0].judgments
+    ranking = [document.id for document in query.ranking]
+    found = explain_documents(search, request, documents, ranking=ranking, known=judged)
     mask = (answered.masker or Masker({})).mask
     return tuple(redact_explanation(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
 

@@ -184,6 +184,7 @@ def assemble(
     reference: Reference | None = None,
     report_only: bool = False,
     sent: Mapping[str, SentRequest] = MappingProxyType({}),
+    searched: Mapping[str, str | bool] | None = None,
 ) -> SuiteReport:
     """
     Put one suite's report together.
@@ -201,6 +202,7 @@ def assemble(
         reference: The baseline that the run was compared with.
         report_only: Whether nothing was to be decided.
         sent: Requests by query, as they were sent.
+        searched: The options with which a command searches the same.
     """
     by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
     for score in scores:
@@ -243,6 +245,7 @@ def assemble(
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
         checks=run.checks,
         report_only=report_only,
+        searched=searched,
         hits=len(hits),
         judged_hits=sum(document.grade is not None for document in hits),
     )

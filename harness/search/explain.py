@@ -38,7 +38,12 @@ LONGEST_CLAUSE = 160
 
 
 def explain_documents(
-    search: EngineSearch, request: SearchRequest, documents: Sequence[str], *, ranking: Sequence[str]
+    search: EngineSearch,
+    request: SearchRequest,
+    documents: Sequence[str],
+    *,
+    ranking: Sequence[str],
+    known: Iterable[str] = (),
 ) -> tuple[Explanation, ...]:
     """
     Explain the scores of *documents* for *request*, in their order.
@@ -48,9 +53,10 @@ def explain_documents(
         request: As it was sent.
         documents: Ids.
         ranking: The ids of the hits, best first.
+        known: Other ids, one of which may be meant by an id that is not visible.
 
-    Raises:
-        EngineUnreachable: The engine does not answer.
+    Returns:
+        An explanation each. What cannot be asked has the reason in its own.
     """
     asker = _Asker(search, request)
     try:
@@ -58,7 +64,8 @@ def explain_documents(
     except SearchError as error:
         return tuple(Explanation(one, Explained.UNKNOWN, reason=str(error)) for one in documents)
     ranks = {document: rank for rank, document in enumerate(ranking, start=1)}
-    return tuple(_explain(asker, document, ranks.get(document), ranking) for document in documents)
+    ids = [*ranking, *known]
+    return tuple(_explain(asker, document, ranks.get(document), ids) for document in documents)
 
 
 def _explain(asker: _Asker, document: str, rank: int | None, known: Iterable[str]) -> Explanation:
@@ -68,7 +75,7 @@ def _explain(asker: _Asker, document: str, rank: int | None, known: Iterable[str
             return replace(_scored(document, hit["_explanation"], hit), rank=rank, **asker.doubt(hit, rank))
         held = asker.held(document)
         if held is None:
-            return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, known))
+            return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, set(known) - {document}))
         return _unmatched(asker, document, held)
     except (SearchError, MalformedAnswer, UsageError) as error:
         return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))

@@ -226,6 +226,12 @@ def test_a_document_that_nobody_sees_is_not_visible(explain: Callable[..., Any])
     assert (found.outcome, found.nearest) == (Explained.INVISIBLE, "1")
 
 
+def test_a_judged_document_is_not_the_nearest_to_itself(search: EngineSearch, index: Callable[..., str]) -> None:
+    request = SearchRequest("q", index(DOCUMENTS, mappings=MAPPINGS), {"query": SHOE, "size": 10})
+    [found] = explain_documents(search, request, ["sku-1"], ranking=["1"], known=["sku-1", "sku-11"])
+    assert (found.outcome, found.nearest) == (Explained.INVISIBLE, "sku-11")
+
+
 def test_a_request_that_an_engine_refuses_is_unknown(explain: Callable[..., Any], search: EngineSearch) -> None:
     request = SearchRequest("q", "relevance-test-*", {"query": {"nothing": {}}, "size": 10})
     [found] = explain_documents(search, request, ["1"], ranking=["1"])

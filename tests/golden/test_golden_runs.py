@@ -243,6 +243,8 @@ def test_show(engine, folder, harness, golden):
             "on-an-index": harness(*at, "shoes", "--request", "candidate", "--index", "next", *to),
             "json": harness(*at, "boots", "--json", *to),
             "unknown": harness(*at, "shoe", *to),
+            "saved": harness("baseline", "save", at[1], *to),
+            "since-the-baseline": harness(*at, "boots", "--index", "next", *to),
         }
     )
 

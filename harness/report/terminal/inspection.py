@@ -24,16 +24,17 @@ from harness.model import (
     TiedDocuments,
 )
 from harness.report.curl import curl_line
-from harness.report.run_sentences import known_text
+from harness.report.run_sentences import known_text, old_ranks
 from harness.report.sentences import difference_text, plain_text, printable, score_text
-from harness.report.terminal import columns, grade_cell, indented
-from harness.report.terminal.query import hit_score, missing_renderables, title_cell
+from harness.report.terminal import columns, grade_cell, indented, plain
+from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
+from harness.report.terminal.run import text_diffs
 
-__all__ = ["contribution_table", "inspection_renderables"]
+__all__ = ["contribution_block", "inspection_renderables"]
 
 
 def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableType]:
-    """The query, its request, its ranking rank by rank, and what is missing. A plain text is one line to be copied."""
+    """The query, its request, its ranking rank by rank, what is missing, and why documents have their scores."""
     yield from _heading(inspection)
     yield Text()
     yield from _request(inspection)
@@ -65,7 +66,7 @@ def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
 def _request(inspection: QueryInspection) -> Iterator[RenderableType]:
     sent = inspection.sent
     yield Text("request as sent", style="bold")
-    yield indented(Text(printable(f"{sent.method} {sent.url}"), overflow="fold"))
+    yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:
         body = json.dumps(sent.body, indent=2, ensure_ascii=False)
         yield indented(Text("\n".join(map(printable, body.splitlines()))))
@@ -84,6 +85,7 @@ def _ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
     if query.ranking or found:
         yield indented(contribution_table(query, found))
         yield Text()
+    yield from _since_baseline(inspection)
     for tied in inspection.ties:
         yield indented(Text(printable(tied_text(tied)), style="yellow"))
     if inspection.ties:
@@ -91,6 +93,22 @@ def _ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
     if query.missing:
         yield from missing_renderables(query, shown=None)
         yield Text()
+
+
+def _since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
+    """What changed since the baseline: the scores, the ranking, and the texts of the request and the index."""
+    query, summary = inspection.query, inspection.baseline
+    if summary is None or query.baseline is None:
+        return
+    scores = [
+        f"{measure} {score_text(before)} → {score_text(now)}"
+        for measure, before in query.baseline.scores.items()
+        if (now := query.scores.get(measure)) is not None
+    ]
+    yield indented(Text(printable(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}")))
+    yield from map(indented, query_since_baseline(query))
+    yield Text()
+    yield from map(indented, text_diffs(summary))
 
 
 def contributions_text(found: Contributions) -> str:
@@ -119,9 +137,12 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
     by_document = {} if found is None else {one.document: one for one in found.ranks if one.document is not None}
     empty = [] if found is None else [one for one in found.ranks if one.document is None]
     ranking = [one for one in query.ranking if not short or one.id in by_document]
+    before = {} if short else old_ranks(query)
     titled, tied = any(one.title for one in ranking), any(one.tied for one in ranking)
     table = columns()
     table.add_column("rank", justify="right", no_wrap=True)
+    if before:
+        table.add_column("was", justify="right", no_wrap=True)
     table.add_column("document", overflow="fold")
     for heading in ("grade", *(() if short else ("gain", "discount")), "adds", "loses", *(() if short else ("score",))):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -133,13 +154,22 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
         rest = [] if short else [hit_score(document)]
         rest += [Text("tied" if document.tied else "")] if tied and not short else []
         rest += [title_cell(document.title)] if titled and not short else []
-        table.add_row(*_cells(document, by_document.get(document.id), short=short), *rest)
-    for rank in empty:
-        table.add_row(str(rank.rank), Text("no hit", style="dim"), "", *_figures(rank, short=short))
+        rank, *cells = _cells(document, by_document.get(document.id), short=short)
+        table.add_row(rank, *([before.get(document.id, "")] if before else []), *cells, *rest)
+    gap = [""] if before else []
+    for lost in empty:
+        table.add_row(str(lost.rank), *gap, Text("no hit", style="dim"), "", *_figures(lost, short=short))
     if found is not None:
         blank = [""] if short else ["", "", ""]
-        table.add_row("", Text("sum", style="dim"), *blank, score_text(found.dcg), score_text(found.ideal - found.dcg))
+        table.add_row(
+            "", *gap, Text("sum", style="dim"), *blank, score_text(found.dcg), score_text(found.ideal - found.dcg)
+        )
     return table
+
+
+def contribution_block(query: QueryReport, found: Contributions) -> str:
+    """What each rank adds and loses, short, as text without colours."""
+    return plain([Text(contributions_text(found)), contribution_table(query, found, short=True)])
 
 
 def _cells(document: RankedDocument, rank: RankContribution | None, *, short: bool) -> list[Text | str]:

@@ -49,7 +49,7 @@ def query_renderables(
         yield indented(_ranking_table(query))
     if len(query.ranking) > RANKS_SHOWN:
         yield indented(Text(f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more", style="dim"))
-    yield from map(indented, _since_baseline_of(query))
+    yield from map(indented, query_since_baseline(query))
     yield from missing_renderables(query)
 
 
@@ -69,7 +69,7 @@ def _query_heading(query: QueryReport, measure: str | None) -> Text:
     return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
 
 
-def _since_baseline_of(query: QueryReport) -> Iterator[RenderableType]:
+def query_since_baseline(query: QueryReport) -> Iterator[RenderableType]:
     """The documents that left since the baseline, and that only ties changed their order."""
     if query.baseline is not None and query.baseline.ties_only:
         yield Text("since the baseline only documents of equal score changed their order", style="dim")

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import (
+    BaselineSummary,
     Report,
     Status,
     SuiteReport,
@@ -47,6 +48,7 @@ from harness.report.run_sentences import (
     is_told,
     judged_line,
     mean_change_text,
+    next_command,
     only_reports,
     outcome_lines,
 )
@@ -210,6 +212,7 @@ def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
     bad = attention.verdicts
     for verdict in bad[:EXPLAINED]:
         yield from reason(verdict)
+        yield from next_renderables(suite, verdict)
         yield Text()
     if len(bad) > EXPLAINED:
         left = count(len(bad) - EXPLAINED, "more threshold")
@@ -231,6 +234,14 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     if len(blamed) > QUERIES_OF_THRESHOLD:
         left = count(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
         yield indented(Text(f"and {left}", style="dim"))
+    yield from next_renderables(suite, verdict)
+
+
+def next_renderables(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
+    """The command that shows the worst query of *verdict*, on one line to be copied; nothing where there is none."""
+    command = next_command(suite, verdict)
+    if command:
+        yield f"  next: {printable(command)}"
 
 
 def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:
@@ -333,7 +344,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if remarks:
         yield from map(indented, remarks)
         yield Text()
-    yield from map(indented, text_diffs(suite))
+    yield from map(indented, text_diffs(suite.baseline))
     if told:
         yield indented(_unanswered(told))
     yield from verdict_list(untold)
@@ -409,9 +420,9 @@ def _change(text: str) -> Text:
     return Text(text or "–", style=BESIDE_STYLES.get(text[:1], "dim"))
 
 
-def text_diffs(suite: SuiteReport) -> Iterator[RenderableType]:
+def text_diffs(baseline: BaselineSummary | None) -> Iterator[RenderableType]:
     """How the request, the mapping and the settings changed since the baseline, each with a blank line after it."""
-    for diff in suite.baseline.diffs if suite.baseline else ():
+    for diff in baseline.diffs if baseline else ():
         yield Text(diff_heading(diff), style="dim")
         yield from (Text(printable(line), style=BESIDE_STYLES.get(line[:1], "dim")) for line in diff.lines)
         if diff.left_out:
@@ -426,7 +437,7 @@ def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
         yield Text(printable(change))
     for sentence in suite.baseline.changes if suite.baseline else ():
         yield Text(printable(sentence))
-    yield from text_diffs(suite)
+    yield from text_diffs(suite.baseline)
 
 
 def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:

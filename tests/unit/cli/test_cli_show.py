@@ -226,6 +226,19 @@ def test_json_holds_what_its_schema_says(shown, engine):
     assert set(shown("coats")) == set(fields)
 
 
+def test_the_old_ranking_stands_beside_the_new(shown, show, engine, capsys):
+    assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url]) == 0
+    engine.rankings["rubber boots"] = ["d", "e"]
+    inspection = shown("boots")
+    assert inspection["query"]["baseline"]["scores"]["nDCG@3"] == pytest.approx(0.6309, abs=1e-4)
+    printed = show("boots")[1].out
+    assert f"since the baseline of {inspection['baseline']['created']}: " in printed
+    assert "nDCG@3 0.6309 → 1.0000" in printed
+    rows = [line.split()[:4] for line in printed.splitlines()]
+    assert ["1", "2", "d", "3"] in rows
+    assert ["2", "1", "e", "unjudged"] in rows
+
+
 def test_an_unknown_query_names_the_nearest(show):
     status, printed = show("red-shoe")
     assert (status, printed.out) == (2, "")
@@ -289,7 +302,7 @@ def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypat
     Path("shop.relevance.yaml").write_text(SERVICE)
     engine.root, engine.headers = {"hits": ["b", "x"]}, {}
     status, printed = show("q")
-    assert status == 0
+    assert (status, printed.err) == (0, "")
     line = f"curl -X GET -H \"x-token: $SHOP_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
     assert line in printed.out
     assert ("GET", "/find/red%20shoes?n=5&all=true") in engine.sent
