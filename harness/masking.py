@@ -161,7 +161,10 @@ def redact_run(run: Run, mask: Mask) -> Run:
     """*run* with *mask* applied to the texts from servers, such as titles and reasons of failures."""
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
     responses = {query: _response(one, mask) for query, one in run.responses.items()}
-    return replace(run, responses=responses, tails=tails, checks=run.checks and _checks(run.checks, mask))
+    titles = {document: mask(title) for document, title in run.titles.items()}
+    return replace(
+        run, responses=responses, tails=tails, checks=run.checks and _checks(run.checks, mask), titles=titles
+    )
 
 
 def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:

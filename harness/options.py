@@ -242,6 +242,9 @@ class RunOptions:
         "Look for what ties with the last hits also where nothing is compared with a baseline.",
         python=False,
     )
+    titled: tuple[str, ...] = _option(
+        (), IDS, "Documents whose titles are looked up, beside those of the hits.", python=False
+    )
     client: Any = _option(None, CLIENT, "The user's own client object, in place of connections.")
     hooks: Any = _option(None, CLIENT, "The user's hooks; those of installed packages where None.", python=False)
     entry: EntryPoint = _option(EntryPoint.PYTHON, ENTRY, "Whose names of options messages have.", python=False)

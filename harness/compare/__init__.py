@@ -61,6 +61,7 @@ from harness.model import (
     Gain,
     Measure,
     Profile,
+    Ranking,
     SideKind,
     Suite,
     Threshold,
@@ -191,7 +192,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
     if selection is not None:
         depths = [selection.suite.depth if side is None else side.depth for side in read]
         _refuse_deeper(request, list(zip(map(_name, forms), depths, strict=True)), selection.selected)
-    options = replace(request.run, tails=_may_be_of_one_request(forms))
+    options = replace(request.run, tails=_may_be_of_one_request(forms), titled=_untitled(read))
 
     def searched(form: Form | ComparedSide) -> ComparedSide:
         assert suite is not None
@@ -216,10 +217,16 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
         BaselineError: There is no baseline, or it cannot be read.
         StatisticError: as `assemble_comparison`.
     """
-    selection, run = answered.selection, answered.masked_run()
+    from harness.run.searching import look_up_titles
+
+    selection, run = answered.selection, answered.run
     suite = selection.selected
-    refuse_unanswered(suite, run, "nothing is compared with a run with errors")
+    refuse_unanswered(suite, answered.masked_run(), "nothing is compared with a run with errors")
     entry = read_entry(suite, run.request, file)
+    if answered.search is not None:
+        kept = (document for query in entry.queries.values() for document, _ in query.ranking)
+        run = look_up_titles(suite, run, answered.search, kept)
+    run = replace(answered, run=run).masked_run()
     deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
     measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
     notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
@@ -245,6 +252,13 @@ def compare_files(
     scores = ((str(path), scorer.score(path).scores) for path in (reference, *candidates))
     named = options.measures.items()
     return compare_scores([(name, {text: found[one.text] for text, one in named}) for name, found in scores], how)
+
+
+def _untitled(sides: Iterable[ComparedSide | None]) -> tuple[str, ...]:
+    """The documents of sides from files that have no titles, which a side that is searched looks up."""
+    runs = [side.run for side in sides if side is not None]
+    hits = [hit for run in runs for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
+    return tuple(dict.fromkeys(hit.id for hit in hits if hit.title is None))
 
 
 def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:

@@ -374,10 +374,11 @@ class SideBySide:
         return (first, second) if isinstance(first, Ranking) and isinstance(second, Ranking) else None
 
     def _titles(self) -> dict[str, str]:
-        """Every title that either run brought, the candidate's first."""
+        """Every title that either run brought or looked up, the candidate's first."""
+        looked_up = {document: title for run in self.scored.runs for document, title in run.titles.items()}
         responses = chain.from_iterable(run.responses.values() for run in self.scored.runs)
         hits = chain.from_iterable(one.hits for one in responses if isinstance(one, Ranking))
-        return {hit.id: hit.title for hit in hits if hit.title is not None}
+        return {**looked_up, **{hit.id: hit.title for hit in hits if hit.title is not None}}
 
 
 def most_moved_first(queries: Sequence[QueryComparison], measure: str | None) -> list[QueryComparison]:

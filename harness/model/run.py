@@ -258,6 +258,8 @@ class Run:
     facts: IndexFacts | None = None
     """None if they were not requested, as are *tails*."""
     tails: TailSearch | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of documents that were looked up: of hits that came without one, and of documents that are no hits."""
     checks: TargetChecks | None = None
     """None if the target was not checked."""
     states: tuple[IndexState, IndexState] | None = None

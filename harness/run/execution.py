@@ -142,7 +142,7 @@ class SuiteExecution:
             before = self._state(active, search)
             hooked = self._hooks.around(search)
             run = self._with_tails(active, self._search(active, hooked), hooked)
-            run = self._with_facts(run, search)
+            run = self._with_titles(active, self._with_facts(run, search), search)
             if before is not None:
                 run = replace(run, states=(before, search.index_state(run.index)))
         except SearchError as error:
@@ -223,6 +223,7 @@ class SuiteExecution:
             tails=run.tails or self.earlier.run.tails,
             checks=run.checks,
             states=run.states and (self.earlier.run.states or run.states)[:1] + run.states[1:],
+            titles={**self.earlier.run.titles, **run.titles},
         )
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
@@ -233,6 +234,18 @@ class SuiteExecution:
             return run
         left = None if self.options.budget is None else self.options.budget - run.seconds
         return search_tails(active, run, search, budget=left)
+
+    def _with_titles(self, active: Suite, run: Run, search: Search) -> Run:
+        """*run* with titles that its request does not return; what is pooled is looked up with more than that."""
+        from harness.run.searching import look_up_titles, untitled_hits
+
+        if self.options.unjudged:
+            return run
+        own = untitled_hits(active, run) if self.options.locate else []
+        run = look_up_titles(active, run, search, [*own, *self.options.titled])
+        if run.checks is not None and any(document in run.titles for document in own):
+            run = replace(run, checks=replace(run.checks, untitled=None))
+        return run
 
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with what its index is, where that is compared with a baseline's or kept in one."""
@@ -283,6 +296,7 @@ def conclude(
     run = answered.masked_run()
     scores = score_run(selected, run)
     run, reference = _held_against(answered, run)
+    run = _with_old_titles(answered, run, reference)
     verdicts = decide(
         suite,
         run,
@@ -341,6 +355,23 @@ def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | N
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
     return run, reference_for(suite, run, options.baseline)
+
+
+def _with_old_titles(answered: AnsweredSuite, run: Run, reference: Reference | None) -> Run:
+    """*run* with the titles of the documents that only the baseline's rankings have, which keeps no titles."""
+    from harness.run.searching import look_up_titles
+
+    if reference is None or reference.run is None or answered.search is None or not answered.options.locate:
+        return run
+    left = [
+        hit.id
+        for query, before in reference.run.responses.items()
+        if isinstance(before, Ranking) and isinstance(now := run.responses.get(query), Ranking)
+        for hit in before.hits
+        if hit.id not in {one.id for one in now.hits}
+    ]
+    titled = look_up_titles(answered.selection.selected, run, answered.search, left)
+    return titled if answered.masker is None else redact_run(titled, answered.masker.mask)
 
 
 def _locate(

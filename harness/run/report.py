@@ -269,7 +269,7 @@ def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dic
     """Every title that the run brought: a document that one query misses may have been returned for another."""
     rankings = (response.hits for response in run.responses.values() if isinstance(response, Ranking))
     documents: Iterable[Hit | MissingDocument] = chain.from_iterable([*rankings, *located.values()])
-    return {document.id: document.title for document in documents if document.title is not None}
+    return {**run.titles, **{document.id: document.title for document in documents if document.title is not None}}
 
 
 def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
@@ -340,7 +340,7 @@ def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -
             grade=query.judgments.get(hit.id),
             gain=_gain(query, hit.id, gain),
             score=hit.score,
-            title=hit.title,
+            title=hit.title or known.titles.get(hit.id),
             tied=tied,
         )
         for rank, (hit, tied) in enumerate(zip(ranking.hits, ties, strict=True), start=1)

@@ -6,7 +6,7 @@ documents are located.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from harness.model import (
     TailSearch,
 )
 from harness.run.report import missing_documents
-from harness.search.indexes import ids_request, of_indexes, pinned_of
+from harness.search.indexes import find_texts, ids_request, of_indexes, pinned_of
 
 if TYPE_CHECKING:
     from harness.run.checks import Targets
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 # Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
 # for one hit more than it needs, and where that ties too, further down.
 
+
+TITLES_AT_MOST = 10_000
+"""Documents of a run whose titles are looked up."""
+
+SELECTING = frozenset({"_source", "stored_fields", "template"})
+"""The keys of a body that may select the fields of hits."""
 
 SEARCHED = 1000
 """How deep a search goes that is made again."""
@@ -277,6 +283,44 @@ def sent_requests(suite: Suite, run: Run, cluster: Cluster, queries: Collection[
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:
     return replace(request, title_field=suite.title_field) if suite.title_field else request
+
+
+def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[str]) -> Run:
+    """
+    *run* with the titles of *documents*, as far as no hit of the run brought them.
+
+    They are looked up by id, so that the request of the suite stays as it is. A look-up that fails decides nothing.
+
+    Args:
+        suite: Names the title field; without one nothing is looked up.
+        run: Holds the rankings, and the index that was searched.
+        search: Where *run* came from.
+        documents: Ids, of which the first `TITLES_AT_MOST` without a title are looked up.
+    """
+    template = suite.requests.get(run.request)
+    if suite.title_field is None or template is None or template.http is not None:
+        return run
+    rankings = [one for one in run.responses.values() if isinstance(one, Ranking)]
+    known = {hit.id for one in rankings for hit in one.hits if hit.title} | run.titles.keys()
+    wanted = [document for document in dict.fromkeys(documents) if document not in known]
+    if not (rankings and wanted):
+        return run
+    pinned = pinned_of(template.body)
+    try:
+        hits, _ = find_texts(search, run.index, wanted[:TITLES_AT_MOST], pinned=pinned, title_field=suite.title_field)
+    except SearchError:
+        return run
+    found = {document: hit.title for document, hit in hits.items() if hit.title}
+    return replace(run, titles={**run.titles, **found})
+
+
+def untitled_hits(suite: Suite, run: Run) -> list[str]:
+    """The hits of *run*, where its request selects the fields of hits itself and none of these is the title."""
+    template = suite.requests.get(run.request)
+    if template is None or not isinstance(template.body, Mapping) or not SELECTING & template.body.keys():
+        return []
+    hits = [hit for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
+    return [] if any(hit.title for hit in hits) else [hit.id for hit in hits]
 
 
 def locate_missing(

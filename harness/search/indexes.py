@@ -211,17 +211,23 @@ def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> Kno
 
 
 def find_texts(
-    search: Search, index: str | None, ids: Sequence[str], *, pinned: Json, title_field: str | None, snippet: str
+    search: Search,
+    index: str | None,
+    ids: Sequence[str],
+    *,
+    pinned: Json,
+    title_field: str | None,
+    snippet: str | None = None,
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title and snippet, by id, and the reasons of failed look-ups.
+    The documents *ids* of *index* with title, and with snippet if one is named, by id, and why look-ups failed.
 
     Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
 
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    parts = _parts(ids, TEXTS_AT_ONCE)
+    parts = _parts(ids, TEXTS_AT_ONCE if snippet else IDS_AT_ONCE)
     sent = [
         ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, title_field=title_field, snippet=snippet)
         for part in parts

@@ -220,3 +220,41 @@ def test_on_cranfield_a_request_without_the_title_fails_with_the_queries_that_it
     )
     assert (status, every.status, every.blamed) == (1, Status.FAILED, tuple(cost))
     assert cost
+
+
+def test_documents_have_titles_whatever_the_request_returns_and_ranks_as_before(shop):
+    shop.save()
+    as_it_is, plain = shop.run()
+    for own in ([], ["brand"], {"excludes": ["title"]}, False):
+        body = shop.suite["requests"]["current"]
+        body["_source"] = own
+        shop.write()
+        status, selected = shop.run()
+        assert status == as_it_is
+        rankings = [[[(hit.id, hit.score) for hit in one.ranking] for one in run.queries] for run in (plain, selected)]
+        assert rankings[0] == rankings[1]
+        titles = [[hit.title for one in run.queries for hit in one.ranking] for run in (plain, selected)]
+        assert titles[0] == titles[1]
+        assert all(titles[0])
+
+
+def test_documents_that_left_a_ranking_have_titles(shop, capsys):
+    shop.save()
+    field = shop.suite["requests"]["current"]["query"]["multi_match"]
+    field["fields"] = ["brand", "description"]
+    shop.write()
+    _, report = shop.run()
+    left = [one for query in report.queries for one in query.baseline.documents if one.candidate is None]
+    assert len(left) > 20
+    assert all(one.title for one in left)
+    output = shop.folder / "compared.json"
+    words = ["compare", "baseline", "request:current", "--suite", str(shop.path), "--url", shop.url, "--allow-write"]
+    assert main([*words, "-q", "--output", f"json={output}"]) == 0
+    compared = [one for query in json.loads(output.read_text())["queries"] for one in query["documents"]]
+    gone = [one for one in compared if one["candidate"] is None]
+    assert len(gone) >= len(left)
+    assert all(one["title"] for one in gone)
+    capsys.readouterr()
+    assert main(["baseline", "diff", str(shop.path), "--url", shop.url, "--allow-write", "-q"]) == 0
+    shown = capsys.readouterr().out
+    assert any(f" {one.title}" in shown for one in left)

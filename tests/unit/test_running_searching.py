@@ -29,7 +29,7 @@ from harness.model import (
     Target,
     Waiver,
 )
-from harness.run.searching import SEARCHED, execute, locate_missing
+from harness.run.searching import SEARCHED, TITLES_AT_MOST, execute, locate_missing, look_up_titles, untitled_hits
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
@@ -285,3 +285,61 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
     locate_missing(tested, run, search, ["shoes"])
 
     assert search.requests[-1].body == {**body, "size": SEARCHED}
+
+
+class Titles(FakeSearch):
+    """Knows a title for each document that is looked up, and fails as *failing* says."""
+
+    def __init__(self, failing: Exception | None = None) -> None:
+        super().__init__({}, error=failing)
+
+    def _respond(self, request: SearchRequest) -> Response:
+        ids = request.body["query"]["ids"]["values"]
+        return Ranking(tuple(Hit(name, 1.0, f"title of {name}") for name in ids))
+
+
+def run_of_hits(*hits: Hit) -> Run:
+    return Run({"q": Ranking(hits)}, Engine("elasticsearch"), index="products")
+
+
+TITLED = suite(Query("q", "red"), title_field="title")
+
+
+def test_titles_of_documents_that_no_hit_brought_are_looked_up_once() -> None:
+    search = Titles()
+    run = look_up_titles(TITLED, run_of_hits(Hit("a", 1.0, "A"), Hit("b")), search, ["a", "b", "gone", "b"])
+    assert run.titles == {"b": "title of b", "gone": "title of gone"}
+    [sent] = search.look_ups
+    assert (sent.index, sent.title_field, sent.body["query"]) == (
+        "products",
+        "title",
+        {"ids": {"values": ["b", "gone"]}},
+    )
+    assert look_up_titles(TITLED, run, search, ["a", "b", "gone"]) == run
+    assert len(search.look_ups) == 1
+
+
+def test_a_look_up_of_titles_is_bounded_and_decides_nothing() -> None:
+    search, hits = Titles(), run_of_hits(Hit("a"))
+    run = look_up_titles(TITLED, hits, search, map(str, range(TITLES_AT_MOST + 5)))
+    assert len(run.titles) == TITLES_AT_MOST
+    gone = Titles(EngineUnreachable("gone"))
+    assert look_up_titles(TITLED, hits, gone, ["a"]) == hits
+    assert look_up_titles(suite(Query("q", "red")), hits, search, ["a"]) == hits, "the suite names no title field"
+    failed = replace(hits, responses={"q": Failure(FailureKind.ERROR, "gone")})
+    assert look_up_titles(TITLED, failed, gone, ["a"]) == failed
+
+
+@pytest.mark.parametrize(
+    ("body", "hits", "untitled"),
+    [
+        (BODY, (Hit("a"),), []),  # it returns the title field, and the document has none
+        ({**BODY, "_source": ["brand"]}, (Hit("a"), Hit("b")), ["a", "b"]),
+        ({**BODY, "_source": False}, (Hit("a"),), ["a"]),
+        ({**BODY, "stored_fields": []}, (Hit("a"),), ["a"]),
+        ({"template": {"id": "stored"}}, (Hit("a"),), ["a"]),
+        ({**BODY, "_source": ["title"]}, (Hit("a", 1.0, "A"), Hit("b")), []),  # b has none
+    ],
+)
+def test_titles_are_missed_only_where_the_request_selects_other_fields(body: Any, hits: Any, untitled: Any) -> None:
+    assert untitled_hits(suite(Query("q", "red"), body=body, title_field="title"), run_of_hits(*hits)) == untitled
