@@ -16,7 +16,7 @@ from pluggy import PluginManager, PluginValidationError
 
 from harness import hookspecs
 from harness.errors import HookError, UsageError
-from harness.model import Cluster, Failure, IndexFacts, IndexState, Query, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
 
@@ -47,9 +47,10 @@ class Hooks:
         """The user's own client for *cluster*, None where no hook makes one; raises HookError."""
         return self._call(CLIENT, cluster=cluster) if self._implementations(CLIENT) else None
 
-    def request(self, request: SearchRequest, query: Query) -> SearchRequest:
-        """*request* as it is to be sent for *query*; raises HookError."""
-        if not self._implementations(REQUEST):
+    def request(self, request: SearchRequest) -> SearchRequest:
+        """*request* as it is to be sent, where it was built for a query of a suite; raises HookError."""
+        query = request.built_for
+        if query is None or not self._implementations(REQUEST):
             return request
         given = replace(request, body=deepcopy(request.body))
         changed = self._call(REQUEST, request=given, query=query)
@@ -64,9 +65,10 @@ class Hooks:
             body = {"size": request.body["size"], **body}
         return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
-    def response(self, response: Response, request: SearchRequest, query: Query) -> Response:
+    def response(self, response: Response, request: SearchRequest) -> Response:
         """What stands for *response*, that to *request*; raises HookError."""
-        if not self._implementations(RESPONSE):
+        query = request.built_for
+        if query is None or not self._implementations(RESPONSE):
             return response
         changed = self._call(RESPONSE, response=response, request=request, query=query)
         if changed is not None and not isinstance(changed, Ranking | Failure):
@@ -132,13 +134,8 @@ class HookedSearch(Closing):
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`; raises HookError too."""
-        hooks = self.hooks
-        sent = [one if one.built_for is None else hooks.request(one, one.built_for) for one in requests]
-        responses = self.inner.search(sent, on_done=on_done, budget=budget)
-        return [
-            response if one.built_for is None else hooks.response(response, one, one.built_for)
-            for one, response in zip(sent, responses, strict=True)
-        ]
+        sent = list(map(self.hooks.request, requests))
+        return list(map(self.hooks.response, self.inner.search(sent, on_done=on_done, budget=budget), sent))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from harness.errors import SearchError
+from harness.errors import HookError, SearchError
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries, gated_thresholds
 from harness.hooks import Hooks
@@ -400,21 +400,24 @@ def _hooks_note(options: RunOptions) -> Iterator[str]:
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
-    """The requests that the report shows, masked; none if hooks change them, or a service's address is not known."""
+    """The requests that the report shows, masked; none if a service's address is not known, or a hook fails by now."""
     from harness.run.searching import sent_requests
 
     suite, server = answered.selection.selected, answered.server or Cluster(answered.cluster)
     template = suite.requests.get(run.request)
-    hooked = answered.options.hooks is not None and answered.options.hooks.concern_searches
-    if template is None or hooked or (template.http is not None and server.url is None):
+    if template is None or (template.http is not None and server.url is None):
         return {}
     known = [query for query, response in run.responses.items() if isinstance(response, Ranking)]
     wanted = dict.fromkeys([*blamed_queries(verdicts), *known])
     kept = [query for query in wanted if isinstance(run.responses.get(query), Ranking)][:REQUESTS_KEPT]
     masker = answered.masker or Masker(suite.variables)
+    try:
+        sent = sent_requests(suite, run, server, frozenset(kept), answered.options.hooks or Hooks())
+    except HookError:
+        return {}
     return {
         query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(one.body)))
-        for query, one in sent_requests(suite, run, server, frozenset(kept)).items()
+        for query, one in sent.items()
     }
 
 

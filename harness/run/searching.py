@@ -29,6 +29,7 @@ from harness.run.report import missing_documents
 from harness.search.indexes import find_texts, ids_request, of_indexes, pinned_of
 
 if TYPE_CHECKING:
+    from harness.hooks import Hooks
     from harness.run.checks import Targets
     from harness.search import Search
 
@@ -269,16 +270,21 @@ def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
     return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
 
 
-def sent_requests(suite: Suite, run: Run, cluster: Cluster, queries: Collection[str]) -> dict[str, SentRequest]:
-    """The request of each of *queries*, which have a ranking in *run*, without headers and login; nothing is masked."""
+def sent_requests(
+    suite: Suite, run: Run, cluster: Cluster, queries: Collection[str], hooks: Hooks
+) -> dict[str, SentRequest]:
+    """
+    The request of each of *queries*, which have a ranking in *run*, as *hooks* leave it, without headers and login;
+    nothing is masked.
+    """
     from harness.suites.requests import on_index
 
     template = suite.requests[run.request]
     chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in queries))
     on_its_index = chosen if template.http is not None else on_index(chosen, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    sent = {one.query: sent_request(one, service) for one in requests_of(on_its_index, template)[1]}
-    return {query: replace(one, headers={}) for query, one in sent.items()}
+    sent = map(hooks.request, requests_of(on_its_index, template, further=not hooks.concern_searches)[1])
+    return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
 
 
 def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:

@@ -62,6 +62,7 @@ def test_the_command_and_python_use_them(shop, install, capsys):
     install(SimpleNamespace(pytest_relevance_request=rubber_boots))
     assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 0
     [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert suite["queries"][0]["sent"]["body"]["query"] == {"match": {"title": "rubber boots"}}
     assert suite["notes"][0].startswith("hooks: pytest_relevance_request (")
     with Relevance() as relevance:
         assert relevance.run("shop.relevance.yaml", url=shop.url).mean("nDCG@10") == 1
