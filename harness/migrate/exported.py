@@ -61,6 +61,11 @@ class Exported:
             self.leave(suite.mark, f"'grades', the names of grades: {', '.join(suite.grades)}")
         if suite.fixture is not None:
             self.leave(suite.fixture.mark, "'fixture', the documents of the suite's own index")
+        for template in suite.requests.values():
+            if template.url_params and "url_params" not in but:
+                self.leave(
+                    template.mark, f"'url_params' {', '.join(template.url_params)} of the request {template.name!r}"
+                )
         if suite.ungraded:
             self.leave(suite.mark, "documents without a grade", suite.ungraded)
 

@@ -1,6 +1,7 @@
 """Hooks of installed packages, for the command and for Python."""
 
 import json
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import SimpleNamespace
@@ -87,6 +88,15 @@ def test_a_request_that_a_hook_changed_is_asked_for_again_as_such(shop, install,
     texts = {json.dumps(body["query"]) for body in bodies if "match" in body["query"]}
     assert texts == {json.dumps({"match": {"title": "rubber boots"}})}
     assert {body["size"] for body in bodies} >= {10, 1000}
+
+
+def test_a_hook_may_route_a_request(shop, install):
+    install(SimpleNamespace(pytest_relevance_request=lambda request: replace(request, url_params={"routing": "north"})))
+    headers = []
+    answer = shop.search_all
+    shop.search_all = lambda lines: headers.extend(map(json.loads, lines[::2])) or answer(lines)
+    main(["run", "shop.relevance.yaml", "--url", shop.url])
+    assert {header.get("routing") for header in headers} == {"north", None}  # look-ups by id are not routed
 
 
 def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
