@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.model.report import BaselineSummary, QueryReport
-from harness.model.run import Engine, SentRequest
+from harness.model.run import Engine, SentRequest, TargetChecks
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +192,8 @@ class QueryInspection:
     """Between the scores of two documents, the largest first."""
     baseline: BaselineSummary | None = None
     """None if there is none."""
+    checks: TargetChecks | None = None
+    """None if the target was not checked."""
     notes: tuple[str, ...] = ()
     schema: int = 1
     """The version of the JSON form."""

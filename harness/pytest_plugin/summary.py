@@ -42,7 +42,7 @@ def _print_suites(
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
-        for line in cause_lines(suite):
+        for line in cause_lines(suite.queries, suite.checks):
             terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)

@@ -21,6 +21,7 @@ from harness.model import (
     Report,
     Status,
     SuiteReport,
+    TargetChecks,
     TextDiff,
     Verdict,
 )
@@ -147,18 +148,18 @@ def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
 # What is more likely the cause than the ranking, to be read before the figures.
 
 
-def cause_lines(suite: SuiteReport) -> Iterator[str]:
+def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """A line for each thing that is probably wrong with the set-up, whatever the figures say."""
-    asked = [query for query in suite.queries if query.outcome is not Outcome.SKIPPED]
+    asked = [query for query in queries if query.outcome is not Outcome.SKIPPED]
     if asked and not any(query.ranking or query.outcome.is_unanswered for query in asked):
         yield "the only query has 0 hits" if len(asked) == 1 else f"all {count(len(asked), 'query')} have 0 hits"
-    if suite.checks is None:
+    if checks is None:
         return
-    for field in suite.checks.unknown_fields:
+    for field in checks.unknown_fields:
         yield (
             f"the request names the field {field.name}, which no searched index has{_meant(field)} (in {field.place})"
         )
-    title = suite.checks.untitled
+    title = checks.untitled
     if title is not None:
         yield f"no hit has the field {title.name}, which the suite names as its title_field{_meant(title)}"
 

@@ -105,6 +105,7 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Seq
         explanations=explanations,
         differences=part_differences(*(one.parts for one in explanations)) if _are_two(explanations) else (),
         baseline=report.baseline,
+        checks=report.checks,
         notes=report.notes,
     )
 

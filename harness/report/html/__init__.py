@@ -338,7 +338,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(_left_out(suite, queries, limits.thresholds)),
-        causes=tuple(cause_lines(suite)),
+        causes=tuple(cause_lines(suite.queries, suite.checks)),
         remarks=(*outcome_lines(suite.queries), *suite.notes),
     )
 

@@ -237,7 +237,7 @@ def _pieces(name: str, suite: SuiteReport) -> Iterator[Piece]:
 def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterator[str]:
     yield f"### {escape(name)}"
     yield _facts(suite)
-    yield from (f"⚠️ **{escape(line, most=MOST_TEXT)}**" for line in cause_lines(suite))
+    yield from (f"⚠️ **{escape(line, most=MOST_TEXT)}**" for line in cause_lines(suite.queries, suite.checks))
     yield from verdicts_markdown(suite.verdicts)
     if suite.summaries:
         yield _measures(suite)

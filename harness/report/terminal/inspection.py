@@ -24,7 +24,7 @@ from harness.model import (
     TiedDocuments,
 )
 from harness.report.curl import curl_line
-from harness.report.run_sentences import known_text, old_ranks
+from harness.report.run_sentences import cause_lines, known_text, old_ranks
 from harness.report.sentences import difference_text, plain_text, printable, score_text
 from harness.report.terminal import columns, grade_cell, indented, plain
 from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
@@ -61,6 +61,8 @@ def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
     yield table
     if query.reason:
         yield indented(Text(printable(query.reason), style="yellow"))
+    for line in cause_lines([query], inspection.checks):
+        yield indented(Text(printable(line), style="bold yellow"))
 
 
 def _request(inspection: QueryInspection) -> Iterator[RenderableType]:

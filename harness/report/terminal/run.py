@@ -324,7 +324,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
     yield _facts(suite)
     yield Text()
-    causes = [indented(Text(printable(line), style="bold yellow")) for line in cause_lines(suite)]
+    causes = [indented(Text(printable(line), style="bold yellow")) for line in cause_lines(suite.queries, suite.checks)]
     if causes:
         yield from causes
         yield Text()
@@ -356,7 +356,7 @@ def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     untold, told = _by_news(suite)
     lines = list(quiet_lines(name, untold))
     if told or lines:
-        yield from (Text(printable(f"{name}: {line}")) for line in cause_lines(suite))
+        yield from (Text(printable(f"{name}: {line}")) for line in cause_lines(suite.queries, suite.checks))
     if told:
         yield Text.assemble(printable(name), ": ", _unanswered(told))
         yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.queries))

@@ -239,6 +239,14 @@ def test_the_old_ranking_stands_beside_the_new(shown, show, engine, capsys):
     assert ["2", "1", "e", "unjudged"] in rows
 
 
+def test_a_cause_beside_the_ranking_is_a_headline(shown, show, engine):
+    engine.rankings["rubber boots"] = []
+    status, printed = show("boots")
+    assert status == 0
+    assert "the only query has 0 hits" in printed.out
+    assert shown("boots")["checks"]["target"] == "products"
+
+
 def test_an_unknown_query_names_the_nearest(show):
     status, printed = show("red-shoe")
     assert (status, printed.out) == (2, "")
