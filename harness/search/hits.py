@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
+from harness.words import count
 
 MOST_COUNTED = 2**63 - 1
 """Engines count in 64 bits."""
@@ -55,6 +56,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     hits, duplicates = unique_hits([hit for hit, _ in found])
     total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
     took, took_doubt = _took(answer.get("took"))
+    _check_number(len(inner), total, entry.size)
     return Ranking(
         hits,
         total=total,
@@ -65,6 +67,14 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         took_doubt=took_doubt,
         stopped_early=stopped_early,
     )
+
+
+def _check_number(returned: int, total: int | None, size: int | None) -> None:
+    """Refuse no hits where some match, and more hits than the *size* that was sent; None where the engine chose it."""
+    if not returned and total and size != 0:
+        raise MalformedAnswer(f"`hits.hits` is empty, and `hits.total` says that {count(total, 'document')} match")
+    if size is not None and returned > size:
+        raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
 def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:

@@ -51,6 +51,8 @@ class Entry:
     snippet: str | None = None
     unique_ids: bool = False
     may_stop_early: bool = False
+    size: int | None = None
+    """The number of hits asked for; None where the body does not say it."""
     path: str = ""
     """That of a search which is sent by itself; its lines are the body then."""
 
@@ -78,6 +80,7 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         snippet=request.snippet,
         unique_ids=request.unique_ids,
         may_stop_early=_has_key(body, STOPS_EARLY),
+        size=size if type(size := body.get("size")) is int else None,
     )
 
 

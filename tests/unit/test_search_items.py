@@ -37,8 +37,8 @@ def ranking(item: Any, **entry: Any) -> Ranking:
     return response
 
 
-def failure(item: Any) -> Failure:
-    response = read(item)
+def failure(item: Any, **entry: Any) -> Failure:
+    response = read(item, **entry)
     assert isinstance(response, Failure), response
     return response
 
@@ -75,9 +75,24 @@ class TestRanking:
         ],
     )
     def test_total_in_each_form(self, total: Any, expected: int | None, is_lower_bound: bool) -> None:
-        found = ranking(answer(hits={"total": total, "hits": []}))
+        found = ranking(answer(hits={"total": total, "hits": [hit("a")]}))
 
         assert (found.total, found.total_is_lower_bound) == (expected, is_lower_bound)
+
+    @pytest.mark.parametrize("total", [3, {"value": 3, "relation": "eq"}, {"value": 3, "relation": "gte"}])
+    def test_no_hits_where_some_match_are_malformed(self, total: Any) -> None:
+        found = failure(answer(hits={"total": total, "hits": []}), size=10)
+
+        assert found.kind is FailureKind.MALFORMED
+        assert "`hits.hits` is empty, and `hits.total` says that 3 documents match" in found.reason
+        assert ranking(answer(hits={"total": total, "hits": []}), size=0).hits == ()
+
+    def test_more_hits_than_were_asked_for_are_malformed(self) -> None:
+        three = answer(hit("a"), hit("b"), hit("a"))
+
+        assert "`hits.hits` has 3 hits, and 2 were asked for" in failure(three, size=2).reason
+        assert len(ranking(three, size=3).hits) == 2
+        assert len(ranking(three).hits) == 2
 
     def test_hits_that_are_not_tracked_have_no_total(self) -> None:
         assert ranking(answer(hits={"hits": []})).total is None
