@@ -19,6 +19,7 @@ from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Se
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch
 from harness.search.hits import MalformedAnswer, excerpt
+from harness.search.indexes import of_indexes
 from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
 from harness.search.session import ask_one
@@ -157,7 +158,9 @@ class _Asker:
 
     def held(self, document: str) -> Mapping[str, Json] | None:
         """The document itself, as the target shows it; None if it shows none."""
-        return next(iter(self._hits({"query": {"ids": {"values": [document]}}, "size": 1, "_source": False})), None)
+        request = replace(self._request, url_params=of_indexes(self._request))
+        body = {"query": {"ids": {"values": [document]}}, "size": 1, "_source": False}
+        return next(iter(self._hits(body, request)), None)
 
     def of_query_alone(self, held: Mapping[str, Json]) -> Json:
         """The explanation of the query for a document on its own index; None if the query does not match it."""
@@ -172,11 +175,12 @@ class _Asker:
         """Whether a document matches each of *queries*."""
         ids = {"ids": {"values": [held["_id"]]}}
         bodies: list[Json] = [{"query": {"bool": {"filter": [query, ids]}}, "size": 1} for query in queries]
-        return [bool(self._hits(body, index=str(held["_index"]))) for body in bodies]
+        request = replace(self._request, index=str(held["_index"]), url_params={})
+        return [bool(self._hits(body, request)) for body in bodies]
 
-    def _hits(self, body: Json, *, index: str | None = None) -> list[Mapping[str, Json]]:
-        request = replace(self._request, body=self._pinned(body), title_field=None)
-        path, content = single_search(request if index is None else replace(request, index=index))
+    def _hits(self, body: Json, request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
+        """The hits of *body*, sent as the request is or as another one."""
+        path, content = single_search(replace(request or self._request, body=self._pinned(body), title_field=None))
         hits = self._ask(path, content).get("hits")
         found = hits.get("hits") if isinstance(hits, Mapping) else None
         if not isinstance(found, list):

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,24 @@ def test_what_stands_beside_the_query_is_told_with_the_score(
     _, [found] = explain({"query": SHOE, **beside}, "1")
     assert (found.outcome, found.score, found.rank) == (Explained.LEFT_OUT, plain.score, None)
     assert (found.parts, found.reason) == (plain.parts, reason)
+
+
+def test_a_document_that_another_routing_holds_is_left_out(search: EngineSearch, call: Callable[..., Any]) -> None:
+    name = f"relevance-test-routed-{uuid.uuid4().hex[:8]}"
+    call("PUT", f"/{name}", {"settings": {"number_of_shards": 2, "number_of_replicas": 0}, "mappings": MAPPINGS})
+    try:
+        for number, key in enumerate("abcdefgh"):
+            call("PUT", f"/{name}/_doc/{number}?routing={key}&refresh=true", DOCUMENTS["1"])
+        request = SearchRequest("q", name, {"query": SHOE, "size": 10}, url_params={"routing": "a"})
+        [ranking] = search.search([request])
+        ids = [hit.id for hit in ranking.hits]  # type: ignore[union-attr]
+        other = next(one for one in map(str, range(8)) if one not in ids)
+        near, far = explain_documents(search, request, [ids[0], other], ranking=ids)
+        assert (near.outcome, near.rank) == (Explained.SCORED, 1)
+        assert far.outcome is Explained.LEFT_OUT
+        assert far.reason == "the query matches it, and something beside the query leaves it out"
+    finally:
+        call("DELETE", f"/{name}")
 
 
 def test_a_document_below_the_hits_has_the_score_that_it_has_there(explain: Callable[..., Any]) -> None:
