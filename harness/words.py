@@ -146,8 +146,12 @@ def not_visible(document: str, target: str | None, other: str | None) -> str:
     >>> not_visible("SKU-1", "products", "sku-1")
     "SKU-1 is not visible through products; 'sku-1' is, which differs only in letter case"
     """
-    near = "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
-    return f"{document} is not visible through {target or 'the target'}{near}"
+    return f"{document} is not visible through {target or 'the target'}{instead(document, other)}"
+
+
+def instead(document: str, other: str | None) -> str:
+    """The end of a sentence on a *document* that is not there, about the *other* id that is, if any."""
+    return "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
 
 
 def _folded(text: str) -> str:

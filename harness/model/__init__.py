@@ -62,6 +62,7 @@ from harness.model.judging import (
 )
 from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.report import (
+    Absence,
     BaselineSummary,
     MeanChange,
     MeasureSummary,
@@ -112,6 +113,7 @@ from harness.model.suite import (
 
 __all__ = [
     "ANY_TEXT",
+    "Absence",
     "Agreement",
     "AgreementCondition",
     "Baseline",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
@@ -27,18 +28,40 @@ class RankedDocument:
     """Whether it ties with a neighbour."""
 
 
+class Absence(StrEnum):
+    """Why a document is not in a ranking."""
+
+    NOT_VISIBLE = "not visible"
+    """It is not in the target, or an alias filters it, or the login may not see it."""
+    NO_MATCH = "no match"
+    """The request does not match it."""
+    COLLAPSED = "collapsed"
+    """Another document of its group stands for it."""
+    BEYOND = "beyond"
+    """The request returns no more than `searched` hits, however many are asked for."""
+    BELOW = "below"
+    """It matches, and is below the ranks that were searched."""
+
+
 @dataclass(frozen=True, slots=True)
 class MissingDocument:
-    """A relevant document that is not in the ranking."""
+    """A document that is not in the ranking, and is judged relevant or expected there."""
 
     id: str
-    grade: float
+    grade: float | None
+    """None if it is expected and not judged."""
     rank: int | None = None
     """The rank at which a deeper search found it."""
     searched: int = 0
     """The depth of that search."""
     title: str | None = None
     """None if unknown."""
+    absence: Absence | None = None
+    """None if it has a rank, or if unknown."""
+    target: str | None = None
+    """If it is not visible, the index, alias or pattern that it was looked up in."""
+    similar: str | None = None
+    """If it is not visible, the id in the target that differs in its form only, if any is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import EntryPoint
 from harness.model import (
+    Absence,
     MissingDocument,
     MovedDocument,
     NamedField,
@@ -28,7 +29,7 @@ from harness.model import (
 from harness.options import OPTIONS
 from harness.report.overview import suites_text
 from harness.report.sentences import change_text, matching_text, plain_text, printable, score_text, tally_text
-from harness.words import count
+from harness.words import count, instead
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -280,12 +281,21 @@ UNJUDGED = "unjudged"
 
 
 def missing_place(missing: MissingDocument) -> str:
-    """Where a deeper search found the document, in words."""
+    """Where the document is, or why it is in no ranking, in words."""
+    match missing.absence:
+        case Absence.NOT_VISIBLE:
+            return f"not visible through {missing.target or 'the target'}{instead(missing.id, missing.similar)}"
+        case Absence.NO_MATCH:
+            return "does not match"
+        case Absence.COLLAPSED:
+            return "hidden by collapse"
+        case Absence.BEYOND:
+            return f"not among the {count(missing.searched, 'hit')} that the request can return"
+        case Absence.BELOW:
+            return f"matches, not in the first {missing.searched:,}"
     if missing.rank is not None:
         return f"at rank {missing.rank:,}"
-    if missing.searched:
-        return f"not in the first {missing.searched:,}"
-    return "not returned"
+    return f"not in the first {missing.searched:,}" if missing.searched else "not returned"
 
 
 def known_text(query: QueryReport, measure: str | None = None) -> str:
@@ -356,7 +366,7 @@ def diff_rest(diff: TextDiff) -> str:
     return f"and {count(diff.left_out, 'more line')}" if diff.left_out else ""
 
 
-def grade_text(document: RankedDocument | MovedDocument) -> str:
+def grade_text(document: RankedDocument | MovedDocument | MissingDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
     return UNJUDGED if document.grade is None else plain_text(document.grade)
 

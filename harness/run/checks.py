@@ -209,7 +209,7 @@ class TargetCheck:
 
     def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
         """*checks* with the ids there that some of *documents*, which are not visible, were likely meant to be."""
-        absent = [one for one in checks.absent if one in documents][:RESPELLED]
+        absent = [one for one in checks.absent if one in documents]
         similar = find_similar(absent, self._index, self._search, pinned=self._pinned) if absent else {}
         return replace(checks, absent={**checks.absent, **similar}) if similar else checks
 
@@ -220,7 +220,7 @@ def find_similar(documents: Sequence[str], index: str | None, search: Search, *,
 
     Nothing where that cannot be looked up: it would only explain.
     """
-    spellings = sorted({other for one in documents for other in other_spellings(one)} - set(documents))
+    spellings = sorted({other for one in documents[:RESPELLED] for other in other_spellings(one)} - set(documents))
     try:
         [answer] = search.search([ids_request("", index, spellings, pinned=pinned)]) if spellings else [None]
     except SearchError:

@@ -378,7 +378,7 @@ def _locate(
     answered: AnsweredSuite, worst: Sequence[str]
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
     """Where the missing documents of the *worst* queries rank; a report without that is still a report."""
-    from harness.run.searching import locate_missing
+    from harness.run.missing import locate_missing
 
     run, search = answered.run, answered.search
     shown = [*worst, *(run.responses if answered.options.report_only else ())]

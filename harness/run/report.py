@@ -20,10 +20,13 @@ from harness.means import mean_of, weighed
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import common_measures, gain_text, outcome_of
 from harness.model import (
+    Absence,
     BaselineSummary,
+    Before,
     Failure,
     Gain,
     Hit,
+    InTop,
     MeanChange,
     MeasureSummary,
     MissingDocument,
@@ -42,6 +45,7 @@ from harness.model import (
     Suite,
     SuiteReport,
     TagSummary,
+    TargetChecks,
     Verdict,
 )
 from harness.words import count, listed
@@ -210,9 +214,11 @@ def assemble(
     template = suite.requests.get(run.request)
     titles = _titles(run, located)
     before = compare_queries(suite, run, scores, reference, titles) if reference else {}
-    known = _DocumentFacts(located, titles, template is not None and not leaves_ties(template), before, sent)
+    breaks_ties = template is not None and not leaves_ties(template)
+    known = _DocumentFacts(located, titles, breaks_ties, before, sent, run.checks)
     queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
     hits = [document for query in queries for document in query.ranking]
+    checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
         path=suite.path,
@@ -243,7 +249,7 @@ def assemble(
         baseline=None
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
-        checks=run.checks,
+        checks=checks,
         report_only=report_only,
         searched=searched,
         hits=len(hits),
@@ -255,7 +261,8 @@ def assemble(
 class _DocumentFacts:
     """
     What all queries share: the missing documents that were *located*, *titles* by document, whether the request itself
-    puts documents of equal score in an order, what the queries were *before*, in the baseline, and what was *sent*.
+    puts documents of equal score in an order, what the queries were *before*, in the baseline, what was *sent*, and
+    what the *checks* of the target found.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
@@ -263,6 +270,7 @@ class _DocumentFacts:
     breaks_ties: bool
     before: Mapping[str, QueryBaseline]
     sent: Mapping[str, SentRequest]
+    checks: TargetChecks | None
 
 
 def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dict[str, str]:
@@ -273,16 +281,32 @@ def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dic
 
 
 def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
-    """The documents of positive gain that *ranking* does not hold, best first."""
+    """The documents of positive gain, best first, and then the expected ones that *ranking* does not hold."""
     returned = {hit.id for hit in ranking.hits}
-    absent = (document for document in _relevant(query, gain) if document not in returned)
-    return tuple(MissingDocument(document, query.judgments[document]) for document in absent)
+    wanted = dict.fromkeys([*_relevant(query, gain), *_expected(query)])
+    return tuple(MissingDocument(one, query.judgments.get(one)) for one in wanted if one not in returned)
+
+
+def _expected(query: Query) -> Iterator[str]:
+    """The documents that have to be in the ranking by an expectation of *query*."""
+    for condition in (threshold.condition for threshold in query.thresholds):
+        if isinstance(condition, Before) or (isinstance(condition, InTop) and not condition.negated):
+            yield condition.document
 
 
 def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
     """The same, with where they rank and what they are called, as far as that is known."""
     missing = known.located.get(query.id) or missing_documents(query, ranking, gain)
-    return tuple(replace(document, title=known.titles.get(document.id)) for document in missing)
+    titled = (replace(document, title=known.titles.get(document.id)) for document in missing)
+    return tuple(_invisible(document, known.checks) for document in titled)
+
+
+def _invisible(document: MissingDocument, checks: TargetChecks | None) -> MissingDocument:
+    """*document*, and that it is not visible, where nothing else is known of it."""
+    if checks is None or document.absence is not None or document.id not in checks.absent:
+        return document
+    similar = checks.absent[document.id]
+    return replace(document, absence=Absence.NOT_VISIBLE, target=checks.target, similar=similar)
 
 
 def _query_report(

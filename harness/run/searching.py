@@ -1,7 +1,4 @@
-"""
-A suite and a search to a run: each query's request is sent, each response is kept, missing
-documents are located.
-"""
+"""A suite and a search to a run: each request is sent, each response is kept, ties and titles are completed."""
 
 from __future__ import annotations
 
@@ -14,8 +11,6 @@ from harness.errors import SearchError
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.model import (
     Cluster,
-    MissingDocument,
-    Query,
     Ranking,
     RequestTemplate,
     Response,
@@ -25,8 +20,7 @@ from harness.model import (
     Suite,
     TailSearch,
 )
-from harness.run.report import missing_documents
-from harness.search.indexes import find_texts, ids_request, of_indexes, pinned_of
+from harness.search.indexes import find_texts, pinned_of
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
@@ -327,84 +321,3 @@ def untitled_hits(suite: Suite, run: Run) -> list[str]:
         return []
     hits = [hit for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
     return [] if any(hit.title for hit in hits) else [hit.id for hit in hits]
-
-
-def locate_missing(
-    suite: Suite, run: Run, search: Search, queries: Sequence[str]
-) -> Mapping[str, tuple[MissingDocument, ...]]:
-    """
-    Where the relevant documents rank that are not among the hits of *run*.
-
-    One more search for each query, the same but for its size, finds their ranks. Where the suite names a title field,
-    another one asks for the titles of what is missing, found or not. They explain a run and decide nothing: where they
-    fail, the documents are named with no rank and no title, and no deeper than the run itself went.
-
-    Args:
-        suite: That *run* is of.
-        run: Holds the rankings, and the index that was searched.
-        search: Where *run* came from.
-        queries: Ids of the queries to look at; what has no ranking is left out.
-
-    Returns:
-        The missing documents of each query, best grade first. A relevant document is one of positive gain.
-
-    Raises:
-        SearchError: No query could be asked at all.
-    """
-    missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in frozenset(queries)}
-    absent = {query: documents for query, documents in missing.items() if documents}
-    found, titled = _search_deeper(suite, run, search, absent)
-    return {
-        query: _titles_added(_ranked(documents, found.get(query)), titled.get(query))
-        for query, documents in absent.items()
-    }
-
-
-def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
-    response = run.responses.get(query.id)
-    if not isinstance(response, Ranking):
-        return ()
-    missing = missing_documents(query, response, suite.gain)
-    return tuple(replace(document, searched=len(response.hits)) for document in missing)
-
-
-def _search_deeper(
-    suite: Suite, run: Run, search: Search, missing: Mapping[str, Sequence[MissingDocument]]
-) -> tuple[dict[str, Response], dict[str, Response]]:
-    """By query, the answer that holds the ranks of the missing documents, and the one that holds their titles."""
-    from harness.suites.depth import deeper
-    from harness.suites.requests import build_requests, on_index
-
-    incomplete = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
-    chosen = on_index(incomplete, run.index)
-    sent = [one for one in build_requests(chosen, run.request) if one.http is None]
-    if not sent:
-        return {}, {}
-    titles = [_for_titles(one, missing[one.query], suite.title_field) for one in sent] if suite.title_field else []
-    responses = search.search([*(deeper(one, SEARCHED) for one in sent), *titles])
-    found, titled = responses[: len(sent)], responses[len(sent) :]
-    return (
-        {one.query: response for one, response in zip(sent, found, strict=True)},
-        {one.query: response for one, response in zip(titles, titled, strict=True)},
-    )
-
-
-def _for_titles(request: SearchRequest, documents: Sequence[MissingDocument], title_field: str) -> SearchRequest:
-    """A search for *documents* themselves, where *request* searched."""
-    ids = [document.id for document in documents[:SEARCHED]]
-    found = ids_request(request.query, request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
-    return replace(found, url_params=of_indexes(request))
-
-
-def _ranked(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:
-    if not isinstance(response, Ranking):
-        return documents
-    ranks = {hit.id: rank for rank, hit in enumerate(response.hits, start=1)}
-    return tuple(replace(document, rank=ranks.get(document.id), searched=SEARCHED) for document in documents)
-
-
-def _titles_added(documents: tuple[MissingDocument, ...], response: Response | None) -> tuple[MissingDocument, ...]:
-    if not isinstance(response, Ranking):
-        return documents
-    titles = {hit.id: hit.title for hit in response.hits}
-    return tuple(replace(document, title=titles.get(document.id)) for document in documents)

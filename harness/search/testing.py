@@ -93,6 +93,9 @@ class FakeSearch(Closing):
             hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - place))
             for place, hit in enumerate(answer)
         )
+        if isinstance(request.body, Mapping) and "bool" in request.body.get("post_filter", {}):
+            first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.missing`
+            hits = tuple(hit for hit in hits if hit.id in first["ids"]["values"])
         size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
         return Ranking(hits[:size], total=len(hits), took=1.0)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from builders.engine import SHARDS, ScriptedEngine, item_of
+from builders.engine import SHARDS, ScriptedEngine, filtered_ids, item_of
 
 __all__ = ["RECORDED", "Finds", "RecordedEngine", "read_recorded", "written"]
 
@@ -79,7 +79,8 @@ class RecordedEngine(ScriptedEngine):
         elif "match_all" in body["query"]:
             item = item_of(sorted(documents), size=size, score=1.0)
         else:
-            item = item_of(self._found(index, body), size=size)
+            wanted = filtered_ids(body)
+            item = item_of([one for one in self._found(index, body) if wanted is None or one[0] in wanted], size=size)
         for hit in item["hits"]["hits"] if body.get("_source") else ():
             source = documents[hit["_id"]]
             wanted = body["_source"]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from harness.errors import EngineUnreachable, UsageError
+from harness.gate.grammar import parse_expectation
 from harness.gate.selection import Choice, select
 from harness.model import (
+    Absence,
     Engine,
     Failure,
     FailureKind,
@@ -27,12 +29,15 @@ from harness.model import (
     SearchRequest,
     Suite,
     Target,
+    Threshold,
     Waiver,
 )
-from harness.run.searching import SEARCHED, TITLES_AT_MOST, execute, locate_missing, look_up_titles, untitled_hits
+from harness.run.missing import locate_missing
+from harness.run.searching import SEARCHED, TITLES_AT_MOST, execute, look_up_titles, untitled_hits
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
+NOT_VISIBLE = Absence.NOT_VISIBLE
 BODY = {"query": {"match": {"title": "{{text}}"}}}
 
 
@@ -143,7 +148,7 @@ class TestLocateMissing:
 
         assert missing == {
             "shoes": (
-                MissingDocument("b", 2, rank=None, searched=SEARCHED),
+                MissingDocument("b", 2, rank=None, searched=SEARCHED, absence=NOT_VISIBLE, target="products"),
                 MissingDocument("c", 1, rank=4, searched=SEARCHED),
             )
         }
@@ -178,12 +183,12 @@ class TestLocateMissing:
 
         assert missing == {
             "shoes": (
-                MissingDocument("b", 2, rank=None, searched=SEARCHED, title="Blue"),
+                MissingDocument("b", 2, rank=None, searched=SEARCHED, title="Blue", absence=Absence.NO_MATCH),
                 MissingDocument("c", 1, rank=4, searched=SEARCHED, title="Crimson"),
             )
         }
-        assert search.requests[-1] == SearchRequest(
-            "shoes",
+        assert search.look_ups[-1] == SearchRequest(
+            "",
             "products",
             {"query": {"ids": {"values": ["b", "c"]}}, "size": 2},
             title_field="name.en",
@@ -209,7 +214,7 @@ class TestLocateMissing:
 
         locate_missing(tested, run, search, ["shoes"])
 
-        assert search.requests[-1].body == {
+        assert search.look_ups[0].body == {
             "query": {"ids": {"values": ["a", "b", "c"]}},
             "size": 3,
             "pit": {"id": "p1"},
@@ -261,7 +266,9 @@ class TestLocateMissing:
 
         missing = locate_missing(tested, run, FakeSearch({}), ["shoes"])
 
-        assert missing["shoes"][0] == MissingDocument("b", 2, rank=None, searched=3)
+        assert missing["shoes"][0] == MissingDocument(
+            "b", 2, rank=None, searched=3, absence=NOT_VISIBLE, target="products"
+        )
 
     def test_an_http_service_is_not_asked_for_more(self) -> None:
         http = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids", {"q": "{{text}}"}))
@@ -343,3 +350,87 @@ def test_a_look_up_of_titles_is_bounded_and_decides_nothing() -> None:
 )
 def test_titles_are_missed_only_where_the_request_selects_other_fields(body: Any, hits: Any, untitled: Any) -> None:
     assert untitled_hits(suite(Query("q", "red"), body=body, title_field="title"), run_of_hits(*hits)) == untitled
+
+
+class TestAbsence:
+    """Why a document is not in a ranking, by what the engine answers about it."""
+
+    def missing(self, found: list[str], there: str, body: Any = None, **answers: Any) -> dict[str, Any]:
+        """Each missing document of SHOES by id; *found* are the hits, however deep, *there* the visible documents."""
+
+        class Answering(FakeSearch):
+            def _respond(self, request: SearchRequest) -> Response:
+                if not request.query:
+                    return super()._respond(request)
+                kind = (
+                    "matching"
+                    if "bool" in request.body.get("post_filter", {})
+                    else "deep"
+                    if request.body["size"] > 11
+                    else "run"
+                )
+                given = answers.get(kind, found)
+                return given if isinstance(given, Failure) else Ranking(tuple(map(Hit, given)), total=len(given))
+
+        search = Answering({"shoes": found, "others": there.split()})
+        tested = suite(SHOES, body=body)
+        run = execute(tested, search)
+        self.search = search
+        return {one.id: one for one in locate_missing(tested, run, search, ["shoes"]).get("shoes", ())}
+
+    def test_a_document_that_is_not_there_names_the_one_that_was_meant(self) -> None:
+        missing = self.missing(["b", "c"], "A")
+        assert missing == {
+            "a": MissingDocument("a", 3, searched=SEARCHED, absence=Absence.NOT_VISIBLE, target="products", similar="A")
+        }
+
+    def test_a_document_that_the_request_does_not_match(self) -> None:
+        assert self.missing(["b", "c"], "a b c", matching=[])["a"].absence is Absence.NO_MATCH
+
+    def test_a_document_that_collapse_hides(self) -> None:
+        body = {**BODY, "collapse": {"field": "family"}, "sort": ["price"], "post_filter": {"term": {"shop": 1}}}
+        assert self.missing(["b", "c"], "a", body, matching=["a"])["a"].absence is Absence.COLLAPSED
+        [asked] = [one for one in self.search.requests if "bool" in one.body.get("post_filter", {})]
+        assert asked.body == {
+            "query": {"match": {"title": "red shoes"}},
+            "sort": ["price"],
+            "post_filter": {"bool": {"filter": [{"ids": {"values": ["a"]}}, {"term": {"shop": 1}}]}},
+            "size": 1,
+        }
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"knn": {"field": "vector", "query_vector": [1.0], "k": 2}},
+            {"query": {"knn": {"vector": {"vector": [1.0], "k": 2}}}},
+            {"retriever": {"standard": {"query": {"match_all": {}}}}},
+        ],
+    )
+    def test_a_document_beyond_what_the_request_can_return(self, body: Any) -> None:
+        missing = self.missing(["b", "c"], "a", body)["a"]
+        assert (missing.absence, missing.searched) == (Absence.BEYOND, 2)
+
+    def test_a_document_that_is_not_collected(self) -> None:
+        missing = self.missing(["b", "c"], "a", {**BODY, "terminate_after": 2}, matching=["a"])["a"]
+        assert (missing.absence, missing.searched) == (Absence.BEYOND, 2)
+
+    def test_a_document_below_what_is_searched(self) -> None:
+        deep = [f"d{number}" for number in range(SEARCHED)]
+        assert self.missing(["b", "c"], "a", matching=["a"], deep=deep)["a"].absence is Absence.BELOW
+
+    def test_what_cannot_be_known_is_not_said(self) -> None:
+        missing = self.missing(["b", "c"], "a", matching=Failure(FailureKind.ERROR, "no"))["a"]
+        assert (missing.absence, missing.rank) == (None, None)
+        missing = self.missing(["b", "c"], "a", matching=["a"], deep=Failure(FailureKind.ERROR, "no"))["a"]
+        assert (missing.absence, missing.searched) == (None, 2)
+
+    def test_an_expected_document_is_located_like_a_judged_one(self) -> None:
+        texts = ("x in top 3", "y before b", "z not in top 3", "b in top 3")
+        expected = tuple(Threshold(text, parse_expectation(text)) for text in texts)
+        tested = suite(replace(SHOES, thresholds=expected), title_field="title")
+        search = FakeSearch({"shoes": ["a", "b", "c", *map(str, range(10)), "x"], "others": [Hit("y", title="Why")]})
+        missing = locate_missing(tested, execute(tested, search), search, ["shoes"])["shoes"]
+        assert [(one.id, one.grade, one.rank, one.absence) for one in missing] == [
+            ("x", None, 14, None),
+            ("y", None, None, Absence.NO_MATCH),
+        ]

@@ -160,7 +160,7 @@ def _missing(missing: Sequence[MissingDocument]) -> str:
     rows = [
         [
             code(document.id),
-            plain_text(document.grade),
+            grade_text(document),
             missing_place(document),
             escape(document.title or "", most=MOST_TITLE),
         ]

@@ -12,6 +12,7 @@ from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDoc
 from harness.report.run_sentences import (
     MISSING_SHOWN,
     RANKS_SHOWN,
+    grade_text,
     known_text,
     left_documents,
     missing_place,
@@ -150,5 +151,5 @@ def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
         table.add_column("title", overflow="fold")
     for document in missing:
         title = [title_cell(document.title)] if titled else []
-        table.add_row(Text(printable(document.id)), plain_text(document.grade), missing_place(document), *title)
+        table.add_row(Text(printable(document.id)), grade_text(document), missing_place(document), *title)
     return table

@@ -1,0 +1,172 @@
+"""Where the documents are that a ranking lacks, and why it does: one more request for the worst queries of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from harness.model import (
+    Absence,
+    Json,
+    MissingDocument,
+    Query,
+    Ranking,
+    Response,
+    Run,
+    SearchRequest,
+    Suite,
+)
+from harness.run.checks import find_similar
+from harness.run.report import missing_documents
+from harness.run.searching import SEARCHED
+from harness.search.indexes import ids_request, of_indexes, pinned_of
+from harness.suites.depth import COSTLY, deeper, shows_all
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+
+def locate_missing(
+    suite: Suite, run: Run, search: Search, queries: Sequence[str]
+) -> Mapping[str, tuple[MissingDocument, ...]]:
+    """
+    Where the relevant and the expected documents are that are not among the hits of *run*.
+
+    Three more searches for each query, in one request: the same but for its size finds their ranks, a look-up by ids
+    finds which are visible, with their titles, and the same query with a filter on the ids tells what matches. They
+    explain a run and decide nothing: where they fail, the documents are named as far as they are known.
+
+    Args:
+        suite: That *run* is of.
+        run: Holds the rankings, and the index that was searched.
+        search: Where *run* came from.
+        queries: Ids of the queries to look at; what has no ranking is left out.
+
+    Returns:
+        The missing documents of each query, best grade first. A relevant document is one of positive gain.
+
+    Raises:
+        SearchError: No query could be asked at all.
+    """
+    chosen = frozenset(queries)
+    missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in chosen}
+    lacking = {query: documents for query, documents in missing.items() if documents}
+    found = _search_for(lacking, suite, run, search)
+    located = {
+        query: tuple(found[query].located(document) for document in documents) if query in found else documents
+        for query, documents in lacking.items()
+    }
+    return _with_similar(located, found, search)
+
+
+def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
+    response = run.responses.get(query.id)
+    if not isinstance(response, Ranking):
+        return ()
+    missing = missing_documents(query, response, suite.gain)
+    return tuple(replace(document, searched=len(response.hits)) for document in missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The answers about the missing documents of one query, whose request is *sent*; None for what was not asked."""
+
+    sent: SearchRequest
+    deep: Response
+    looked_up: Response
+    matching: Response | None
+
+    def located(self, document: MissingDocument) -> MissingDocument:
+        """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
+        if isinstance(self.deep, Ranking):
+            ranks = {hit.id: rank for rank, hit in enumerate(self.deep.hits, start=1)}
+            document = replace(document, rank=ranks.get(document.id), searched=SEARCHED)
+        if isinstance(self.looked_up, Ranking):
+            titles = {hit.id: hit.title for hit in self.looked_up.hits}
+            document = replace(document, title=titles.get(document.id))
+        return self._explained(document)
+
+    def _explained(self, document: MissingDocument) -> MissingDocument:
+        if document.rank is not None:
+            return document
+        if _lacks(self.looked_up, document.id):
+            return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
+        if _lacks(self.matching, document.id):
+            return replace(document, absence=Absence.NO_MATCH)
+        if not isinstance(self.deep, Ranking) or "template" in self.sent.body:
+            return document
+        matches = isinstance(self.matching, Ranking)
+        if self.deep.returned >= SEARCHED:
+            return replace(document, absence=Absence.BELOW) if matches else document
+        if matches and "collapse" in self.sent.body:
+            return replace(document, absence=Absence.COLLAPSED)
+        if matches or not shows_all([self.sent.url_params, self.sent.body]):
+            return replace(document, absence=Absence.BEYOND, searched=self.deep.returned)
+        return document
+
+
+def _lacks(response: Response | None, document: str) -> bool:
+    """Whether *response* has all that was asked for, and not *document*."""
+    if not isinstance(response, Ranking) or any(hit.id == document for hit in response.hits):
+        return False
+    return response.total is None or response.returned >= response.total
+
+
+def _search_for(
+    missing: Mapping[str, Sequence[MissingDocument]], suite: Suite, run: Run, search: Search
+) -> dict[str, _Found]:
+    """What was found by query; nothing of an HTTP service, which is not asked for more than its users ask for."""
+    from harness.suites.requests import build_requests, on_index
+
+    lacking = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
+    sent = [one for one in build_requests(on_index(lacking, run.index), run.request) if one.http is None]
+    if not sent:
+        return {}
+    ids = {query: [document.id for document in documents[:SEARCHED]] for query, documents in missing.items()}
+    matching = [one for request in sent for one in _matching(request, ids[request.query])]
+    look_ups = [_look_up(one, ids[one.query], suite.title_field) for one in sent]
+    responses = iter(search.search([*matching, *(deeper(one, SEARCHED) for one in sent), *look_ups]))
+    matched = {one.query: next(responses) for one in matching}
+    deep = [next(responses) for _ in sent]
+    return {
+        one.query: _Found(one, found, looked_up, matched.get(one.query))
+        for one, found, looked_up in zip(sent, deep, responses, strict=True)
+    }
+
+
+def _look_up(request: SearchRequest, ids: Sequence[str], title_field: str | None) -> SearchRequest:
+    """A search for the documents *ids* themselves, where *request* searched."""
+    found = ids_request("", request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
+    return replace(found, url_params=of_indexes(request))
+
+
+RANKS_ONLY = frozenset({"collapse", "rescore", "terminate_after"})
+"""Keys of a body that do not say what matches, and may hide some of it or cost time."""
+
+
+def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequest]:
+    """*request* for those of *ids* that match it; none where what it returns is not all that matches."""
+    body = request.body
+    if not isinstance(body, Mapping) or "template" in body or not shows_all([request.url_params, body]):
+        return
+    kept = {key: value for key, value in body.items() if key not in COSTLY | RANKS_ONLY}
+    filters: list[Json] = [{"ids": {"values": list(ids)}}]
+    filters += [body["post_filter"]] if "post_filter" in body else []
+    filtered = {**kept, "post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
+    yield replace(request, body=filtered, unique_ids=True)
+
+
+def _with_similar(
+    located: Mapping[str, tuple[MissingDocument, ...]], found: Mapping[str, _Found], search: Search
+) -> dict[str, tuple[MissingDocument, ...]]:
+    """*located* with the ids that are there, and differ in their form only from some of those that are not."""
+    absent = [one.id for documents in located.values() for one in documents if one.absence is Absence.NOT_VISIBLE]
+    if not absent:
+        return dict(located)
+    sent = next(iter(found.values())).sent
+    similar = find_similar(sorted(set(absent)), sent.index, search, pinned=pinned_of(sent.body))
+    return {
+        query: tuple(replace(one, similar=similar.get(one.id)) for one in documents)
+        for query, documents in located.items()
+    }
