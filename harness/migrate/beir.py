@@ -11,7 +11,6 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.files.opening import read_source
-from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported, json_lines
 from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
@@ -113,10 +112,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """``queries.jsonl`` and ``qrels/test.tsv``; ``corpus.jsonl`` where the suite has its own documents."""
     exported = Exported()
-    exported.leave_rules(suite)
-    exported.leave_measures(suite, common_measures(suite))
-    for name, request in suite.requests.items():
-        exported.leave(request.mark, f"the request {name!r}")
+    exported.leave_others(suite, Profile.TREC)
     queries, rows = [], ["query-id\tcorpus-id\tscore\n"]
     for query in suite.queries:
         if not query.text:

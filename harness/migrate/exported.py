@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.metrics import profile_gain
+from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
-from harness.model import Json, Mark, Measure, Suite
+from harness.model import Json, Mark, Measure, Profile, Suite
 
 __all__ = ["Exported", "json_lines", "suite_stem", "whole"]
 
@@ -43,39 +45,65 @@ class Exported:
         """Note that *what* at *mark* is not in the files."""
         self.leftovers.add((mark.path, mark.line, mark.column), what, count)
 
-    def leave_rules(self, suite: Suite, *, but: Collection[str] = ()) -> None:
-        """Note what nearly no other format has: thresholds, tags and so on, *but* those that this one has."""
-        owned = [threshold for query in suite.queries for threshold in query.thresholds]
-        self._leave_any("thresholds", suite.thresholds, suite.mark, but)
-        self._leave_any("thresholds and expectations of single queries", owned, suite.mark, but)
-        for key, plain in (
-            ("tags", ()),
-            ("params", {}),
-            ("weight", 1.0),
-            ("xfail", None),
-            ("skip", None),
-            ("markers", ()),
-        ):
-            self._leave_any(key, [query for query in suite.queries if getattr(query, key) != plain], suite.mark, but)
-        if suite.grades and "grades" not in but:
-            self.leave(suite.mark, f"'grades', the names of grades: {', '.join(suite.grades)}")
-        if suite.fixture is not None:
-            self.leave(suite.fixture.mark, "'fixture', the documents of the suite's own index")
-        for template in suite.requests.values():
-            if template.url_params and "url_params" not in but:
-                self.leave(
-                    template.mark, f"'url_params' {', '.join(template.url_params)} of the request {template.name!r}"
-                )
+    def leave_others(
+        self,
+        suite: Suite,
+        profile: Profile | None,
+        *,
+        carried: Collection[str] = (),
+        measures: Collection[Measure] = (),
+        requests: int = 0,
+    ) -> None:
+        """
+        Note what the files do not hold of *suite*.
+
+        Args:
+            suite: What is exported.
+            profile: Whose numbers the other system has; None where it computes none.
+            carried: Keys of a suite, or of its queries, that the files hold beside texts and judgments.
+            measures: Those that the files hold.
+            requests: How many of the suite's requests they hold, from the first on.
+        """
+        if suite.profile is not profile:
+            rules = f"; the system has those of '{profile}'" if profile else ""
+            self.leave(suite.mark, f"'profile: {suite.profile}'{rules}")
+        if suite.gain != profile_gain(suite.profile):
+            self.leave(suite.mark, f"'gain: {suite.gain}'")
+        left = [measure.text for measure in common_measures(suite) if measure not in measures]
+        if left:
+            self.leave(suite.mark, f"'measures' {', '.join(left)}")
+        for name, request in list(suite.requests.items())[requests:]:
+            self.leave(request.mark, f"the request {name!r}")
+        for name, request in list(suite.requests.items())[:requests]:
+            if request.url_params:
+                self.leave(request.mark, f"'url_params' {', '.join(request.url_params)} of the request {name!r}")
+        self._leave_keys(suite, carried)
+        self._leave_queries(suite, carried)
+
+    def _leave_keys(self, suite: Suite, carried: Collection[str]) -> None:
+        said = {
+            "target": suite.target.index,
+            "title_field": suite.title_field,
+            "undefined: skip": suite.skip_undefined,
+            "baseline: optional": suite.baseline_optional,
+            "markers": suite.markers,
+            "grades": suite.grades,
+            "fixture": suite.fixture,
+        }
+        for key, value in said.items():
+            if value and key not in carried:
+                self.leave(suite.mark, repr(key))
+        if suite.thresholds:
+            self.leave(suite.thresholds[0].mark, "'thresholds'", len(suite.thresholds))
         if suite.ungraded:
             self.leave(suite.mark, "documents without a grade", suite.ungraded)
 
-    def leave_measures(self, suite: Suite, measures: Iterable[Measure]) -> None:
-        """Note measures that the format does not have."""
-        names = [measure.text for measure in measures]
-        if names:
-            self.leave(suite.mark, f"'measures' {', '.join(names)}")
-
-    def _leave_any(self, key: str, found: Collection[object], mark: Mark, but: Collection[str]) -> None:
-        if found and key not in but:
-            first = getattr(next(iter(found)), "mark", mark)
-            self.leave(first, repr(key), len(found))
+    def _leave_queries(self, suite: Suite, carried: Collection[str]) -> None:
+        nothing = {"tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
+        for key, plain in nothing.items():
+            found = [query for query in suite.queries if getattr(query, key) != plain]
+            if found and key not in carried:
+                self.leave(found[0].mark, f"{key!r} of queries", len(found))
+        own = [threshold for query in suite.queries for threshold in query.thresholds]
+        if own:
+            self.leave(own[0].mark, "thresholds and expectations of single queries", len(own))

@@ -314,12 +314,10 @@ def write(suite: Suite, form: str) -> Exported:
     """
     exported = Exported()
     texts = _distinct_texts(suite, exported)
-    exported.leave_rules(suite, but=("params",) if form == ".json" else ())
     if form == ".json":
         exported.files[""] = json.dumps(_case(suite, texts, exported), indent=2, ensure_ascii=False) + "\n"
         return exported
-    exported.leave_measures(suite, common_measures(suite))
-    exported.leave(suite.mark, "'request' and 'target', which a file of ratings does not have")
+    exported.leave_others(suite, None)
     rows = []
     for text, query in texts.items():
         rated = [[text, document, f"{grade:g}"] for document, grade in query.judgments.items()]
@@ -351,9 +349,10 @@ def _distinct_texts(suite: Suite, exported: Exported) -> Mapping[str, Query]:
 
 
 def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
-    measures = common_measures(suite)
-    scorers = [(measure, name) for measure in measures if (name := _scorer(measure)) is not None]
-    exported.leave_measures(suite, [measure for measure in measures if not scorers or measure is not scorers[0][0]])
+    scorers = [(measure, name) for measure in common_measures(suite) if (name := _scorer(measure)) is not None][:1]
+    carried = ("params", "target", "title_field")
+    measures = [measure for measure, _ in scorers]
+    exported.leave_others(suite, Profile.QUEPID, carried=carried, measures=measures, requests=1)
     found: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
     if scorers:
         found["scorer"] = {"name": scorers[0][1]}
@@ -391,8 +390,6 @@ def _marker(name: str) -> str:
 
 def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     template = next(iter(suite.requests.values()))
-    for name, other in list(suite.requests.items())[1:]:
-        exported.leave(other.mark, f"the request {name!r}; the first is exported")
     found: dict[str, Json] = {
         "name": "Try 1",
         "escape_query": False,

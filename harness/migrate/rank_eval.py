@@ -214,12 +214,8 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if chosen is None:
         found = ", ".join(measure.text for measure in metrics)
         raise UsageError(f"{suite.path}: _rank_eval has none of the suite's measures: {found}")
-    exported.leave_measures(suite, [measure for measure in metrics if measure is not chosen])
-    for name, other in list(suite.requests.items())[1:]:
-        exported.leave(other.mark, f"the request {name!r}; the first is exported")
-    if suite.profile is not Profile.RANK_EVAL:
-        exported.leave(suite.mark, f"'profile: {suite.profile}'; _rank_eval has rules of its own, 'profile: rank_eval'")
-    exported.leave_rules(suite, but=("params",))
+    carried = ("params", "target", "title_field")
+    exported.leave_others(suite, Profile.RANK_EVAL, carried=carried, measures=[chosen], requests=1)
     bodies = [one.body for one in build_requests(suite, None)]
     written: dict[str, Json] = {"requests": [], "metric": metrics[chosen]}
     templates: dict[str, str] = {}

@@ -14,7 +14,6 @@ from pathlib import Path
 from harness.errors import FormatError
 from harness.files.opening import read_source
 from harness.files.records import mark_as_text, read_number, without_mark
-from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
@@ -165,10 +164,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
 def write(suite: Suite, form: str) -> Exported:
     """``NAME.queries`` and ``NAME.judgments``, as a suite names them; *form* is ``csv`` or ``jsonl``."""
     exported = Exported()
-    exported.leave_rules(suite, but=("tags", "weight", "params"))
-    exported.leave_measures(suite, common_measures(suite))
-    for name, request in suite.requests.items():
-        exported.leave(request.mark, f"the request {name!r}")
+    exported.leave_others(suite, None, carried=("tags", "weight", "params"))
     weighted = any(query.weight != 1.0 for query in suite.queries)
     name = suite_stem(suite.path)
     if form == "csv":

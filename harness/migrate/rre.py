@@ -16,7 +16,6 @@ from pathlib import Path
 
 from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
-from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
@@ -234,10 +233,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     template = next(iter(suite.requests.values()))
     if template.http is not None:
         raise UsageError(f"{suite.path}: the suite asks an HTTP service, and RRE's templates are bodies of _search")
-    for name, other in list(suite.requests.items())[1:]:
-        exported.leave(other.mark, f"the request {name!r}; the first is exported")
-    exported.leave_rules(suite, but=("params", "tags"))
-    exported.leave_measures(suite, common_measures(suite))
+    exported.leave_others(suite, Profile.RRE, carried=("params", "tags", "target"), requests=1)
     groups: dict[tuple[str, ...], list[Query]] = {}
     for query in suite.queries:
         if len(query.tags) > 2:

@@ -18,7 +18,6 @@ from harness.files.judgments import read_judgments
 from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.files.runs import read_run
-from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.placed import MOST_BYTES
@@ -193,10 +192,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     A run's scores are those of the engine where they fall from hit to hit, else numbers that keep its order.
     """
     exported = Exported()
-    exported.leave_rules(suite)
-    exported.leave_measures(suite, common_measures(suite))
-    for name, request in suite.requests.items():
-        exported.leave(request.mark, f"the request {name!r}")
+    exported.leave_others(suite, Profile.TREC)
     topics, qrels = [], []
     for query in suite.queries:
         if not _is_column(query.id):

@@ -169,9 +169,10 @@ def _read_configuration(one: Placed, draft: Draft) -> None:
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """``query_set.json``, ``judgments.json`` and a search configuration for each request."""
     exported = Exported()
-    exported.leave_rules(suite)
-    measures = [measure for measure in common_measures(suite) if measure.text not in _MEASURES]
-    exported.leave_measures(suite, measures)
+    measures = [measure for measure in common_measures(suite) if measure.text in _MEASURES]
+    exported.leave_others(
+        suite, Profile.OPENSEARCH_SRW, carried=("target",), measures=measures, requests=len(suite.requests)
+    )
     texts: dict[str, dict[str, float]] = {}
     for query in suite.queries:
         text = query.text or query.id
