@@ -147,6 +147,12 @@ class Placed:
             return {key: child.json() for key, child in self.value.items()}
         return [child.json() for child in self.value] if isinstance(self.value, list) else self.value
 
+    def object(self) -> dict[str, Json]:
+        """As `json`, of an object."""
+        self.members()
+        value: dict[str, Json] = self.json()
+        return value
+
     def unread(self, path: str = "") -> Iterator[tuple[str, Placed]]:
         """What nobody asked for and says something, by its path, such as ``queries[].notes``."""
         if not self.read:

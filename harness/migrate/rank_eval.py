@@ -25,7 +25,7 @@ from harness.suites.requests import build_requests
 __all__ = ["read", "write"]
 
 
-_CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval[^\n{]*")
+_CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
 _DEFAULT_K = 10
 _NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_reciprocal_rank")
 
@@ -46,6 +46,8 @@ def read(sources: Sequence[str]) -> list[Draft]:
         found = _drafts(root, path)
         for draft in found if line and line[1] else ():
             draft.index = unquote(line[1]) if line else None
+        if line and line[2]:
+            found[0].leave((source.path, 1, 1), f"the parameters of the address, {line[2]}")
         found[0].leave_unread(root)
         drafts += found
     return drafts
@@ -90,18 +92,20 @@ def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
         found = "neither 'request' nor 'template_id'" if own is None else "both 'request' and 'template_id'"
         raise FormatError.at(*request.place, f"found {found}, expected one of them")
     if own is not None:
-        own.members()
-        return own.json()
+        return own.object()
     assert template_id is not None
     given = request.get("params")
-    params = {} if given is None else given.json()
+    params = {} if given is None else given.object()
     template = templates.get(template_id.text())
     if template is None:
         return {"template": {"id": template_id.text(), "params": params}}
     stored = template.get("id")
     if stored is not None:
         return {"template": {"id": stored.text(), "params": params}}
-    return {"template": {"source": (template.get("source", "inline") or template).json(), "params": params}}
+    source = template.get("source", "inline") or template
+    if not isinstance(source.value, (dict, str)):
+        source.refuse("the source of a search template, an object or a text")
+    return {"template": {"source": source.json(), "params": params}}
 
 
 def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], depth: int) -> None:

@@ -119,7 +119,7 @@ def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
             grade=None if grade is None else grade.number(),
             tags=() if tags is None else [tag.text() for tag in tags.elements()],
             weight=None if weight is None else weight.number(),
-            params=None if params is None else params.json(),
+            params=None if params is None else params.object(),
             judgments=list(_judged(one.get("judgments"))),
         )
         for key, rest in one.unread():

@@ -143,7 +143,9 @@ def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys
 def test_the_line_of_a_console_names_the_index(moved, capsys):
     suite = moved("POST /shop-alias/_rank_eval?search_type=query_then_fetch\n" + BODY)
     assert suite.target.index == "shop-alias"
-    assert "eval.json:4:5: 'size'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "eval.json:4:5: 'size'" in said
+    assert "eval.json:1:1: the parameters of the address, search_type=query_then_fetch" in said
 
 
 def test_a_stored_template_stays_one(moved, capsys):
