@@ -112,13 +112,14 @@ def test_what_was_saved_is_what_a_run_is_held_against(folder, engine, capsys):
     assert "fell most: q 1.0000 -> 0.3333" in capsys.readouterr().out.replace("\n", " ")
 
 
-def test_another_request_and_other_queries_stay(folder, engine):
+@pytest.mark.parametrize("choice", [("--tag", "head"), ("--query", "q")])
+def test_another_request_and_other_queries_stay(folder, engine, choice):
     harness_baseline("save", "shop.relevance.yaml")
     first = kept(folder)["current"]
     engine.now(q=["x", "a"], r=["b"])
     assert harness_baseline("save", "shop.relevance.yaml", "--request", "candidate") == 0
     assert kept(folder)["current"] == first
-    assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 0
+    assert harness_baseline("save", "shop.relevance.yaml", *choice) == 0
     now = kept(folder)["current"].queries
     assert (now["r"], now["q"].scores) == (first.queries["r"], {"RR@3": 0.5})
 

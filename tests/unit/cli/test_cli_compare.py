@@ -337,6 +337,11 @@ def test_a_cutoff_may_be_deeper_than_the_rankings_of_a_run_file(shop, tmp_path):
     assert compare("old.run", "old.run", *words) == 0
 
 
+def test_single_queries_are_compared(shop, capsys):
+    _, report = told(capsys, "request:current", "request:candidate", *SUITE_WORDS, "--query", "s", "--query", "q")
+    assert {query.id for query in report.queries} == {"q", "s"}
+
+
 def test_an_index_and_a_cluster_are_asked_with_the_suites_request(shop, capsys):
     shop.answers["products_v2"] = CANDIDATE
     status, report = told(capsys, "index:products", "index:products_v2", *SUITE_WORDS)
