@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError, UsageError
-from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, SearchRequest
+from harness.metrics.score import failure_text
+from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ranking, SearchRequest
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch
 from harness.search.hits import MalformedAnswer, excerpt
@@ -135,7 +136,8 @@ class _Asker:
         if in_ranking:
             if self._ranked is None:
                 self._ranked = self._explained_hits(self.body)
-            return self._ranked.get(document)
+            if document in self._ranked:
+                return self._ranked[document]
         body = {key: value for key, value in self.body.items() if key not in LEFT_OUT}
         return self._explained_hits({**body, "size": 1, "post_filter": {"ids": {"values": [document]}}}).get(document)
 
@@ -174,9 +176,13 @@ class _Asker:
     def matching(self, held: Mapping[str, Json], queries: Sequence[Json]) -> list[bool]:
         """Whether a document matches each of *queries*."""
         ids = {"ids": {"values": [held["_id"]]}}
-        bodies: list[Json] = [{"query": {"bool": {"filter": [query, ids]}}, "size": 1} for query in queries]
-        request = replace(self._request, index=str(held["_index"]), url_params={})
-        return [bool(self._hits(body, request)) for body in bodies]
+        kept = {key: self.body[key] for key in ("pit", "runtime_mappings") if key in self.body}
+        bodies = [{**kept, "query": {"bool": {"filter": [query, ids]}}, "size": 1} for query in queries]
+        responses = self._search.search([SearchRequest("", str(held["_index"]), body) for body in bodies])
+        failures = [one for one in responses if isinstance(one, Failure)]
+        if failures:
+            raise SearchError(f"the engine does not try each clause: {failure_text(failures[0])}")
+        return [isinstance(one, Ranking) and bool(one.hits) for one in responses]
 
     def _hits(self, body: Json, request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
         """The hits of *body*, sent as the request is or as another one."""

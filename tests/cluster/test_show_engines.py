@@ -188,6 +188,19 @@ def test_the_clause_is_named_that_a_document_fails(
     assert [clause.place for clause in found.clauses if clause.decides] == failing
 
 
+def test_a_clause_on_a_runtime_field_is_tried_as_it_is_sent(explain: Callable[..., Any], search: EngineSearch) -> None:
+    if search.engine.kind != "elasticsearch":
+        pytest.skip("OpenSearch has no runtime fields")
+    body = {
+        "runtime_mappings": {"cheap": {"type": "boolean", "script": {"source": "emit(doc['price'].value < 40)"}}},
+        "query": {"bool": {"must": [SHOE], "filter": [{"term": {"cheap": True}}]}},
+    }
+    _, [found] = explain(body, "1")
+    assert [(one.place, one.decides) for one in found.clauses][-1] == ("query.bool.filter[0]", True)
+    _, [found] = explain({**body, "size": 1}, "2")
+    assert found.outcome is Explained.SCORED
+
+
 def test_a_term_too_few_is_told_from_none(explain: Callable[..., Any]) -> None:
     body = {"query": {"match": {"title": {"query": "red shoe", "operator": "and"}}}}
     for document, loosely in (("4", True), ("3", False)):
