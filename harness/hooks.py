@@ -131,11 +131,13 @@ class HookedSearch(Closing):
         requests: Sequence[SearchRequest],
         *,
         on_done: Callable[[int], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`; raises HookError too."""
         sent = list(map(self.hooks.request, requests))
-        return list(map(self.hooks.response, self.inner.search(sent, on_done=on_done, budget=budget), sent))
+        responses = self.inner.search(sent, on_done=on_done, on_resent=on_resent, budget=budget)
+        return list(map(self.hooks.response, responses, sent))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""

@@ -22,9 +22,13 @@ Tell = Callable[[tuple[str, ...], str], None]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
+MOST_AT_ONCE = 64
+"""Each request at once has a thread and a connection."""
+
 _TYPES = {
     "string_type": "text in quotes",
     "float_type": "a number",
+    "int_type": "a whole number",
     "dict_type": "a table",
     "tuple_type": "a list",
     "model_type": "a table",
@@ -63,6 +67,14 @@ def _timeout_problem(seconds: float) -> str | None:
     return None if 0 < seconds < math.inf else f"found {seconds:g}, expected seconds, more than 0"
 
 
+def _concurrency_problem(number: int) -> str | None:
+    return None if 1 <= number <= MOST_AT_ONCE else f"found {number}, expected requests at once, 1 to {MOST_AT_ONCE}"
+
+
+def _batch_problem(number: int) -> str | None:
+    return None if number >= 1 else f"found {number}, expected searches of one request, at least 1"
+
+
 def _blank_problem(text: str) -> str | None:
     return None if text.strip() else "found blank text, expected text"
 
@@ -86,6 +98,8 @@ class _ClusterShape(BaseModel):
     fingerprint: Annotated[str, _check(_fingerprint_problem)] | None = None
     timeout: Annotated[float, _check(_timeout_problem)] = 30.0
     headers_env: dict[str, _Variable] = Field(default_factory=dict)
+    concurrency: Annotated[int, _check(_concurrency_problem)] = 4
+    batch: Annotated[int, _check(_batch_problem)] | None = None
 
 
 KEYS = ("clusters", "variables")
@@ -157,6 +171,8 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) ->
         tell(place, "found two logins, expected api_key_env, or username_env and password_env")
     if shape.nodes and (shape.url is None or shape.service == "http"):
         tell((*place, "nodes"), "nodes are URLs of an engine's other nodes, in addition to its url")
+    if shape.service == "http" and shape.batch is not None:
+        tell((*place, "batch"), "an HTTP service has one search in each request")
     if shape.service == "http" and shape.cloud_id is not None:
         tell(place, "an HTTP service has a url, not a cloud_id")
     secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")

@@ -224,6 +224,8 @@ class SuiteReport:
     The given options with which ``harness show`` searches the same, by their names in Python; None if no option of a
     command can, as with a client object.
     """
+    resent: Mapping[str, int] = field(default_factory=dict)
+    """The number of queries whose request was sent more than once, by the last reason, such as "status 429"."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

@@ -36,6 +36,10 @@ class Cluster:
     """Seconds for one request."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
     """Header to the name of a variable."""
+    concurrency: int = 4
+    """Requests at once, at most."""
+    batch: int | None = None
+    """Searches of one request, at most; as the engine bears where None."""
     mark: Mark = Mark()
     nodes: tuple[str, ...] = ()
     """More URLs of the same cluster."""
@@ -260,6 +264,8 @@ class Run:
     tails: TailSearch | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of documents that were looked up: of hits that came without one, and of documents that are no hits."""
+    resent: Mapping[str, str] = field(default_factory=dict)
+    """Why a query's request was sent more than once, by query: "status 429", "timeout", "connection closed"."""
     checks: TargetChecks | None = None
     """None if the target was not checked."""
     states: tuple[IndexState, IndexState] | None = None

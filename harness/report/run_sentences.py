@@ -241,6 +241,15 @@ NAMED = 3
 """Queries that a line names."""
 
 
+def remark_lines(suite: SuiteReport) -> Iterator[str]:
+    """What was sent again, and the notes on *suite*."""
+    if suite.resent:
+        reasons = ", ".join(f"{reason} ({number:,})" for reason, number in suite.resent.items())
+        sent, all_of_them = sum(suite.resent.values()), count(len(suite.queries), "query")
+        yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
+    yield from suite.notes
+
+
 def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
     """A line for each outcome but a plain score: how many queries have it, why, and the first of them."""
     ids: dict[tuple[Outcome, str], list[str]] = {}

@@ -221,6 +221,7 @@ class SuiteExecution:
             responses={query.id: answers[query.id] for query in self.selection.selected.queries if query.id in answers},
             seconds=self.earlier.run.seconds + run.seconds,
             tails=run.tails or self.earlier.run.tails,
+            resent={**self.earlier.run.resent, **run.resent},
             checks=run.checks,
             states=run.states and (self.earlier.run.states or run.states)[:1] + run.states[1:],
             titles={**self.earlier.run.titles, **run.titles},

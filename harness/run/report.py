@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -254,6 +255,7 @@ def assemble(
         searched=searched,
         hits=len(hits),
         judged_hits=sum(document.grade is not None for document in hits),
+        resent=dict(Counter(run.resent.values()).most_common()),
     )
 
 

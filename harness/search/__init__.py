@@ -29,6 +29,7 @@ class Search(Protocol):
         requests: Sequence[SearchRequest],
         *,
         on_done: Callable[[int], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
         """
@@ -37,6 +38,8 @@ class Search(Protocol):
         Args:
             requests: One for each query.
             on_done: Called with the number of requests that are newly done, from the calling thread.
+            on_resent: Called at the end, if any request was sent again, with the last reason by its place in
+                *requests*: "status 429", "timeout", "connection closed".
             budget: Seconds after which nothing more is sent; what had no answer by then did not run.
 
         Returns:
@@ -99,6 +102,7 @@ def open_search(
         LoginRefused: The server answered 401 or 403.
         EngineUnreachable: No connection, an unknown host, a TLS failure, or no answer in time.
     """
+    from harness.search.batches import MOST_SEARCHES
     from harness.search.connection import Connection, read_login
     from harness.search.engine import EngineSearch, ask_who, stated_engine
     from harness.search.retries import Retries
@@ -110,18 +114,27 @@ def open_search(
 
         return open_service(cluster, read_login(cluster, environ), allow_write=allow_write)
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
+    concurrency = cluster.concurrency
     if client is None:
         from harness.search.transport import connect
 
         connection: Connection = connect(cluster, read_login(cluster, environ))
     else:
-        from harness.search.client import adapt
+        from harness.search.client import adapt, is_thread_safe
 
         connection = adapt(client)
+        concurrency = concurrency if is_thread_safe(client) else 1
     retries = Retries()
     try:
         answering = stated or ask_who(connection, retries)
-        return EngineSearch(connection, answering, timeout=cluster.timeout, retries=retries)
+        return EngineSearch(
+            connection,
+            answering,
+            timeout=cluster.timeout,
+            retries=retries,
+            concurrency=concurrency,
+            batch=cluster.batch or MOST_SEARCHES,
+        )
     except BaseException:
         connection.close()
         raise

@@ -46,6 +46,12 @@ class Reply:
     again: bool = False
     after: float | None = None
 
+    @property
+    def cause(self) -> str:
+        """Why it is sent again."""
+        status = self.response.status if isinstance(self.response, Failure) else None
+        return "connection closed" if status is None else f"status {status}"
+
     def noted(self, attempt: int) -> Response:
         """The response; the reason of a failure after several attempts gives their number."""
         if attempt == 1 or not self.again or not isinstance(self.response, Failure):
@@ -166,7 +172,7 @@ def _malformed(sentence: str, answer: Answer) -> Failure:
     return Failure(FailureKind.MALFORMED, sentence, answer.status)
 
 
-BUSY_ITEM = frozenset({429, 503})
+BUSY_ITEM = frozenset({429, 502, 503})
 """Statuses of an item after which a retry may succeed."""
 
 NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})

@@ -47,6 +47,11 @@ def adapt(client: Any) -> ClientConnection:
     return ClientConnection(_msearch_only(client))
 
 
+def is_thread_safe(client: Any) -> bool:
+    """Whether *client* may be used from several threads: the clients of the engines say so."""
+    return _is(client, "elasticsearch", "Elasticsearch") or _is(client, "opensearchpy", "OpenSearch")
+
+
 def _is(client: Any, module: str, name: str) -> bool:
     """Whether *client* is of that class. The module is not imported: it already is if there is such a client."""
     known = getattr(sys.modules.get(module), name, None)

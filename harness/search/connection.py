@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import re
 import socket
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from harness.config import url_problem
-from harness.errors import EngineUnreachable, UsageError
+from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.masking import Masker, login_secrets
 from harness.model import Cluster
 
@@ -32,6 +33,10 @@ class NoAnswerInTime(EngineUnreachable):
 
 class ConnectionClosed(EngineUnreachable):
     """The server closed the connection before the end of its answer; the next request may succeed."""
+
+
+class AnswerTooLarge(SearchError):
+    """The answer is larger than is read; that to a smaller request may not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,32 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
 
     Thread(target=work, name="relevance-request", daemon=True).start()
     return outcome.result(seconds)
+
+
+CHUNK = 256 * 1024
+"""Bytes of an answer that are read at once."""
+
+MOST_ANSWERED = 256 * 2**20
+"""Bytes of an answer, after decompression, that are read."""
+
+
+def read_in_time(chunks: Iterable[bytes], end: float) -> bytes:
+    """
+    *chunks* joined, which are read until *end*, a time of `time.monotonic`.
+
+    Raises:
+        AnswerTooLarge: They have more than `MOST_ANSWERED` bytes.
+        TimeoutError: It is later than *end*.
+    """
+    held, size = [], 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size > MOST_ANSWERED:
+            raise AnswerTooLarge(f"the answer has more than {MOST_ANSWERED // 2**20} MB")
+        if time.monotonic() > end:
+            raise TimeoutError
+    return b"".join(held)
 
 
 class Closing(ABC):
@@ -241,9 +272,18 @@ CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, Incompl
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
 
-def why_unreachable(error: BaseException) -> str:
+LARGE_REQUEST = 16 * 1024
+"""Bytes of a request that a proxy may find too large."""
+
+
+def why_unreachable(error: BaseException, *, answered: bool = False, sent: int = 0) -> str:
     """
     The cause of *error*, which a client library raised, as a sentence with a remedy.
+
+    Args:
+        error: As raised.
+        answered: Whether the server has answered other requests.
+        sent: The bytes of the request.
 
     The libraries wrap the system's errors in their own and have no codes for TLS errors, so this inspects the chain of
     causes and their messages.
@@ -257,7 +297,10 @@ def why_unreachable(error: BaseException) -> str:
         return tls
     if any(isinstance(link, ConnectionRefusedError) for link in chain):
         return REFUSED
-    if any(isinstance(link, ConnectionResetError) for link in chain) or "Remote end closed" in text:
+    if any(isinstance(link, (ConnectionResetError, BrokenPipeError)) for link in chain) or "Remote end closed" in text:
+        if answered:
+            too_large = f", which a proxy may find too large ({sent / 1024:.0f} KB)" if sent > LARGE_REQUEST else ""
+            return f"it closed the connection without an answer to the request{too_large}"
         return "it closed the connection without an answer; if it uses TLS, the URL must begin with https://"
     if any(isinstance(link, IncompleteRead) for link in chain):
         return "it closed the connection before the end of its answer"

@@ -9,37 +9,58 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.config import engine_problem
-from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
+from harness.errors import LoginRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
 from harness.model import Engine, Failure, FailureKind, IndexFacts, IndexState, Json, Response, SearchRequest
-from harness.search.answers import (
-    Reply,
-    as_batch,
-    json_of,
-    lacking_shards,
-    may_be_one_at_fault,
-    read_answer,
-    refusal_text,
-)
-from harness.search.connection import NDJSON, PLAIN_JSON, Answer, Connection, NoAnswerInTime
+from harness.search.answers import json_of, lacking_shards, refusal_text
+from harness.search.batches import MOST_SEARCHES, Batches
+from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
-from harness.search.msearch import Batches, Entry, body_of, entry_of, path_of
+from harness.search.msearch import Entry, entry_of
 from harness.search.retries import Retries
+from harness.search.sending import BatchSender
 from harness.search.session import ConnectedSearch, ServerHealth, ask_one
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
+AT_ONCE = 4
+"""Concurrent requests by default, few enough for a cluster that serves others as well."""
+
 REMEDIES = {401: "is it set and correct?", 403: "it needs the privilege `read` on the index"}
 
 
 class EngineSearch(ConnectedSearch[Connection]):
     """Searches Elasticsearch or OpenSearch by `_msearch`, over any connection."""
 
+    def __init__(
+        self,
+        connection: Connection,
+        engine: Engine,
+        *,
+        timeout: float = 30.0,
+        retries: Retries | None = None,
+        concurrency: int = AT_ONCE,
+        batch: int = MOST_SEARCHES,
+    ) -> None:
+        """
+        Args:
+            connection: To the server.
+            engine: What the server is.
+            timeout: Seconds for one request.
+            retries: The limits of retries.
+            concurrency: Requests that are sent at once, at most.
+            batch: Searches of one request, at most.
+        """
+        super().__init__(connection, engine, timeout=timeout, retries=retries)
+        self._concurrency = concurrency
+        self._batch = batch
+
     def search(
         self,
         requests: Sequence[SearchRequest],
         *,
         on_done: Callable[[int], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`."""
@@ -50,22 +71,20 @@ class EngineSearch(ConnectedSearch[Connection]):
         responses: dict[int, Response] = {at: one for at, one in enumerate(written) if isinstance(one, Failure)}
         if responses:
             tell(len(responses))
-        responses |= self._send_all([one for one in written if isinstance(one, Entry)], tell, budget)
+        health = self._health(budget)
+        responses |= self._send_all([one for one in written if isinstance(one, Entry)], health, tell)
+        self._raise_if_nobody_answers(health)
+        self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
+        if on_resent is not None and health.resent:
+            on_resent(health.resent)
         return [self._masked(responses[place]) for place in range(len(requests))]
 
     def _send_all(
-        self, entries: Sequence[Entry], tell: Callable[[int], None], budget: float | None
+        self, entries: Sequence[Entry], health: ServerHealth, tell: Callable[[int], None]
     ) -> dict[int, Response]:
-        health = self._health(budget)
-        batches = Batches(entries)
-        sender = _BatchSender(self.connection, health, batches)
-        responses: dict[int, Response] = {}
-        for batch in batches:
-            responses |= sender.send(batch)
-            self._raise_if_nobody_answers(health)
-            tell(len(batch))
-        self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
-        return responses
+        batches = Batches(entries, health, senders=self._concurrency, most=self._batch)
+        sender = BatchSender(self.connection, health, batches)
+        return sender.send_all(len(entries), self._concurrency, tell)
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
@@ -78,84 +97,6 @@ class EngineSearch(ConnectedSearch[Connection]):
     def index_state(self, index: str | None) -> IndexState:
         """See `Search.index_state`."""
         return read_state(self.connection, index, self.retries)
-
-
-class _BatchSender:
-    """Sends batches over one connection, and makes those that follow smaller where one has no answer in time."""
-
-    def __init__(self, connection: Connection, health: ServerHealth, batches: Batches) -> None:
-        self._connection = connection
-        self._health = health
-        self._batches = batches
-
-    def send(self, batch: Sequence[Entry]) -> dict[int, Response]:
-        """
-        The response to each of *batch*, by its place.
-
-        What the engine was too busy for is sent again, alone, until the attempts or the time are spent.
-        """
-        started = self._health.now()
-        responses: dict[int, Response] = {}
-        pending = list(batch)
-        attempt = 0
-        while pending:
-            attempt += 1
-            replies = list(zip(pending, self._send_once(pending), strict=True))
-            responses |= {entry.place: reply.noted(attempt) for entry, reply in replies}
-            pending = [entry for entry, reply in replies if reply.again]
-            pause = max((reply.after or 0.0 for _, reply in replies if reply.again), default=0.0)
-            nodes = self._connection.nodes
-            if pending and not self._health.wait(attempt, started=started, server_pause=pause, nodes=nodes):
-                break
-        if self._health.loss is not None:
-            self._health.given_up = Failure(FailureKind.ERROR, str(self._health.loss))
-        return responses
-
-    def _send_once(self, entries: Sequence[Entry]) -> list[Reply]:
-        """A reply for each of *entries*, after one attempt at each."""
-        seconds = self._health.seconds()
-        if isinstance(seconds, Failure):
-            return [Reply(seconds)] * len(entries)
-        try:
-            mime = PLAIN_JSON if entries[0].path else NDJSON
-            answer = self._connection.perform(
-                "POST", path_of(entries), body=body_of(entries), mime=mime, timeout=seconds
-            )
-        except NoAnswerInTime as error:
-            return self._send_smaller(entries, error)
-        except EngineUnreachable as error:
-            return [Reply(self._health.lost(error), again=True)] * len(entries)
-        self._health.heard()
-        if len(entries) > 1 and may_be_one_at_fault(answer):
-            return self._send_halves(entries)
-        return read_answer(as_batch(answer) if entries[0].path else answer, entries)
-
-    def _send_halves(self, entries: Sequence[Entry]) -> list[Reply]:
-        half = len(entries) // 2
-        return [*self._send_once(entries[:half]), *self._send_once(entries[half:])]
-
-    def _send_smaller(self, entries: Sequence[Entry], error: NoAnswerInTime) -> list[Reply]:
-        """Send halves if the server is still there; if not, or if there is one search only, give up on *entries*."""
-        no_time = self._health.seconds()
-        if isinstance(no_time, Failure):
-            return [Reply(no_time)] * len(entries)
-        failure = self._health.silent(error)
-        if self._health.given_up is None and not self._is_alive():
-            self._health.given_up = failure
-        if self._health.given_up is not None or len(entries) == 1:
-            return [Reply(failure)] * len(entries)
-        self._batches.no_larger_than(len(entries) // 2)
-        return self._send_halves(entries)
-
-    def _is_alive(self) -> bool:
-        """Whether the server answers anything; a client that cannot send `GET /` is taken to be connected."""
-        try:
-            self._connection.perform("GET", "/", timeout=self._health.timeout)
-        except UsageError:
-            return True
-        except EngineUnreachable:
-            return False
-        return True
 
 
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'

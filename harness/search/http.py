@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -29,13 +30,16 @@ from harness.model import (
 )
 from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
 from harness.search.connection import (
+    CHUNK,
     Answer,
+    AnswerTooLarge,
     ConnectionClosed,
     Login,
     NoAnswerInTime,
     ca_file_of,
     checked_url,
     fingerprint_of,
+    read_in_time,
     was_closed,
     why_unreachable,
     within,
@@ -44,7 +48,7 @@ from harness.search.engine import NOTHING_KNOWN, is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
 from harness.search.retries import Retries, retry_after
-from harness.search.session import ConnectedSearch, ServerHealth
+from harness.search.session import INTERRUPTED, ConnectedSearch, ServerHealth
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
@@ -107,21 +111,25 @@ class WebConnection:
     def _send(
         self, method: str, url: str, params: Mapping[str, Any], headers: Mapping[str, str], json: Any, timeout: float
     ) -> Answer:
-        session = self._session()
+        session, end = self._session(), time.monotonic() + timeout
+
+        def send() -> Answer:
+            with session.request(
+                method,
+                url,
+                params=_plain_params(params),
+                headers={**self._headers, **headers},
+                json=json,
+                timeout=timeout,
+                verify=self._trusted,
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                content = read_in_time(response.iter_content(CHUNK), end)
+                return Answer(response.status_code, content, {k.lower(): v for k, v in response.headers.items()})
+
         try:
-            response = within(
-                timeout,
-                lambda: session.request(
-                    method,
-                    url,
-                    params=_plain_params(params),
-                    headers={**self._headers, **headers},
-                    json=json,
-                    timeout=timeout,
-                    verify=self._trusted,
-                    allow_redirects=False,
-                ),
-            )
+            return within(timeout, send)
         except (requests.Timeout, TimeoutError) as error:
             self._own.session = None  # it may be in use still
             raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
@@ -130,7 +138,6 @@ class WebConnection:
         except requests.RequestException as error:
             kind = ConnectionClosed if was_closed(error) else EngineUnreachable
             raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
-        return Answer(response.status_code, response.content, {k.lower(): v for k, v in response.headers.items()})
 
     def _session(self) -> requests.Session:
         """The session of the calling thread, because sessions of requests are not documented as thread-safe."""
@@ -188,9 +195,6 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list) else value
 
 
-AT_ONCE = 4
-"""Concurrent requests, few enough not to overload a service in production."""
-
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
 SECONDS_TO_IDENTIFY = 5.0
@@ -229,7 +233,13 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
         UsageError: The URL, the CA file or the fingerprint is not one.
     """
     trusted = allow_write or cluster.mark != Mark()
-    return HttpSearch(WebConnection(cluster, login), Engine("http"), timeout=cluster.timeout, reads_only=not trusted)
+    return HttpSearch(
+        WebConnection(cluster, login),
+        Engine("http"),
+        timeout=cluster.timeout,
+        reads_only=not trusted,
+        concurrency=cluster.concurrency,
+    )
 
 
 class HttpSearch(ConnectedSearch[WebConnection]):
@@ -243,6 +253,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         timeout: float = 30.0,
         retries: Retries | None = None,
         reads_only: bool = False,
+        concurrency: int = 4,
     ) -> None:
         """
         Args:
@@ -251,9 +262,11 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             timeout: Seconds for one request.
             retries: The limits of retries.
             reads_only: Whether requests that may change data are refused.
+            concurrency: Requests that are sent at once, at most.
         """
         super().__init__(connection, engine, timeout=timeout, retries=retries)
         self._reads_only = reads_only
+        self._concurrency = concurrency
         self._is_identified = False
 
     def search(
@@ -261,6 +274,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         requests: Sequence[SearchRequest],
         *,
         on_done: Callable[[int], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
         """
@@ -277,6 +291,8 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         responses = self._send_all(health, requests, on_done)
         self._raise_if_nobody_answers(health)
         self._raise_if_refused(responses, "the service", {})
+        if on_resent is not None and health.resent:
+            on_resent(health.resent)
         return [self._masked(response) for response in responses]
 
     def _check_reads(self, requests: Iterable[HttpRequest], budget: float) -> None:
@@ -301,35 +317,39 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self, health: ServerHealth, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
     ) -> list[Response]:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
-        pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relevance-search")
+        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
-            futures: list[Future[Response]] = [pool.submit(self._send, health, request.http) for request in requests]
-            waiting = set(futures)
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            futures = [pool.submit(self._send, health, place, one.http) for place, one in enumerate(requests)]
+            for _ in as_completed(futures):
                 if on_done is not None:
-                    on_done(len(done))
+                    on_done(1)
             return [future.result() for future in futures]
+        except BaseException:
+            health.given_up = INTERRUPTED
+            raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _send(self, health: ServerHealth, http: HttpRequest | None) -> Response:
+    def _send(self, health: ServerHealth, place: int, http: HttpRequest | None) -> Response:
         """
-        The response to *http*, retried while the service is busy and there is time.
+        The response to *http*, the request at *place*, retried while the service is busy and there is time.
 
-        One search may make the service close its connection, so the service is given up only if it never answered.
+        One search may make the service close its connection, so each is given up by itself while others are answered.
         """
         if http is None:
             return NO_REQUEST
-        started, attempt = health.now(), 1
-        reply = self._send_once(health, http)
-        while reply.again and health.wait(attempt, started=started, server_pause=reply.after or 0.0):
+        attempt = 0
+        while True:
             attempt += 1
+            health.wait_until(0.0)
+            seen = health.outages
             reply = self._send_once(health, http)
-        response = reply.noted(attempt)
-        if reply.again and isinstance(response, Failure) and not health.answered:
-            health.given_up = response
-        return response
+            if not reply.again or not isinstance(reply.response, Failure):
+                return reply.response
+            health.unserved(reply.response, seen=seen, server_pause=reply.after)
+            if health.given_up is not None or health.retry_at(attempt, reply.after) is None:
+                return health.given_up or reply.noted(attempt)
+            health.resent[place] = reply.cause
 
     def _send_once(self, health: ServerHealth, http: HttpRequest) -> Reply:
         seconds = health.seconds()
@@ -341,10 +361,20 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             )
         except NoAnswerInTime as error:
             no_time = health.seconds()
-            return Reply(no_time if isinstance(no_time, Failure) else health.silent(error))
+            if isinstance(no_time, Failure):
+                return Reply(no_time)
+            failure = Failure(FailureKind.TIMEOUT, str(error))
+            health.silent(failure)
+            return Reply(failure)
+        except AnswerTooLarge as error:
+            return Reply(Failure(FailureKind.MALFORMED, str(error)))
         except EngineUnreachable as error:
             return Reply(health.lost(error), again=True)
         health.heard()
+        if answer.status in WHOLE:
+            health.served()
+        elif answer.status >= 400 and answer.status not in BUSY:
+            health.refuses(failure_of(answer))
         return _read(answer, http)
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002

@@ -1,5 +1,5 @@
 """
-The body of an `_msearch`: a header line and a body line for each request; cut into batches.
+The body of an `_msearch`: a header line and a body line for each request.
 
 The application's own body is sent unchanged. Only `_source` is added if the body does not select fields, because it
 does not affect the ranking.
@@ -8,7 +8,7 @@ does not affect the ranking.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -176,6 +176,13 @@ def body_of(entries: Iterable[Entry]) -> bytes:
     return b"".join(entry.lines for entry in entries)
 
 
+SEARCHES_AT_ONCE = 5
+"""
+Searches of one `_msearch` that the engine runs at once. Its own default grows with its nodes, up to ten for each, and
+several requests are under way, so a cluster that serves others as well could be filled.
+"""
+
+
 def path_of(entries: Sequence[Entry]) -> str:
     """
     The path of the `_msearch` with *entries*, which are all templates or none, or of the `_search` that is one entry.
@@ -184,37 +191,5 @@ def path_of(entries: Sequence[Entry]) -> str:
     """
     if entries[0].path:
         return entries[0].path
-    return "/_msearch/template" if entries[0].is_template else "/_msearch"
-
-
-MOST_SEARCHES = 250
-MOST_BYTES = 4 * 1024 * 1024
-
-
-class Batches:
-    """Entries cut into batches, templates separately, within the limits of searches and bytes."""
-
-    def __init__(self, entries: Sequence[Entry], *, most: int = MOST_SEARCHES, most_bytes: int = MOST_BYTES) -> None:
-        self._entries = sorted(entries, key=lambda entry: (entry.is_template, entry.place))
-        self._most = most
-        self._most_bytes = most_bytes
-
-    def __iter__(self) -> Iterator[list[Entry]]:
-        batch: list[Entry] = []
-        size = 0
-        for entry in self._entries:
-            if batch and not self._fits(entry, batch, size):
-                yield batch
-                batch, size = [], 0
-            batch.append(entry)
-            size += len(entry.lines)
-        if batch:
-            yield batch
-
-    def _fits(self, entry: Entry, batch: Sequence[Entry], size: int) -> bool:
-        alike = entry.is_template == batch[0].is_template and not entry.path and not batch[0].path
-        return alike and len(batch) < self._most and size + len(entry.lines) <= self._most_bytes
-
-    def no_larger_than(self, most: int) -> None:
-        """Limit the remaining batches to *most* searches."""
-        self._most = max(1, min(self._most, most))
+    path = "/_msearch/template" if entries[0].is_template else "/_msearch"
+    return f"{path}?max_concurrent_searches={SEARCHES_AT_ONCE}"

@@ -33,7 +33,7 @@ class Retries:
     *cap*. There is no retry later than *patience* seconds after the first attempt.
     """
 
-    attempts: int = 6
+    attempts: int = 9
     base: float = 0.5
     cap: float = 20.0
     patience: float = 120.0

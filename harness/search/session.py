@@ -35,14 +35,22 @@ Closed connections without any answer after which no more are opened: a server t
 that expects TLS closes all.
 """
 
+MOST_REFUSALS = 63
+"""
+Consecutive requests with the same error status after which no more are sent. More than it takes to find one invalid
+search in a batch, so that a few of these do not end a run.
+"""
+
+INTERRUPTED = Failure(FailureKind.NOT_RUN, "the run was interrupted")
+
 
 class ServerHealth:
     """
     The state of a server during the searches of one run; several threads may report to it.
 
     *given_up* is set when the server no longer answers; then nothing more is sent. *answered* says whether there was
-    an answer, *reached* whether a connection was accepted. *loss* is the last connection error, None after the next
-    answer.
+    an answer, *reached* whether a connection was accepted. *outages* counts the consecutive attempts at which the
+    server did not serve. *resent* has why a request was sent again, by its place.
     """
 
     def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
@@ -55,11 +63,15 @@ class ServerHealth:
         self.given_up: Failure | None = None
         self.answered = False
         self.reached = False
-        self.loss: EngineUnreachable | None = None
         self.timeout = timeout
+        self.outages = 0
+        self.resent: dict[int, str] = {}
         self._retries = retries
         self._end = None if budget is None else self.now() + budget
         self._silences = 0
+        self._down_since = 0.0
+        self._not_before = 0.0
+        self._refusals: tuple[int | None, int] = (None, 0)
         self._lock = Lock()
 
     def now(self) -> float:
@@ -73,26 +85,81 @@ class ServerHealth:
         left = self.timeout if self._end is None else min(self.timeout, self._end - self.now())
         return left if left > 0 else TIME_SPENT
 
-    def heard(self) -> None:
-        """Record an answer."""
+    def heard(self, *, timely: bool = True) -> None:
+        """Record an answer; one that is not *timely* is a proxy's, which timed out itself."""
         with self._lock:
-            self.answered, self.reached, self.loss, self._silences = True, True, None, 0
+            self.answered, self.reached = True, True
+            self._silences = 0 if timely else self._silences
 
     def lost(self, error: EngineUnreachable) -> Failure:
         """Record a connection that failed or was closed."""
         with self._lock:
-            self.loss = error
             self.reached = self.reached or isinstance(error, ConnectionClosed)
         return Failure(FailureKind.ERROR, str(error))
 
-    def silent(self, error: EngineUnreachable) -> Failure:
+    def silent(self, failure: Failure) -> None:
         """Record a timeout; after many of these in a row nothing more is sent."""
-        failure = Failure(FailureKind.TIMEOUT, str(error))
         with self._lock:
             self._silences += 1
             if self._silences >= MOST_SILENCES:
                 self.given_up = failure
-        return failure
+
+    def served(self) -> None:
+        """Record an answer with results."""
+        with self._lock:
+            self.outages, self._refusals = 0, (None, 0)
+
+    def unserved(self, failure: Failure, *, seen: int, server_pause: float | None = None, nodes: int = 1) -> None:
+        """
+        Record that the server is busy or away: nothing is sent before a pause, and if there is no retry, nothing more.
+
+        Args:
+            failure: Of the whole request.
+            seen: `outages` when the request was sent: requests that fail side by side are one outage.
+            server_pause: Seconds of a Retry-After header.
+            nodes: The number of nodes to try before the cluster is unreachable.
+        """
+        with self._lock:
+            if seen != self.outages or self.given_up is not None:
+                return
+            if not self.outages:
+                self._down_since = self.now()
+            self.outages += 1
+            pause = self._pause(self.outages, self._down_since, server_pause, nodes)
+            if pause is not None:
+                self._not_before = self.now() + pause
+            elif self.answered and self.outages > 1:
+                self.given_up = replace(failure, reason=f"{failure.reason} ({self.outages} attempts)")
+            else:
+                self.given_up = failure
+
+    def refuses(self, failure: Failure) -> None:
+        """Record a whole request that failed with a status; after many of these in a row nothing more is sent."""
+        with self._lock:
+            status, times = self._refusals
+            times = times + 1 if status == failure.status else 1
+            self._refusals = failure.status, times
+            if times >= MOST_REFUSALS and self.given_up is None:
+                self.given_up = replace(failure, reason=f"{failure.reason} (given up after {times} requests in a row)")
+
+    def retry_at(self, attempt: int, server_pause: float | None) -> float | None:
+        """When a search may be sent again that failed *attempt* times, by the clock; None if never."""
+        now = self.now()
+        pause = self._retries.next_pause(attempt, started=now, server_pause=server_pause, end=self._end)
+        return None if pause is None else now + pause
+
+    def wait_until(self, due: float) -> None:
+        """Sleep until *due*, and until the server may be asked again."""
+        pause = max(due, self._not_before) - self.now()
+        if pause > 0 and self.given_up is None:
+            self._retries.clock.sleep(pause)
+
+    def _pause(self, attempt: int, started: float, server_pause: float | None, nodes: int) -> float | None:
+        if not self.reached:
+            return 0.0 if attempt < nodes else None  # the next node, without a pause
+        if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
+            return None
+        return self._retries.next_pause(attempt, started=started, server_pause=server_pause, end=self._end)
 
     def wait(self, attempt: int, *, started: float, server_pause: float, nodes: int = 1) -> bool:
         """
@@ -104,11 +171,10 @@ class ServerHealth:
             server_pause: Seconds of a Retry-After header, 0 if there is none.
             nodes: The number of nodes to try before the cluster is unreachable.
         """
-        if not self.reached:
-            return attempt < nodes  # the next node, without a pause
-        if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
-            return False
-        return self._retries.wait(attempt, started=started, server_pause=server_pause or None, end=self._end)
+        pause = self._pause(attempt, started, server_pause or None, nodes)
+        if pause:
+            self._retries.clock.sleep(pause)
+        return pause is not None
 
 
 def ask_one(

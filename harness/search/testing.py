@@ -67,6 +67,7 @@ class FakeSearch(Closing):
         requests: Sequence[SearchRequest],
         *,
         on_done: Callable[[int], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,  # noqa: ARG002
         budget: float | None = None,
     ) -> list[Response]:
         """Answer *requests* from the rankings; with a *budget* of 0 none of them runs."""

@@ -1,20 +1,26 @@
 """
-The connection to an engine: elastic_transport's pool, TLS and threads, without its retries.
+The connection to an engine: the nodes of elastic_transport, which pool connections and know TLS.
 
 It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all accept. `session` decides on
-retries, because elastic_transport ignores Retry-After and does not distinguish a busy engine from a dead one.
+retries, because elastic_transport ignores Retry-After and does not distinguish a busy engine from a dead one. It reads
+answers itself, because elastic_transport reads one whatever its size, and as long as a byte comes now and then.
 """
 
 from __future__ import annotations
 
+import time
+from itertools import count
+from threading import Lock
 from typing import Any
 
-from elastic_transport import ConnectionTimeout, NodeConfig, Serializer, Transport, TransportError
+from elastic_transport import NodeConfig, Urllib3HttpNode
 from elastic_transport.client_utils import parse_cloud_id, url_to_node_config
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
 from harness.search.connection import (
+    CHUNK,
     PLAIN_JSON,
     REFUSED,
     Answer,
@@ -24,30 +30,34 @@ from harness.search.connection import (
     ca_file_of,
     checked_url,
     fingerprint_of,
+    read_in_time,
     was_closed,
     why_unreachable,
     within,
 )
 
+AWAY = frozenset({502, 503, 504})
+"""Statuses after which another node is asked next."""
+
 
 class TransportConnection:
-    """A pool of connections to the nodes of one cluster."""
+    """
+    Pools of connections to the nodes of one cluster, which take turns.
+
+    A node that did not answer is asked again when no other is left, or all others did not answer after it.
+    """
 
     def __init__(self, nodes: list[NodeConfig], login: Login, timeout: float) -> None:
-        raw = _Raw()
         self.nodes = len(nodes)
         self._urls = ", ".join(_url_of(node) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
         self.mask = login.masker()
-        self._transport = Transport(
-            nodes,
-            max_retries=0,
-            retry_on_status=(),
-            randomize_nodes_in_pool=False,
-            meta_header=False,
-            serializers={PLAIN_JSON: raw, "application/*": raw, "text/*": raw},
-        )
+        self._alive = [Node(node) for node in nodes]
+        self._away: list[Node] = []
+        self._turn = count()
+        self._lock = Lock()
+        self._has_answered = False
 
     def perform(
         self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
@@ -55,37 +65,71 @@ class TransportConnection:
         """See `Connection.perform`."""
         headers = self._headers if body is None else {**self._headers, "content-type": mime}
         seconds = timeout or self._timeout
+        node = self._next()
         try:
-            meta, content = within(
-                seconds,
-                lambda: self._transport.perform_request(
-                    method, path, body=body, headers=headers, request_timeout=seconds
-                ),
-            )
-        except (ConnectionTimeout, TimeoutError) as error:
-            raise NoAnswerInTime(f"no answer from {self._urls} within {seconds:g} s") from error
-        except TransportError as error:
-            why = why_unreachable(error)
-            start = " `docker compose up --wait` or `harness engine up` starts one" if why == REFUSED else ""
-            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
-            raise kind(self.mask(f"cannot reach {self._urls}: {why}{start}")) from error
-        return Answer(meta.status, content or b"", {name.lower(): value for name, value in meta.headers.items()})
+            answer = within(seconds, lambda: node.send(method, path, body, headers, seconds))
+        except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, HTTPError, OSError) as error:
+            self._mark(node, is_alive=False)
+            raise self._unreachable(error, node, seconds, len(body or b"")) from error
+        self._mark(node, is_alive=answer.status not in AWAY)
+        self._has_answered = True
+        return answer
+
+    def _next(self) -> Node:
+        """The nodes that answer take turns; if there is none, the one that did not answer for the longest time."""
+        with self._lock:
+            return self._alive[next(self._turn) % len(self._alive)] if self._alive else self._away[0]
+
+    def _mark(self, node: Node, *, is_alive: bool) -> None:
+        with self._lock:
+            if is_alive and node in self._alive:
+                return
+            (self._alive if node in self._alive else self._away).remove(node)
+            (self._alive if is_alive else self._away).append(node)
+
+    def _unreachable(self, error: Exception, node: Node, seconds: float, sent: int) -> EngineUnreachable:
+        is_late = isinstance(error, (ReadTimeoutError, ConnectTimeoutError, TimeoutError))
+        if is_late and not isinstance(error, NewConnectionError):
+            return NoAnswerInTime(f"no answer from {node.base_url} within {seconds:g} s")
+        why = why_unreachable(error, answered=self._has_answered, sent=sent)
+        start = " `docker compose up --wait` or `harness engine up` starts one" if why == REFUSED else ""
+        kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+        return kind(self.mask(f"cannot reach {self._urls}: {why}{start}"))
 
     def close(self) -> None:
         """See `Connection.close`."""
-        self._transport.close()
+        for node in (*self._alive, *self._away):
+            node.close()
 
 
-class _Raw(Serializer):
-    """Leaves bodies unchanged: an answer that is not JSON keeps its status, and is parsed later."""
+class Node(Urllib3HttpNode):
+    """A node whose answers are limited in size, also after decompression, and in time."""
 
-    mimetype = PLAIN_JSON
+    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float) -> Answer:
+        """
+        The answer to one request; raises the errors of urllib3.
 
-    def loads(self, data: bytes) -> bytes:
-        return data
-
-    def dumps(self, data: Any) -> Any:
-        return data
+        Raises:
+            AnswerTooLarge, TimeoutError: See `read_in_time`.
+        """
+        end = time.monotonic() + seconds
+        response = self.pool.urlopen(
+            method,
+            f"{self.path_prefix}{path}",
+            body=body,
+            headers=headers,
+            retries=False,
+            redirect=False,
+            timeout=seconds,
+            preload_content=False,
+        )
+        try:
+            content = read_in_time(response.stream(CHUNK), end)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return Answer(response.status, content, {name.lower(): value for name, value in response.headers.items()})
 
 
 def connect(cluster: Cluster, login: Login) -> TransportConnection:

@@ -189,8 +189,12 @@ ROWS = {
         fault(Fault("/_msearch", status=200, body=None, pause=0.05)),
         budget="0.5",
     ),
-    "busy at first": Row(PASSED, "scored", "", fault(Fault("/", 503), Fault("/", 429), Fault("/_msearch", 502))),
-    "closed at first": Row(PASSED, "scored", "", fault(Fault("/_msearch", None))),
+    "busy at first": Row(
+        PASSED, "scored", "sent again: status 502 (2)", fault(Fault("/", 503), Fault("/", 429), Fault("/_msearch", 502))
+    ),
+    "closed at first": Row(
+        PASSED, "scored", "2 of 2 queries were sent again: connection closed (2)", fault(Fault("/_msearch", None))
+    ),
     "closed and busy before it says what it is": Row(PASSED, "scored", "", fault(Fault("/", None), Fault("/", 502))),
 }
 

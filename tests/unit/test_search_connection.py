@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import socket
 import threading
@@ -19,8 +20,9 @@ import pytest
 from builders.engine import Fault, ScriptedEngine
 from harness.errors import EngineUnreachable
 from harness.model import Cluster, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
-from harness.search import Search, open_search
+from harness.search import Search, connection, open_search
 from harness.search.connection import within
+from harness.search.retries import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
 SERVICE = HttpRequest("GET", "/search", "$.ids", {"q": "red shoes"})
@@ -211,6 +213,75 @@ def test_an_engine_that_always_hangs_up_is_given_up(engine: ScriptedEngine) -> N
     with pytest.raises(EngineUnreachable, match="closed the connection without an answer"):
         open_search(cluster(engine), {})
     assert engine.sent == [("GET", "/")] * 3
+
+
+def test_a_proxy_that_closes_on_a_large_request_is_not_told_as_a_tls_mistake(engine: ScriptedEngine) -> None:
+    with open_search(cluster(engine), {}) as search:
+        engine.faults.append(Fault("/_msearch", status=None, times=99))
+        large = {"query": {"match": {"title": "red shoes " * 4000}}}
+        search.retries = Retries(clock=Clock(sleep=lambda _: None))
+        with pytest.raises(EngineUnreachable, match=r"may find too large \(39 KB\)") as refused:
+            search.search([SearchRequest("shoes", "products", large)])
+
+    assert "TLS" not in str(refused.value)
+
+
+# ------------------------------------------------------------------------------------------------- nodes that are away
+
+
+def test_a_node_that_is_stopped_is_left_out_and_the_others_answer(engine: ScriptedEngine) -> None:
+    with socket.socket() as stopped, ScriptedEngine() as third:
+        stopped.bind(("127.0.0.1", 0))
+        stopped.listen()  # it takes connections and never answers
+        nodes = (engine.url, third.url)
+        url = f"http://127.0.0.1:{stopped.getsockname()[1]}"
+        with open_search(Cluster("test", url=url, nodes=nodes, timeout=0.5), {}) as search:
+            responses = search.search([replace(SHOES, query=str(number)) for number in range(300)])
+            more = search.search([SHOES])
+
+    assert all(isinstance(response, Ranking) for response in [*responses, *more])
+    assert engine.asked["red shoes"] > 0 < third.asked["red shoes"]
+
+
+def test_all_nodes_that_are_away_are_tried_before_the_cluster_is() -> None:
+    urls = []
+    for _ in range(3):
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            urls.append(f"http://127.0.0.1:{closed.getsockname()[1]}")
+
+    with pytest.raises(EngineUnreachable, match="connection refused") as refused:
+        open_search(Cluster("test", url=urls[0], nodes=tuple(urls[1:])), {})
+    assert all(url in str(refused.value) for url in urls)
+
+
+# -------------------------------------------------------------------------------------------------------- huge answers
+
+
+def test_an_answer_is_read_up_to_a_size_after_decompression(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MOST_ANSWERED", 2**20)
+    bomb = gzip.compress(b" " * 50 * 2**20)
+    engine.faults.append(Fault("/_msearch", status=200, body=bomb, headers={"Content-Encoding": "gzip"}))
+
+    with open_search(cluster(engine), {}) as search:
+        [response] = search.search([SHOES])
+
+    assert isinstance(response, Failure)
+    assert (response.kind, response.reason) == (FailureKind.MALFORMED, "the answer has more than 1 MB")
+
+
+def test_a_services_answer_is_read_up_to_a_size(service: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MOST_ANSWERED", 2**20)
+    bomb = gzip.compress(b" " * 50 * 2**20)
+    service.faults[:0] = [Fault("/search", status=200, body=bomb, headers={"Content-Encoding": "gzip"})]
+
+    with open_search(cluster(service, service="http"), {}) as search:
+        [response] = search.search([SearchRequest("shoes", None, None, SERVICE)])
+
+    assert isinstance(response, Failure)
+    assert response.reason == "the answer has more than 1 MB"
 
 
 # ------------------------------------------------------------------------------------------------------ a call in time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
-from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.retries import Clock, Retries
+from harness.search.session import MOST_REFUSALS
 
 Script = Callable[[list[dict[str, Any]]], Answer]
 """From the bodies of a request to its answer, or an error that it raises."""
@@ -28,6 +30,7 @@ class Scripted:
         self.asked: list[list[str]] = []
         self.timeouts: list[float | None] = []
         self.slept: list[float] = []
+        self.resent: dict[int, str] = {}
         self.now = 0.0
         self._script = script
 
@@ -60,12 +63,26 @@ class Scripted:
         self.now += seconds
 
     def search(
-        self, *queries: str, budget: float | None = None, done: list[int] | None = None, attempts: int = 6
+        self,
+        *queries: str,
+        budget: float | None = None,
+        done: list[int] | None = None,
+        attempts: int = 6,
+        concurrency: int = 1,
+        batch: int = 1000,
     ) -> list[Response]:
         clock = Clock(now=lambda: self.now, sleep=self.sleep, chance=lambda: 0.5)
-        search = EngineSearch(self, Engine("opensearch"), timeout=30, retries=Retries(attempts=attempts, clock=clock))
+        retries = Retries(attempts=attempts, clock=clock)
+        search = EngineSearch(
+            self, Engine("opensearch"), timeout=30, retries=retries, concurrency=concurrency, batch=batch
+        )
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
-        return search.search(requests, on_done=None if done is None else done.append, budget=budget)
+        return search.search(
+            requests,
+            on_done=None if done is None else done.append,
+            on_resent=self.resent.update,
+            budget=budget,
+        )
 
 
 def found(*ids: str) -> dict[str, Any]:
@@ -114,7 +131,7 @@ def test_progress_counts_every_query_once() -> None:
 
     connection.search(*(str(number) for number in range(600)), done=done)
 
-    assert done == [250, 250, 100]
+    assert done == [100, 200, 300]
 
 
 def test_a_request_for_an_http_service_fails_alone() -> None:
@@ -152,16 +169,16 @@ class TestDividing:
 
         assert ids(responses) == ["TIMEOUT" if query == "7" else query for query in queries]
 
-    def test_after_a_division_batches_stay_small(self) -> None:
+    def test_after_a_division_batches_are_small_and_grow_slowly(self) -> None:
         def slow_over_125(bodies: list[dict[str, Any]]) -> Answer:
             if len(bodies) > 125:
                 raise NoAnswerInTime("no answer within 30 s")
             return each(bodies)
 
         connection = Scripted(slow_over_125)
-        connection.search(*(str(number) for number in range(500)))
+        connection.search(*(str(number) for number in range(900)))
 
-        assert [len(batch) for batch in connection.asked] == [250, 125, 125, 125, 125]
+        assert [len(batch) for batch in connection.asked][:8] == [100, 200, 100, 100, 112, 126, 63, 63]
 
     def test_too_large_a_request_is_divided(self) -> None:
         connection = Scripted(lambda bodies: Answer(413, b"") if len(bodies) > 2 else each(bodies))
@@ -180,7 +197,57 @@ class TestDividing:
         assert len(connection.asked) == 1
 
 
+class TestLargeRequests:
+    @pytest.mark.parametrize("concurrency", [1, 4])
+    @pytest.mark.parametrize(
+        "refusal",
+        [Answer(429, b""), Answer(503, b""), Answer(413, b""), ConnectionClosed("closed"), NoAnswerInTime("")],
+    )
+    def test_a_batch_that_is_too_much_is_halved_and_nothing_is_lost(
+        self, refusal: Answer | Exception, concurrency: int
+    ) -> None:
+        def bears_ten(bodies: list[dict[str, Any]]) -> Answer:
+            if len(bodies) <= 10:
+                return each(bodies)
+            if isinstance(refusal, Exception):
+                raise refusal
+            return refusal
+
+        queries = [str(number) for number in range(400)]
+        connection = Scripted(bears_ten)
+
+        assert ids(connection.search(*queries, concurrency=concurrency)) == queries
+        refused = [batch for batch in connection.asked if len(batch) > 10]
+        assert len(refused) < 30
+        assert connection.resent
+
+    def test_a_batch_has_no_more_searches_than_the_cluster_allows(self) -> None:
+        connection = Scripted(each)
+
+        connection.search(*(str(number) for number in range(200)), batch=30, concurrency=4)
+
+        assert max(len(batch) for batch in connection.asked) == 30
+
+    def test_an_answer_that_is_too_large_is_asked_for_in_parts(self) -> None:
+        def large(bodies: list[dict[str, Any]]) -> Answer:
+            if len(bodies) > 5 or any(body["query"] == "7" for body in bodies):
+                raise AnswerTooLarge("the answer has more than 256 MB")
+            return each(bodies)
+
+        responses = Scripted(large).search(*(str(number) for number in range(20)))
+
+        assert ids(responses) == ["MALFORMED" if number == 7 else str(number) for number in range(20)]
+
+
 class TestRetrying:
+    @pytest.mark.parametrize("status", [429, 502, 503])
+    def test_what_was_sent_again_is_reported_with_the_reason(self, status: int) -> None:
+        answers = iter([answer([found("a"), busy(status)]), answer([found("b")])])
+        connection = Scripted(lambda bodies: next(answers))
+
+        assert ids(connection.search("a", "b")) == ["a", "b"]
+        assert connection.resent == {1: f"status {status}"}
+
     def test_only_the_items_that_were_turned_away_are_asked_again(self) -> None:
         answers = iter([answer([found("a"), busy(), busy(503)]), answer([found("b"), busy()]), answer([found("c")])])
         connection = Scripted(lambda bodies: next(answers))
@@ -237,7 +304,7 @@ class TestRetrying:
         responses = connection.search(*(str(number) for number in range(300)))
 
         assert ids(responses) == [str(number) for number in range(300)]
-        assert [len(batch) for batch in connection.asked] == [250, 50, 50]
+        assert [len(batch) for batch in connection.asked] == [100, 200, 200]
 
 
 class TestGivingUp:
@@ -272,7 +339,7 @@ class TestGivingUp:
 
         responses = connection.search(*(str(number) for number in range(600)), attempts=3)
 
-        assert ids(responses) == [str(number) for number in range(250)] + ["ERROR"] * 350
+        assert ids(responses) == [str(number) for number in range(100)] + ["ERROR"] * 500
         assert len(connection.asked) == 1 + 3
         assert "refused" in reason(responses[-1])
 
@@ -296,8 +363,8 @@ class TestGivingUp:
 
         responses = connection.search(*(str(number) for number in range(600)))
 
-        assert ids(responses)[:250] == [str(number) for number in range(250)]
-        assert set(ids(responses)[250:]) == {"TIMEOUT"}
+        assert ids(responses)[:100] == [str(number) for number in range(100)]
+        assert set(ids(responses)[100:]) == {"TIMEOUT"}
         assert len(connection.asked) < 20
 
     def test_a_login_that_everything_refuses_is_an_error(self) -> None:
@@ -315,6 +382,77 @@ class TestGivingUp:
 
         assert ids(connection.search("a", "b")) == ["a", "ERROR"]
 
+    @pytest.mark.parametrize("status", [400, 500])
+    def test_an_error_of_every_request_ends_the_run(self, status: int) -> None:
+        connection = Scripted(lambda bodies: Answer(status, b'{"error": {"type": "x", "reason": "broken"}}'))
+
+        responses = connection.search(*(str(number) for number in range(10_000)), concurrency=4)
+
+        assert {response.status for response in responses if isinstance(response, Failure)} == {status}
+        assert "broken" in reason(responses[-1])
+        assert MOST_REFUSALS <= len(connection.asked) < MOST_REFUSALS + 4
+
+    @pytest.mark.parametrize("item", [True, False])
+    def test_an_engine_that_is_always_busy_is_given_up_once(self, item: bool) -> None:
+        connection = Scripted(lambda bodies: answer([busy(503) for _ in bodies]) if item else Answer(503, b"no master"))
+
+        responses = connection.search(*(str(number) for number in range(10_000)), attempts=9, concurrency=4)
+
+        assert set(ids(responses)) == {"ERROR"}
+        assert "9 attempts" in reason(responses[-1])
+        assert len(connection.asked) < 4 * 2 + 9
+        assert connection.now == pytest.approx(0.25 + 0.5 + 1 + 2 + 4 + 8 + 10 + 10)
+
+    def test_a_pause_beyond_the_budget_ends_the_run(self) -> None:
+        connection = Scripted(lambda bodies: Answer(429, b"", {"retry-after": "30"}))
+
+        responses = connection.search(*(str(number) for number in range(225)), budget=20.0, concurrency=4)
+
+        assert {response.status for response in responses if isinstance(response, Failure)} == {429}
+        assert connection.now == 0.0
+
+    def test_a_search_that_closes_the_connection_fails_alone(self) -> None:
+        def close_at_7(bodies: list[dict[str, Any]]) -> Answer:
+            if any(body["query"] == "7" for body in bodies):
+                raise ConnectionClosed("it closed the connection")
+            return each(bodies)
+
+        responses = Scripted(close_at_7).search(*(str(number) for number in range(300)), concurrency=4)
+
+        assert ids(responses) == ["ERROR" if number == 7 else str(number) for number in range(300)]
+
+
+class TestInterrupts:
+    def test_nothing_is_sent_after_an_interrupt(self) -> None:
+        hanging, ended = threading.Semaphore(0), threading.Event()
+
+        def hang(bodies: list[dict[str, Any]]) -> Answer:
+            hanging.release()
+            ended.wait(60)
+            return each(bodies)
+
+        def interrupt(_: int) -> None:
+            hanging.acquire()
+            hanging.acquire()  # both senders wait for an answer
+            raise KeyboardInterrupt
+
+        def answer_one(bodies: list[dict[str, Any]]) -> Answer:
+            return each(bodies) if "0" in [body["query"] for body in bodies] else hang(bodies)
+
+        connection = Scripted(answer_one)
+        search = EngineSearch(connection, Engine("opensearch"), concurrency=2, batch=10)
+        requests = [SearchRequest(str(number), "products", {"query": str(number)}) for number in range(100)]
+        before = set(threading.enumerate())
+
+        with pytest.raises(KeyboardInterrupt):
+            search.search(requests, on_done=interrupt)
+
+        sent = len(connection.asked)
+        ended.set()
+        for thread in set(threading.enumerate()) - before:
+            thread.join()
+        assert len(connection.asked) == sent
+
 
 class TestBudget:
     def test_what_is_left_when_the_time_is_spent_did_not_run(self) -> None:
@@ -326,7 +464,7 @@ class TestBudget:
 
         responses = connection.search(*(str(number) for number in range(750)), budget=60.0)
 
-        assert ids(responses) == [str(number) for number in range(500)] + ["NOT_RUN"] * 250
+        assert ids(responses) == [str(number) for number in range(200)] + ["NOT_RUN"] * 550
         assert connection.timeouts == [30.0, 20.0]
 
     def test_a_request_that_the_end_cuts_off_did_not_run_rather_than_time_out(self) -> None:

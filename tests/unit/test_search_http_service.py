@@ -14,6 +14,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from builders.engine import Fault, ScriptedEngine
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.metrics.score import failure_text
@@ -23,6 +24,7 @@ from harness.search import open_search
 from harness.search.connection import Login
 from harness.search.http import HttpSearch, WebConnection
 from harness.search.retries import Clock, Retries
+from harness.search.session import MOST_REFUSALS
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 DEFINED = Mark("harness.toml", 1, 1)
@@ -191,6 +193,32 @@ class TestRetrying:
 
         return handle
 
+    @pytest.mark.parametrize(("status", "most"), [(500, MOST_REFUSALS + 4), (503, 5 * 4)])
+    def test_a_service_that_always_fails_is_given_up(self, status: int, most: int) -> None:
+        with ScriptedEngine() as server:
+            server.headers = {}
+            server.faults += [Fault("/", 404, times=1), Fault("/search", status, times=9999)]
+            clock = Clock(sleep=lambda _: None, chance=lambda: 0.0)
+            connection = WebConnection(Cluster("test", url=server.url, service="http"), Login())
+            with HttpSearch(connection, Engine("http"), retries=Retries(clock=clock, attempts=5)) as search:
+                responses = search.search(
+                    [SearchRequest(str(n), None, None, HttpRequest("GET", "/search", "$.ids")) for n in range(1000)]
+                )
+            sent = [path for _, path in server.sent if path == "/search"]
+
+        assert {response.status for response in responses if isinstance(response, Failure)} == {status}
+        assert len(responses) == 1000
+        assert len(sent) <= most
+
+    def test_what_a_service_was_sent_again_is_reported(self, httpserver: HTTPServer) -> None:
+        httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(1, {}))
+        resent: dict[int, str] = {}
+
+        with self.search(httpserver, []) as search:
+            search.search([SearchRequest("a", None, None, SEARCH)], on_resent=resent.update)
+
+        assert resent == {0: "status 503"}
+
     def test_a_busy_service_is_asked_again_when_it_says(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(2, {"Retry-After": "3"}))
         slept: list[float] = []
@@ -199,7 +227,7 @@ class TestRetrying:
             [response] = search.search([SearchRequest("a", None, None, SEARCH)])
 
         assert response == Ranking((Hit("a"),))
-        assert slept == [3.0, 3.0]
+        assert slept == pytest.approx([3.0, 3.0], abs=0.1)
 
     def test_in_the_end_it_fails_and_says_how_often(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(99, {}))

@@ -6,11 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.model import Failure, SearchRequest
-from harness.search.msearch import PREFERENCE, Batches, Entry, body_of, entry_of, path_of
+from harness.search.msearch import PREFERENCE, Entry, entry_of, path_of
 
 
 def entry(body: Any, index: str | None = "products", title_field: str | None = None) -> Entry:
@@ -73,7 +71,7 @@ class TestTemplates:
         made = entry({"template": {"id": "products", "params": {"q": "shoes"}}, "size": 25})
 
         assert json.loads(made.lines.split(b"\n")[1]) == {"id": "products", "params": {"size": 25, "q": "shoes"}}
-        assert path_of([made]) == "/_msearch/template"
+        assert path_of([made]) == "/_msearch/template?max_concurrent_searches=5"
 
     def test_a_size_of_its_own_wins(self) -> None:
         made = entry({"template": {"id": "products", "params": {"size": 7}}, "size": 25})
@@ -93,33 +91,3 @@ class TestTemplates:
 
         assert isinstance(made, Failure)
         assert words in made.reason
-
-
-class TestBatches:
-    @given(
-        kinds=st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=60),
-        most=st.integers(1, 9),
-        most_bytes=st.integers(1, 100),
-    )
-    def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
-        self, kinds: list[tuple[bool, int]], most: int, most_bytes: int
-    ) -> None:
-        entries = [Entry(place, b"x" * size, is_template) for place, (is_template, size) in enumerate(kinds)]
-
-        batches = list(Batches(entries, most=most, most_bytes=most_bytes))
-
-        assert sorted(one.place for batch in batches for one in batch) == list(range(len(kinds)))
-        for batch in batches:
-            assert 1 <= len(batch) <= most
-            assert len({one.is_template for one in batch}) == 1
-            assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
-
-    def test_what_is_still_to_come_can_be_cut_smaller(self) -> None:
-        batches = Batches([Entry(place, b"x") for place in range(10)], most=4)
-        sizes = []
-
-        for batch in batches:
-            sizes.append(len(batch))
-            batches.no_larger_than(2)
-
-        assert sizes == [4, 2, 2, 2]

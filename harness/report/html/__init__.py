@@ -67,6 +67,7 @@ from harness.report.run_sentences import (
     old_ranks,
     outcome_lines,
     query_change,
+    remark_lines,
 )
 from harness.report.sentences import (
     matching_text,
@@ -339,7 +340,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(_left_out(suite, queries, limits.thresholds)),
         causes=tuple(cause_lines(suite.queries, suite.checks)),
-        remarks=(*outcome_lines(suite.queries), *suite.notes),
+        remarks=(*outcome_lines(suite.queries), *remark_lines(suite)),
     )
 
 

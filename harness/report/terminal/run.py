@@ -51,6 +51,7 @@ from harness.report.run_sentences import (
     next_command,
     only_reports,
     outcome_lines,
+    remark_lines,
 )
 from harness.report.sentences import mean_heading, printable, score_text, tally_text
 from harness.report.terminal import (
@@ -340,7 +341,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if judged:
         hardly = is_hardly_judged(suite.hits, suite.judged_hits)
         remarks.append(Text(printable(judged), style="yellow" if hardly else "dim"))
-    remarks += [Text(printable(note), style="dim") for note in suite.notes]
+    remarks += [Text(printable(note), style="dim") for note in remark_lines(suite)]
     if remarks:
         yield from map(indented, remarks)
         yield Text()

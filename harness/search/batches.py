@@ -1,0 +1,206 @@
+"""
+The searches of a run in batches: several under way at once, as large as the server bears.
+
+`Batches` decides what is sent next. A batch that fails as a whole is divided, and its parts are sent before anything
+else. What the server was too busy for is sent again when all others are answered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from threading import Condition
+
+from harness.search.msearch import Entry
+from harness.search.session import ServerHealth
+
+MOST_SEARCHES = 1000
+MOST_BYTES = 4 * 1024 * 1024
+"""Bytes of one request."""
+
+FEWEST = 25
+"""Searches of a first batch, if there are that many: a small suite is one request."""
+
+FIRST = 100
+"""The most searches of a first batch."""
+
+QUICK = 0.5
+"""Seconds of a request below which batches grow, whatever that gains."""
+
+SLOW = 5.0
+"""Seconds of a request from which batches do not grow; a quarter of the timeout, if that is less."""
+
+WORTH = 1.2
+"""The gain in searches a second for which batches above `QUICK` grow: the time of a request is mostly overhead."""
+
+LARGE_ANSWER = 16 * 1024 * 1024
+"""Bytes of an answer from which batches do not grow."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """The searches of one request."""
+
+    entries: list[Entry]
+    attempt: int = 1
+    """The number of times that just these were sent, with the next."""
+    due: float = 0.0
+    """The earliest time to send them, by the clock of the health."""
+    outages: int = 0
+    """`ServerHealth.outages` when they were sent."""
+
+
+class Batches:
+    """
+    Searches in batches for several senders; each method may be called from any thread.
+
+    Templates are in batches of their own, and what is no part of an `_msearch` is alone.
+    The size of a batch doubles while requests are quick, or while that makes them worth it. It is halved if the server
+    refuses one of that size, and then grows slowly until that size is answered.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        health: ServerHealth,
+        *,
+        senders: int = 1,
+        most: int = MOST_SEARCHES,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """
+        Args:
+            entries: The searches.
+            health: Of the server; while it does not serve, one batch at a time is sent.
+            senders: The number of senders.
+            most: Searches of a batch.
+            most_bytes: Bytes of a request with more than one search.
+        """
+        self._health = health
+        self._senders = senders
+        self._most = most
+        self._most_bytes = most_bytes
+        self._fresh = deque(sorted(entries, key=lambda entry: (entry.is_template, entry.place)))
+        self._parts: list[Batch] = []
+        self._again: deque[Batch] = deque()
+        self._unanswered = len(entries)
+        self._under_way = 0
+        self._changed = Condition()
+        self._first = min(most, FIRST, max(FEWEST, -(-len(entries) // senders)))
+        self._size = self._first
+        self._refused: int | None = None
+        self._rates: dict[int, float] = {}
+        self._is_stopped = False
+        self._slow = min(SLOW, health.timeout / 4)
+
+    @property
+    def size(self) -> int:
+        """The most searches of the next batch."""
+        return self._size
+
+    def take(self) -> Batch | None:
+        """
+        The next batch, which `release` follows; None if nothing is left.
+
+        Waits while nothing can be sent, but a batch that is under way may be divided.
+        """
+        with self._changed:
+            while self._unanswered and not self._is_stopped:
+                if not self._under_way or not self._health.outages:
+                    batch = self._next()
+                    if batch is not None:
+                        self._under_way += 1
+                        batch.outages = self._health.outages
+                        return batch
+                self._changed.wait()
+            return None
+
+    def _next(self) -> Batch | None:
+        if self._parts:
+            return self._cut(self._parts.pop(), self._parts)
+        if self._fresh:
+            return Batch(self._cut_fresh())
+        if not self._again:
+            return None
+        earliest = min(self._again, key=lambda batch: batch.due)
+        self._again.remove(earliest)
+        return self._cut(earliest, self._again)
+
+    def _cut(self, batch: Batch, rest: list[Batch] | deque[Batch]) -> Batch:
+        """*batch* as far as the size allows; what is left goes to *rest*."""
+        if len(batch.entries) <= self._size:
+            return batch
+        rest.append(replace(batch, entries=batch.entries[self._size :]))
+        return replace(batch, entries=batch.entries[: self._size])
+
+    def _cut_fresh(self) -> list[Entry]:
+        """A batch of what was not sent yet: smaller ones at the end, so that all senders end at the same time."""
+        share = max(self._first, -(-len(self._fresh) // self._senders))
+        most, cut = min(self._size, share), [self._fresh.popleft()]
+        size = len(cut[0].lines)
+        while self._fresh and len(cut) < most and _are_alike(cut[0], self._fresh[0]):
+            size += len(self._fresh[0].lines)
+            if size > self._most_bytes:
+                break
+            cut.append(self._fresh.popleft())
+        return cut
+
+    def release(self, *, answered: int = 0, parts: Sequence[Batch] = (), again: Sequence[Batch] = ()) -> None:
+        """
+        Record what became of a batch.
+
+        Args:
+            answered: The number of its searches that have their response.
+            parts: To be sent next.
+            again: To be sent when they are due.
+        """
+        with self._changed:
+            self._unanswered -= answered
+            self._under_way -= 1
+            self._parts.extend(parts)
+            self._again.extend(again)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+
+    def served(self, size: int, seconds: float, answer: int) -> None:
+        """Record that a batch of *size* was answered after *seconds* with *answer* bytes; batches may grow."""
+        with self._changed:
+            if self._refused is not None and size >= self._refused:
+                self._refused = None
+            rate = size / max(seconds, 1e-6)
+            self._rates[size] = max(rate, self._rates.get(size, 0.0))
+            if (
+                size < self._size
+                or seconds >= self._slow
+                or answer >= LARGE_ANSWER
+                or not self._is_worth(size, seconds)
+            ):
+                return
+            larger = 2 * size
+            if self._refused is not None and larger >= self._refused:
+                larger = size + max(1, size // 8)
+            self._size = min(self._most, larger)
+
+    def _is_worth(self, size: int, seconds: float) -> bool:
+        smaller = max((one for one in self._rates if one < size), default=None)
+        gained = smaller is None or self._rates[size] >= WORTH * self._rates[smaller]
+        return seconds < QUICK or gained
+
+    def refused(self, size: int, *, least: int = 1) -> None:
+        """Record that a batch of *size* was too much; those that follow are half of it, but not below *least*."""
+        if size <= least:
+            return
+        with self._changed:
+            self._refused = size if self._refused is None else min(self._refused, size)
+            self._size = min(self._size, max(least, size // 2))
+
+
+def _are_alike(one: Entry, other: Entry) -> bool:
+    """Whether both can be parts of one request."""
+    return one.is_template == other.is_template and not one.path and not other.path

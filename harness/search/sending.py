@@ -1,0 +1,224 @@
+"""Sends batches of searches from a few threads, and decides what becomes of each: answered, divided, or sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Thread
+
+from harness.errors import EngineUnreachable, SearchError, UsageError
+from harness.model import Failure, FailureKind, Response
+from harness.search.answers import BUSY, TOO_SLOW, WHOLE, Reply, as_batch, failure_of, may_be_one_at_fault, read_answer
+from harness.search.batches import FEWEST, Batch, Batches
+from harness.search.connection import (
+    NDJSON,
+    PLAIN_JSON,
+    Answer,
+    AnswerTooLarge,
+    Connection,
+    ConnectionClosed,
+    NoAnswerInTime,
+)
+from harness.search.msearch import Entry, body_of, path_of
+from harness.search.session import INTERRUPTED, ServerHealth
+
+SECONDS_ALIVE = 10.0
+"""How long an answer to `GET /` is waited for, to see whether a server answers anything."""
+
+TOO_LARGE = 413
+CLOSED = "connection closed"
+UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a batch: *responses* by place, *parts* to be sent next, what is sent *again* when it is due."""
+
+    responses: Mapping[int, Response] = field(default_factory=dict)
+    parts: Sequence[Batch] = ()
+    again: Sequence[Batch] = ()
+
+
+class BatchSender:
+    """Sends what `Batches` hands out, over one connection."""
+
+    def __init__(self, connection: Connection, health: ServerHealth, batches: Batches) -> None:
+        self._connection = connection
+        self._health = health
+        self._batches = batches
+        self._responses: dict[int, Response] = {}
+
+    def send_all(self, searches: int, senders: int, tell: Callable[[int], None]) -> dict[int, Response]:
+        """
+        Send everything, and wait for it.
+
+        An interrupt ends the waiting at once; a thread that waits for an answer then sends nothing more.
+
+        Args:
+            searches: The number of searches.
+            senders: The number of threads; one is the calling thread.
+            tell: Called with the number of searches that are newly done, from the calling thread.
+
+        Returns:
+            The response to each search, by its place.
+        """
+        if senders == 1:
+            self._work(tell)
+            return self._responses
+        news: SimpleQueue[int | BaseException] = SimpleQueue()
+        for _ in range(senders if searches else 0):
+            context = copy_context()
+            Thread(target=context.run, args=(self._thread, news), name="relevance-search", daemon=True).start()
+        try:
+            while searches:
+                done = news.get()
+                if isinstance(done, BaseException):
+                    raise done  # noqa: TRY301 - as if the calling thread had met it
+                searches -= done
+                tell(done)
+        except BaseException:
+            self._health.given_up = INTERRUPTED
+            self._batches.stop()
+            raise
+        return self._responses
+
+    def _thread(self, news: SimpleQueue[int | BaseException]) -> None:
+        try:
+            self._work(news.put)
+        except BaseException as error:  # it is the caller's, whatever it is
+            news.put(error)
+
+    def _work(self, tell: Callable[[int], None]) -> None:
+        while (batch := self._batches.take()) is not None:
+            outcome = self._send(batch)
+            self._responses |= outcome.responses
+            self._batches.release(answered=len(outcome.responses), parts=outcome.parts, again=outcome.again)
+            if outcome.responses:
+                tell(len(outcome.responses))
+
+    def _send(self, batch: Batch) -> Outcome:
+        self._health.wait_until(batch.due)
+        seconds = self._health.seconds()
+        if isinstance(seconds, Failure):
+            return _all(batch, seconds)
+        begun = self._health.now()
+        mime = PLAIN_JSON if batch.entries[0].path else NDJSON
+        try:
+            answer = self._connection.perform(
+                "POST", path_of(batch.entries), body=body_of(batch.entries), mime=mime, timeout=seconds
+            )
+        except NoAnswerInTime as error:
+            return self._silent(batch, Failure(FailureKind.TIMEOUT, str(error)), is_alive=False)
+        except AnswerTooLarge as error:
+            self._batches.refused(len(batch.entries))
+            return self._divided(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
+        except EngineUnreachable as error:
+            return self._lost(batch, error)
+        self._health.heard(timely=answer.status not in TOO_SLOW)
+        return self._read(batch, answer, self._health.now() - begun)
+
+    def _read(self, batch: Batch, answer: Answer, seconds: float) -> Outcome:
+        if answer.status in TOO_SLOW:
+            return self._silent(batch, failure_of(answer), is_alive=True)
+        if answer.status >= 400 and answer.status not in BUSY:
+            self._health.refuses(failure_of(answer))
+        if may_be_one_at_fault(answer):
+            failure = failure_of(answer)
+            if answer.status == TOO_LARGE:
+                self._batches.refused(len(batch.entries))
+            return self._divided(batch, failure, f"status {answer.status}")
+        replies = read_answer(as_batch(answer) if batch.entries[0].path else answer, batch.entries)
+        first = replies[0].response
+        if isinstance(first, Failure) and all(reply.again for reply in replies):
+            return self._unserved(batch, first, replies[0].after)
+        if answer.status in WHOLE:
+            self._health.served()
+            self._batches.served(len(batch.entries), seconds, len(answer.body))
+        return self._sorted(batch, replies)
+
+    def _sorted(self, batch: Batch, replies: Sequence[Reply]) -> Outcome:
+        """The searches that are answered, and those that the engine was too busy for, which are sent again."""
+        responses: dict[int, Response] = {}
+        again: list[Entry] = []
+        due = 0.0
+        for entry, reply in zip(batch.entries, replies, strict=True):
+            at = self._health.retry_at(batch.attempt, reply.after) if reply.again else None
+            if at is None:
+                responses[entry.place] = reply.noted(batch.attempt)
+            else:
+                again.append(entry)
+                due = max(due, at)
+                self._health.resent[entry.place] = reply.cause
+        if not again:
+            return Outcome(responses)
+        self._batches.refused(len(batch.entries), least=FEWEST)
+        return Outcome(responses, again=[Batch(again, batch.attempt + 1, due)])
+
+    def _unserved(self, batch: Batch, failure: Failure, server_pause: float | None) -> Outcome:
+        """The server was too busy for all: half of them may not be too much, after a pause."""
+        self._batches.refused(len(batch.entries))
+        self._health.unserved(failure, seen=batch.outages, server_pause=server_pause, nodes=self._connection.nodes)
+        cause = f"status {failure.status}"
+        return self._divided(batch, failure, cause) if len(batch.entries) > 1 else self._again(batch, failure, cause)
+
+    def _lost(self, batch: Batch, error: EngineUnreachable) -> Outcome:
+        """A connection that could not be opened; or was closed, which a proxy may do to a large request."""
+        failure = self._health.lost(error)
+        is_closed = isinstance(error, ConnectionClosed)
+        if is_closed and len(batch.entries) > 1:
+            self._batches.refused(len(batch.entries))
+            return self._divided(batch, failure, CLOSED, self._health.retry_at(1, None) or 0.0)
+        self._health.unserved(failure, seen=batch.outages, nodes=self._connection.nodes)
+        return self._again(batch, failure, CLOSED if is_closed else UNREACHABLE)
+
+    def _silent(self, batch: Batch, failure: Failure, *, is_alive: bool) -> Outcome:
+        """No answer in time: give up if the server answers nothing else; if it does, one search may be slow."""
+        no_time = self._health.seconds()
+        if isinstance(no_time, Failure):
+            return _all(batch, no_time)
+        self._health.silent(failure)
+        if self._health.given_up is None and not (is_alive or self._is_alive()):
+            self._health.given_up = failure
+        self._batches.refused(len(batch.entries))
+        return self._divided(batch, failure, "timeout")
+
+    def _is_alive(self) -> bool:
+        """Whether the server answers anything; a client that cannot send `GET /` is taken to be connected."""
+        seconds = self._health.seconds()
+        try:
+            self._connection.perform(
+                "GET", "/", timeout=SECONDS_ALIVE if isinstance(seconds, Failure) else min(seconds, SECONDS_ALIVE)
+            )
+        except UsageError:
+            return True
+        except SearchError:
+            return False
+        return True
+
+    def _divided(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> Outcome:
+        """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""
+        if self._health.given_up is not None:
+            return _all(batch, self._health.given_up)
+        if len(batch.entries) == 1:
+            return _all(batch, failure)
+        self._note(batch, cause)
+        halves = (batch.entries[::2], batch.entries[1::2])  # neighbours may share an error
+        return Outcome(parts=[Batch(half, due=due) for half in halves])
+
+    def _again(self, batch: Batch, failure: Failure, cause: str) -> Outcome:
+        """Send *batch* again as it is, as often as the retries allow, when the server may be asked again."""
+        if self._health.given_up is not None:
+            return _all(batch, self._health.given_up)
+        if self._health.retry_at(batch.attempt, None) is None:
+            return _all(batch, Reply(failure, again=True).noted(batch.attempt))
+        self._note(batch, cause)
+        return Outcome(again=[Batch(batch.entries, batch.attempt + 1)])
+
+    def _note(self, batch: Batch, cause: str) -> None:
+        self._health.resent |= {entry.place: cause for entry in batch.entries}
+
+
+def _all(batch: Batch, response: Response) -> Outcome:
+    return Outcome({entry.place: response for entry in batch.entries})

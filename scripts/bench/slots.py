@@ -1,0 +1,116 @@
+"""
+What scripts/bench/runner --slots measures: an engine with four slots, and the best raw client of it.
+
+As a program it is the engine: each `_msearch` waits for one of four slots and keeps it for 20 ms, and 0.5 ms for each
+search; *latency* seconds come on top, of the network, without a slot. Each search has ten hits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import itertools
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.model import Suite
+from harness.suites import load_suite
+
+SLOTS = 4
+REQUEST = 0.020
+SEARCH = 0.0005
+
+SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+HITS = [{"_index": "products", "_id": f"document-{rank}", "_score": 10.5 - rank} for rank in range(10)]
+FOUND = {"total": {"value": 4711, "relation": "eq"}, "max_score": 10.5, "hits": HITS}
+ITEM = json.dumps({"took": 3, "timed_out": False, "_shards": SHARDS, "hits": FOUND, "status": 200}).encode()
+ROOT = b'{"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}'
+
+SUITE = """
+suite: slots
+target: {index: products}
+request: {body: {query: {match: {title: "{{text}}"}}}}
+queries:
+  - {id: q, text: red shoes, judgments: {document-3: 2, document-8: 1, elsewhere: 1}}
+thresholds: ["mean nDCG@10 >= 0"]
+"""
+
+
+async def serve(latency: float) -> None:
+    slots = asyncio.Semaphore(SLOTS)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = head.partition(b"content-length:")[2].partition(b"\r")[0]
+                body = await reader.readexactly(int(length or 0))
+                content = ROOT
+                if body:
+                    searches = body.count(b"\n") // 2
+                    async with slots:
+                        await asyncio.sleep(REQUEST + searches * SEARCH)
+                    await asyncio.sleep(latency)
+                    content = b'{"took":1,"responses":[%b]}' % b",".join([ITEM] * searches)
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(content)
+                )
+                writer.write(content)
+                await writer.drain()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=2**20)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+@contextlib.contextmanager
+def engine(latency: float) -> Iterator[int]:
+    """The port of an engine in a process of its own."""
+    with subprocess.Popen([sys.executable, __file__, str(latency)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline())
+        finally:
+            process.terminate()
+
+
+def suite_of(queries: int, folder: Path) -> Suite:
+    """A suite of so many *queries*, which are loaded as one."""
+    path = folder / "slots.relevance.yaml"
+    path.write_text(SUITE, encoding="utf-8")
+    suite = load_suite(path, {})
+    [query] = suite.queries
+    return replace(suite, queries=tuple(replace(query, id=f"q{number}") for number in range(queries)))
+
+
+def raw_seconds(port: int, lines: Sequence[bytes], batch: int, concurrency: int) -> float:
+    """Seconds in which a client that only parses sends *lines*, so many a request, so many requests at once."""
+    bodies = [b"".join(lines[start : start + batch]) for start in range(0, len(lines), batch)]
+    turns = itertools.count()
+
+    def work() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        while (turn := next(turns)) < len(bodies):
+            connection.request("POST", "/_msearch", bodies[turn], {"content-type": "application/x-ndjson"})
+            json.loads(connection.getresponse().read())
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(concurrency)]
+    begun = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(float(sys.argv[1])))

@@ -1,0 +1,141 @@
+"""How searches are cut into requests: how large they are, and when they grow and shrink."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model import Failure, FailureKind
+from harness.search.batches import Batch, Batches
+from harness.search.msearch import Entry, body_of
+from harness.search.retries import Clock, Retries
+from harness.search.session import ServerHealth
+
+
+def health() -> ServerHealth:
+    return ServerHealth(Retries(clock=Clock(now=lambda: 0.0)), timeout=30.0)
+
+
+def searches(number: int) -> list[Entry]:
+    return [Entry(place, b"x") for place in range(number)]
+
+
+def next_size(batches: Batches) -> int:
+    batch = batches.take()
+    assert batch is not None
+    batches.release(answered=len(batch.entries))
+    return len(batch.entries)
+
+
+@given(
+    kinds=st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=60),
+    most=st.integers(1, 9),
+    most_bytes=st.integers(1, 100),
+)
+def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
+    kinds: list[tuple[bool, int]], most: int, most_bytes: int
+) -> None:
+    entries = [Entry(place, b"x" * size, is_template) for place, (is_template, size) in enumerate(kinds)]
+    source = Batches(entries, health(), most=most, most_bytes=most_bytes)
+    batches: list[list[Entry]] = []
+    while (batch := source.take()) is not None:
+        batches.append(batch.entries)
+        source.release(answered=len(batch.entries))
+
+    assert sorted(one.place for batch in batches for one in batch) == list(range(len(kinds)))
+    for batch in batches:
+        assert 1 <= len(batch) <= most
+        assert len({one.is_template for one in batch}) == 1
+        assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
+
+
+@pytest.mark.parametrize(
+    ("number", "first"), [(1, 1), (25, 25), (26, 25), (100, 25), (225, 57), (400, 100), (20_000, 100)]
+)
+def test_a_small_suite_is_one_request_and_a_larger_one_is_shared_by_the_senders(number: int, first: int) -> None:
+    assert next_size(Batches(searches(number), health(), senders=4)) == first
+
+
+def test_the_last_batches_are_shares_of_what_is_left() -> None:
+    batches = Batches(searches(1100), health(), senders=4)
+    batches.served(100, 0.1, 1)
+    batches.served(200, 0.1, 1)
+    batches.served(400, 0.1, 1)
+
+    assert [next_size(batches) for _ in range(8)] == [275, 207, 155, 116, 100, 100, 100, 47]
+
+
+class TestGrowing:
+    def test_batches_double_while_requests_are_quick_up_to_the_most(self) -> None:
+        batches = Batches(searches(100_000), health())
+        sizes = []
+        for _ in range(6):
+            sizes.append(next_size(batches))
+            batches.served(sizes[-1], 0.4, 1)
+
+        assert sizes == [100, 200, 400, 800, 1000, 1000]
+
+    def test_where_each_request_costs_much_larger_ones_are_worth_it(self) -> None:
+        batches = Batches(searches(100_000), health())
+        for _ in range(5):
+            size = next_size(batches)
+            batches.served(size, 0.55 + size * 0.0005, 1)
+
+        assert next_size(batches) == 1000
+
+    def test_where_each_search_costs_much_larger_ones_are_not(self) -> None:
+        batches = Batches(searches(100_000), health())
+        for _ in range(5):
+            size = next_size(batches)
+            batches.served(size, size * 0.01, 1)
+
+        assert next_size(batches) == 200
+
+    @pytest.mark.parametrize(("seconds", "answer"), [(5.0, 1), (0.1, 16 * 1024 * 1024)])
+    def test_slow_and_large_answers_do_not_grow(self, seconds: float, answer: int) -> None:
+        batches = Batches(searches(100_000), health())
+        batches.served(next_size(batches), seconds, answer)
+
+        assert next_size(batches) == 100
+
+
+class TestShrinking:
+    def test_what_was_refused_is_halved_and_grows_slowly_until_that_size_is_answered(self) -> None:
+        batches = Batches(searches(100_000), health())
+        batches.served(100, 0.1, 1)
+        batches.refused(200)
+        sizes = []
+        for _ in range(10):
+            sizes.append(next_size(batches))
+            batches.served(sizes[-1], 0.1, 1)
+
+        assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 446, 892]
+
+    def test_several_requests_of_one_size_are_one_refusal(self) -> None:
+        batches = Batches(searches(100_000), health())
+        for _ in range(4):
+            batches.refused(100)
+
+        assert next_size(batches) == 50
+
+    def test_parts_are_sent_first_and_what_is_sent_again_last(self) -> None:
+        batches = Batches(searches(102), health())
+        first = batches.take()
+        assert first is not None
+        batches.release(parts=[Batch(first.entries[:1])], again=[Batch(first.entries[1:])])
+
+        assert [next_size(batches) for _ in range(3)] == [1, 2, 99]
+        assert batches.take() is None
+
+    def test_during_an_outage_one_request_is_under_way(self) -> None:
+        state = health()
+        state.heard()
+        batches = Batches(searches(1000), state, senders=2)
+        assert batches.take() is not None
+        state.unserved(Failure(FailureKind.ERROR, "busy", 503), seen=0)
+        batches.release(answered=100)
+        assert batches.take() is not None
+        batches.stop()  # or it would wait for the answer to the request that is under way
+
+        assert batches.take() is None
