@@ -6,7 +6,8 @@ import json
 import re
 import shlex
 
-from harness.model import SentRequest
+from harness.model import Json, SentRequest
+from harness.report.sentences import printable
 
 __all__ = ["curl_line"]
 
@@ -29,9 +30,14 @@ def curl_line(sent: SentRequest) -> str:
         words += ["--cacert", shlex.quote(sent.ca_certs)]
     words.append(_word(sent.url, sent.variables))
     if sent.body is not None:
-        body = json.dumps(sent.body, separators=(",", ":"), ensure_ascii=False)
-        words += ["--data-raw", _word(body, sent.variables)]
+        words += ["--data-raw", _word(_body(sent.body), sent.variables)]
     return " ".join(words)
+
+
+def _body(body: Json) -> str:
+    """*body* as JSON, with escapes where it has characters that a terminal does not show as they are."""
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return text if printable(text) == text else json.dumps(body, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 def _header(name: str, value: str, sent: SentRequest) -> str:

@@ -1,14 +1,16 @@
 """The command line of a request: what a POSIX shell makes of it is the request."""
 
 import base64
+import json
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.model import SentRequest
 from harness.report.curl import curl_line
+from harness.report.sentences import printable
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
 
@@ -28,10 +30,11 @@ def sent(body=None, **others):
 
 @settings(deadline=None, max_examples=40)
 @given(st.recursive(TEXT, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2)))
+@example("\x7f it's \u202e \U000e0001 $HOME `x` 靴")
 def test_any_body_reaches_curl_as_it_is(body):
-    import json
-
-    found = words(curl_line(sent({"q": body})))
+    line = curl_line(sent({"q": body}))
+    assert printable(line) == line
+    found = words(line)
     assert found[:4] == ["-X", "POST", "http://shop/p/_search?a=b&c=d", "--data-raw"]
     assert json.loads(found[4]) == {"q": body}
 
