@@ -129,12 +129,23 @@ class RunOption:
 
 
 def _option(
-    default: Any, kind: Kind, help: str, commands: Commands = Commands.NONE, metavar: str | None = None, **others: Any
+    default: Any,
+    kind: Kind,
+    help: str,
+    commands: Commands = Commands.NONE,
+    metavar: str | None = None,
+    *,
+    tells_apart: bool = True,
+    **others: Any,
 ) -> Any:
-    """A field of `RunOptions` with its row; what is no value of its own, a client, is neither compared nor shown."""
+    """
+    A field of `RunOptions` with its row.
+
+    What tells no run from another, and what is no value of its own, a client, is neither compared nor shown.
+    """
     others = {"pytest": others.get("ini", False)} | others
     row = RunOption("", kind, help, commands, metavar, **others, optional=default is None)
-    is_value = kind is not CLIENT
+    is_value = tells_apart and kind is not CLIENT
     return field(default=default, compare=is_value, repr=is_value, metadata={"row": row})
 
 
@@ -243,7 +254,7 @@ class RunOptions:
         python=False,
     )
     titled: tuple[str, ...] = _option(
-        (), IDS, "Documents whose titles are looked up, beside those of the hits.", python=False
+        (), IDS, "Documents whose titles are looked up, beside those of the hits.", python=False, tells_apart=False
     )
     client: Any = _option(None, CLIENT, "The user's own client object, in place of connections.")
     hooks: Any = _option(None, CLIENT, "The user's hooks; those of installed packages where None.", python=False)
