@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from harness.cli.options import existing_file
-from harness.errors import FormatError
-from harness.files.opening import read_source
 from harness.migrate import FORMATS, Format, Given, Migrated, import_suites
-from harness.model import Json
+from harness.migrate.placed import read_placed
 from harness.report.sentences import printable
 from harness.words import count
 
@@ -57,21 +54,9 @@ def command(
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
     """
-    request = None if request_file is None else _read_request(request_file)
+    request = None if request_file is None else read_placed(request_file).object()
     migrated = import_suites(kind, sources, output, Given(name, index, request))
     return say_migrated(migrated, strict=strict)
-
-
-def _read_request(path: Path) -> Json:
-    source = read_source(path, str(path), limit=2**24)
-    try:
-        body = json.loads(source.text)
-    except ValueError as error:
-        place = source.place(getattr(error, "pos", 0))
-        raise FormatError([source.problem(*place, f"this is not JSON: {getattr(error, 'msg', error)}")]) from None
-    if not isinstance(body, dict):
-        raise FormatError([source.problem(1, 1, "expected an object, the body of _search")])
-    return body
 
 
 def say_migrated(migrated: Migrated, *, strict: bool) -> int:

@@ -52,8 +52,7 @@ def _draft(path: Path) -> Draft:
         grade = row.grade(score)
         if grade is None:
             row.refuse("the score is empty; expected a number")
-        else:
-            judged.setdefault(row.need(query), {})[row.need(document)] = (grade, row.place)
+        judged.setdefault(row.need(query), {})[row.need(document)] = (grade, row.place)
     _add_queries(folder / "queries.jsonl", draft, judged)
     _add_corpus(folder / "corpus.jsonl", draft)
     return draft

@@ -15,6 +15,17 @@ Place = tuple[str, int, int]
 """File, line and column; line 0 for the file as a whole."""
 
 
+def place_text(place: Place) -> str:
+    """
+    The place as errors begin with it.
+
+    >>> place_text(("a.csv", 2, 1)), place_text(("a.csv", 0, 0))
+    ('a.csv:2:1', 'a.csv')
+    """
+    path, line, column = place
+    return f"{path}:{line}:{column}" if line else path
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something that was not carried over, at its first *place*; *count* is how often it was met."""
@@ -24,9 +35,7 @@ class Leftover:
     count: int = 1
 
     def __str__(self) -> str:
-        path, line, column = self.place
-        where = f"{path}:{line}:{column}" if line else path
-        return f"{where}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
+        return f"{place_text(self.place)}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
 
 
 class Leftovers(dict[tuple[str, str], Leftover]):
@@ -67,7 +76,6 @@ class Draft:
     name: str | None = None
     cluster: str | None = None
     index: str | None = None
-    unique_ids: bool = False
     request: Json = None
     requests: dict[str, Json] = field(default_factory=dict)
     """Requests by name, in place of *request*."""
@@ -129,11 +137,9 @@ class Draft:
         elif known == grade:
             self.leave(place, "a document that is judged twice for its query, with the same grade")
         else:
-            first = ":".join(map(str, query.places[document]))
-            sentence = (
-                f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"
-            )
-            raise FormatError([Problem(path, line, column, f"{sentence}; keep the right one")])
+            first = place_text(query.places[document])
+            found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"
+            raise FormatError([Problem(path, line, column, f"{found}; keep the right one")])
 
     def _free_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"

@@ -8,6 +8,7 @@ or ``@``.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -124,12 +125,10 @@ def _read_ltr(path: Path, draft: Draft) -> None:
         if match is None:
             message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
             raise FormatError([source.problem(number, 1, message)])
-        grade, _, document, text = match.groups()
-        try:
-            number_found = float(grade)
-        except ValueError:
-            raise FormatError([source.problem(number, 1, f"found {grade!r}, expected a rating")]) from None
-        draft.judge(draft.of_text(text), document, number_found, (source.path, number, 1))
+        grade = read_number(match[1])
+        if grade is None or not math.isfinite(grade):
+            raise FormatError([source.problem(number, 1, f"found {match[1]!r}, expected a rating, a finite number")])
+        draft.judge(draft.of_text(match[4]), match[3], grade, (source.path, number, 1))
 
 
 def _read_json(root: Placed, draft: Draft) -> None:

@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from harness.errors import FormatError, UsageError
 from harness.files.opening import Source, read_source
 from harness.metrics.score import common_measures
 from harness.migrate.common_request import common_request
-from harness.migrate.draft import Draft
+from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported
 from harness.migrate.placed import MOST_BYTES, Placed, parse_placed
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
@@ -26,6 +26,7 @@ __all__ = ["read", "write"]
 
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
+_OF_A_SEARCH = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _DEFAULT_K = 10
 _NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_reciprocal_rank")
 
@@ -44,13 +45,23 @@ def read(sources: Sequence[str]) -> list[Draft]:
         blank = " " * line.end() if line else ""
         root = parse_placed(Source(source.path, blank + source.text[len(blank) :]))
         found = _drafts(root, path)
-        for draft in found if line and line[1] else ():
-            draft.index = unquote(line[1]) if line else None
-        if line and line[2]:
-            found[0].leave((source.path, 1, 1), f"the parameters of the address, {line[2]}")
+        if line:
+            _read_address(line, found, (source.path, 1, 1))
         found[0].leave_unread(root)
         drafts += found
     return drafts
+
+
+def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Place) -> None:
+    """The index and the parameters of an address; those that a search does not have are listed."""
+    given = dict(parse_qsl(line[2] or ""))
+    kept = {name: value for name, value in given.items() if name in _OF_A_SEARCH}
+    for draft in drafts:
+        draft.index = unquote(line[1]) if line[1] else draft.index
+        if kept:
+            draft.request = {"url_params": kept, "body": draft.request}
+    for name in given.keys() - kept.keys():
+        drafts[0].leave(place, f"the parameter {name!r} of the address")
 
 
 def _drafts(root: Placed, path: Path) -> list[Draft]:

@@ -8,6 +8,7 @@ which puts placeholders into the text of a template.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
+from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
@@ -158,12 +160,9 @@ def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
     """Both forms: a document with its gain, and a gain with its documents."""
     for key, value in documents.items():
         if isinstance(value.value, list):
-            try:
-                gain = float(key)
-            except ValueError:
-                raise FormatError.at(
-                    *value.place, f"found the key {key!r}, expected a gain with its documents"
-                ) from None
+            gain = read_number(key)
+            if gain is None or not math.isfinite(gain):
+                raise FormatError.at(*value.place, f"found the key {key!r}, expected a gain with its documents")
             for document in value.elements():
                 draft.judge(query, document.text(), gain, document.place)
         elif isinstance(value.value, dict):

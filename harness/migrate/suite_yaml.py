@@ -95,8 +95,6 @@ def _target(draft: Draft) -> str:
         lines.append("  " + _dumped({"index": _text(draft.index)}).rstrip())
     else:
         lines.append("  index:   # TODO the index, alias or pattern to search")
-    if draft.unique_ids:
-        lines.append("  ids: unique")
     return "\n".join(lines) + "\n"
 
 

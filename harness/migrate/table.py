@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from harness.errors import FormatError
 from harness.files.opening import Source, read_source
@@ -58,10 +59,9 @@ class Row:
         number = read_number(text)
         if number is None or number - number != 0:
             self.refuse(f"found {text[:60]!r} as {column}, expected a finite number")
-            return None
         return number
 
-    def refuse(self, message: str) -> None:
+    def refuse(self, message: str) -> NoReturn:
         """Fail at this line."""
         raise FormatError([self.source.problem(self.line, 1, message)])
 

@@ -251,6 +251,7 @@ def test_a_request_of_solr_is_listed_and_left_to_fill_in(capsys):
         ("a.csv", "who,what\n1,2\n", "a.csv:1:1: found the columns who, what, expected one named query or Query Text"),
         ("a.csv", "", "a.csv: the file is empty"),
         ("a.csv", "query,docid,rating\nx,d\0,1\n", "a.csv:2:4: found a NUL byte"),
+        ("a.txt", "nan qid:1 # d x\n", "a.txt:1:1: found 'nan', expected a rating, a finite number"),
         ("a.txt", "1 0 d 3\n", "a.txt:1:1: expected a line such as"),
         ("a.json", {"queries": [{"ratings": {}}]}, "found an object without 'query_text' or 'query'"),
         ("a.json", {"queries": [{"query": "x", "ratings": {"d": "?"}}]}, 'found "?", expected a finite number'),

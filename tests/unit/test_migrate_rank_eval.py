@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builders.moving import bodies
 from harness.cli import main
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
@@ -141,11 +142,13 @@ def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys
 
 
 def test_the_line_of_a_console_names_the_index(moved, capsys):
-    suite = moved("POST /shop-alias/_rank_eval?search_type=query_then_fetch\n" + BODY)
+    suite = moved("POST /shop-alias/_rank_eval?search_type=dfs_query_then_fetch&pretty=true\n" + BODY)
     assert suite.target.index == "shop-alias"
+    assert suite.requests["request"].url_params == {"search_type": "dfs_query_then_fetch"}
+    assert bodies(suite)[0] == {"query": {"match": {"title": "tent"}}}
     said = capsys.readouterr().err
     assert "eval.json:4:5: 'size'" in said
-    assert "eval.json:1:1: the parameters of the address, search_type=query_then_fetch" in said
+    assert "eval.json:1:1: the parameter 'pretty' of the address" in said
 
 
 def test_a_stored_template_stays_one(moved, capsys):
@@ -154,6 +157,19 @@ def test_a_stored_template_stays_one(moved, capsys):
     suite = moved({"templates": [template], "requests": [request], "metric": {"recall": {"k": 20}}}, "--index", "shop")
     assert suite.requests["request"].body == {"template": {"id": "stored", "params": {"q": "{{text}}"}}}
     assert "k = 20 as the number of hits" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[1]", "body.json:1:1: found a list, expected an object"), ('{"a": }', "body.json:1:7: this is not JSON")],
+)
+def test_a_wrong_file_of_a_request_is_an_error_with_its_place(tmp_path, monkeypatch, capsys, text, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.json").write_text(BODY)
+    (tmp_path / "body.json").write_text(text)
+    words = ["import", "rank_eval", "eval.json", "--request-file", "body.json", "--output", "a.relevance.yaml"]
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_requests_with_different_keys_are_several_suites(tmp_path, monkeypatch, capsys):
