@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import FormatError
-from harness.files.opening import Source, read_source
+from harness.errors import FormatError, InputError
+from harness.files.opening import Source, decode, read_source
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Draft, Place
 from harness.migrate.placed import MOST_BYTES
 
 __all__ = ["Row", "Table", "csv_text", "read_table"]
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def unwritable(text: str) -> bool:
-    """Whether *text* holds what no CSV file gives back: a carriage return, NUL, other controls, half a character."""
-    return bool(_SURROGATES.search(text)) or any(
-        not character.isprintable() and character not in "\t\n" and ord(character) < 0xA0 for character in text
-    )
+    """Whether *text* holds what no text file gives back: a carriage return, NUL, other controls, half a character."""
+    if "\r" in text:
+        return True
+    try:
+        decode(f"-{text}".encode(errors="surrogatepass"), "")
+    except InputError:
+        return True
+    return False
