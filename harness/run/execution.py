@@ -388,7 +388,9 @@ def _locate(
         return {}, []
     try:
         hooks: Hooks = answered.options.hooks or Hooks()
-        return locate_missing(answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED]), []
+        return locate_missing(
+            answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks
+        ), []
     except SearchError as error:
         return {}, [f"the ranks of missing documents are unknown: {error}"]
 

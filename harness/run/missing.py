@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.hooks import Hooks
 from harness.model import (
     Absence,
     Json,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def locate_missing(
-    suite: Suite, run: Run, search: Search, queries: Sequence[str]
+    suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks | None = None
 ) -> Mapping[str, tuple[MissingDocument, ...]]:
     """
     Where the relevant and the expected documents are that are not among the hits of *run*.
@@ -42,6 +43,7 @@ def locate_missing(
         run: Holds the rankings, and the index that was searched.
         search: Where *run* came from.
         queries: Ids of the queries to look at; what has no ranking is left out.
+        hooks: What the requests of *search* go through, for those that are made of them.
 
     Returns:
         The missing documents of each query, best grade first. A relevant document is one of positive gain.
@@ -52,7 +54,7 @@ def locate_missing(
     chosen = frozenset(queries)
     missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in chosen}
     lacking = {query: documents for query, documents in missing.items() if documents}
-    found = _search_for(lacking, suite, run, search)
+    found = _search_for(lacking, suite, run, search, hooks or Hooks())
     located = {
         query: tuple(found[query].located(document) for document in documents) if query in found else documents
         for query, documents in lacking.items()
@@ -114,19 +116,20 @@ def _lacks(response: Response | None, document: str) -> bool:
 
 
 def _search_for(
-    missing: Mapping[str, Sequence[MissingDocument]], suite: Suite, run: Run, search: Search
+    missing: Mapping[str, Sequence[MissingDocument]], suite: Suite, run: Run, search: Search, hooks: Hooks
 ) -> dict[str, _Found]:
     """What was found by query; nothing of an HTTP service, which is not asked for more than its users ask for."""
     from harness.suites.requests import build_requests, on_index
 
     lacking = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
-    sent = [one for one in build_requests(on_index(lacking, run.index), run.request) if one.http is None]
-    if not sent:
+    built = [one for one in build_requests(on_index(lacking, run.index), run.request) if one.http is None]
+    if not built:
         return {}
+    sent = list(map(hooks.request, built))
     ids = {query: [document.id for document in documents[:SEARCHED]] for query, documents in missing.items()}
     matching = [one for request in sent for one in _matching(request, ids[request.query])]
     look_ups = [_look_up(one, ids[one.query], suite.title_field) for one in sent]
-    responses = iter(search.search([*matching, *(deeper(one, SEARCHED) for one in sent), *look_ups]))
+    responses = iter(search.search([*matching, *(deeper(one, SEARCHED) for one in built), *look_ups]))
     matched = {one.query: next(responses) for one in matching}
     deep = [next(responses) for _ in sent]
     return {
@@ -154,7 +157,7 @@ def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequ
     filters: list[Json] = [{"ids": {"values": list(ids)}}]
     filters += [body["post_filter"]] if "post_filter" in body else []
     filtered = {**kept, "post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
-    yield replace(request, body=filtered, unique_ids=True)
+    yield replace(request, body=filtered, unique_ids=True, built_for=None)  # hooks have had it
 
 
 def _with_similar(

@@ -79,7 +79,7 @@ def test_a_hook_may_return_a_request_with_another_body(
     )
     run().assert_outcomes(failed=1)
 
-    assert engine.asked == {"red shoes": 2}
+    assert set(engine.asked) == {"red shoes"}
 
 
 def test_a_hook_makes_the_client(suite: Suite, run: Run, engine: object, pytester: pytest.Pytester) -> None:

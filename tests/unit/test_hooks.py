@@ -137,3 +137,21 @@ def test_suites_on_one_target_check_it_once_with_hooks_too(shop, install, capsys
     shop.search = lambda body, index: bodies.append(body) or answer(body, index)
     assert main(["run", ".", "--url", shop.url]) == 0
     assert sum("match_all" in body["query"] for body in bodies) == 1
+
+
+def test_why_a_document_is_missing_is_asked_of_the_request_that_the_hook_left(shop, install, capsys):
+    def in_blue(request):
+        match = request.body["query"]["match"]
+        assert match["title"] == "red shoes", "the hook has had this request"
+        match["title"] = "blue shoes"
+
+    install(SimpleNamespace(pytest_relevance_request=in_blue))
+    shop.rankings["blue shoes"] = ["b", "c"]
+    Path("shop.relevance.yaml").write_text(SUITE.replace("{e: 1}", "{b: 1, a: 3}"), encoding="utf-8")
+    bodies = []
+    answer = shop.search
+    shop.search = lambda body, index: bodies.append(body) or answer(body, index)
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 1
+    assert "the ranks of missing documents are unknown" not in capsys.readouterr().out
+    filtered = [body for body in bodies if "post_filter" in body]
+    assert [body["query"]["match"]["title"] for body in filtered] == ["blue shoes"]
