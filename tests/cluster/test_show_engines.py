@@ -314,6 +314,14 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
     assert ("function score: the engine gives its value and no finer parts" in text) is (request_ == "candidate")
 
 
+def test_what_differs_is_what_the_walkthrough_shows(opensearch_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = str(ROOT / "suites" / "failing" / "products.failing.yaml")
+    words = (suite, "waterproof-jacket", "--url", opensearch_url, "--allow-write")
+    assert main(["show", *words, "--explain", "sku-3501", "sku-1201"]) == 0
+    table = capsys.readouterr().out.partition("what differs\n")[2].partition("\n\n")[0]
+    assert f"what differs\n{table}\n" in (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.cranfield
 def test_cranfield_is_explained(
     cranfield: Path, search: EngineSearch, engine_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
