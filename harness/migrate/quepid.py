@@ -22,7 +22,7 @@ from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
 from harness.migrate.table import Row, Table, csv_text, read_table, unwritable
-from harness.migrate.template_texts import placeholders_written, template_text
+from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl, unquote
 from harness.errors import FormatError, UsageError
 from harness.files.opening import Source, read_source
 from harness.metrics.score import common_measures
-from harness.migrate.common_request import common_request
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported
 from harness.migrate.placed import MOST_BYTES, Placed, parse_placed
+from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 

@@ -21,7 +21,7 @@ from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem, whole
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
-from harness.migrate.template_texts import placeholders_written, template_text
+from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.requests import ASKING
 
