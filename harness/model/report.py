@@ -120,7 +120,7 @@ class QueryReport:
     sent: SentRequest | None = None
     """
     The request, without server, headers and login. Only stored for 500 queries with a ranking of each suite, those
-    that thresholds blame first, and not if hooks change requests.
+    that thresholds blame first.
     """
 
 

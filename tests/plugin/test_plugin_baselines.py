@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.shown import entries, kinds, properties
+from harness.api import Relevance
 from harness.cli import main
 
 DROP = 'thresholds: ["drop nDCG@10 <= 0.02"]'
@@ -353,3 +354,22 @@ def test_a_passing_run_names_the_difference_too(suite: Suite, save, junit, engin
     result, _ = junit()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["shop: nDCG@10 1.0000 (+0.1845 vs baseline); 2 queries*"])
+
+
+def test_command_pytest_and_python_report_the_same_difference(
+    suite: Suite, save, engine, run: Run, pytester: pytest.Pytester
+) -> None:
+    path = suite('thresholds: ["mean nDCG@10 >= 0.9"]')
+    save(path)
+    engine.rankings["red shoes"] = ["x", "b", "a"]
+    run("--relevance-report", "pytest.json").assert_outcomes(failed=1)
+    assert main(["run", path.name, "--url", engine.url, "--output", "json=command.json", "-q"]) == 1
+    with Relevance(pytester.path) as relevance:
+        relevance.run(path.name, url=engine.url).write_report("python.json")
+    reports = [json.loads(Path(f"{name}.json").read_text())["suites"][0] for name in ("pytest", "command", "python")]
+    parts = [
+        (one["baseline"], one["summaries"], one["tags"], [query["baseline"] for query in one["queries"]])
+        for one in reports
+    ]
+    assert parts[0] == parts[1] == parts[2]
+    assert parts[0][3][0]["documents"]

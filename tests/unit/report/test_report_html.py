@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from builders.html import Page
-from builders.reports import HOSTILE
+from builders.reports import HOSTILE, numbered_query, report_of
 from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, TagSummary, Verdict, Waiver
 from harness.report.html import Limits, render
 from harness.report.html.charts import shade_of
@@ -289,3 +289,50 @@ def test_numbers_that_are_not_finite_do_not_break_the_page(report, suite):
     summary = replace(suite.summaries[0], mean=float("inf"), greatest=float("inf"))
     text = Page(render(replace(report, suites=(replace(suite, queries=(odd,), summaries=(summary,)),)))).text
     assert "inf" in text
+
+
+def test_addresses_of_queries_are_of_the_suite_and_the_query_and_of_nothing_else_in_the_report(suite):
+    cells = [suite, replace(suite, name="a b/c", path="other.yaml"), replace(suite, path="third.yaml")]
+    page = Page(render(report_of(*cells)))
+    ids = [details["id"] for details in page.all("details") if "/" in details.get("id", "")]
+    assert "products/red-shoes" in ids
+    assert "a%20b%2Fc/red-shoes" in ids
+    assert "products~2/red-shoes" in ids, "another suite of the same name"
+    assert ids[: len(ids) // 3] == [
+        details["id"] for details in Page(render(report_of(suite))).all("details") if "/" in details.get("id", "")
+    ]
+
+
+def test_cells_of_a_suite_are_told_apart_by_what_tells_them_apart(suite):
+    cells = [replace(suite, request=request, index=index) for request in "ab" for index in ("i", "j:1")]
+    ids = {details.get("id") for details in Page(render(report_of(*cells))).all("details")}
+    assert {"products:a:i/red-shoes", "products:a:j%3A1/red-shoes", "products:b:i/red-shoes"} <= ids
+    requests = [replace(suite, request=request) for request in "ab"]
+    assert 'id="products:b/red-shoes"' in render(report_of(*requests))
+
+
+def test_a_strip_has_a_cell_for_each_rank(report):
+    [strip, *_] = [span for span in Page(render(report)).all("span", **{"class": "strip"}) if "unjudged" in str(span)]
+    assert strip["aria-label"] == "grades by rank: 0, unjudged, 3, 1, 6 ranks without a hit"
+
+
+@pytest.mark.parametrize(("scores", "steps"), [((0.0, 0.5, 1.0), [0, 2, 4]), ((0.0, 3.0, 7.0), [])])
+def test_only_scores_from_0_to_1_have_colours(report, suite, scores, steps):
+    queries = [replace(suite.queries[3], id=str(score), scores={"nDCG@10": score}) for score in scores]
+    one = replace(suite, queries=tuple(queries), summaries=suite.summaries[:1], verdicts=())
+    assert re.findall(r'class="number score-(\d)"', render(replace(report, suites=(one,)))) == list(map(str, steps))
+
+
+def test_a_page_of_many_queries_is_hardly_larger_than_its_rows(report, suite):
+    many = [numbered_query(number, number / 3000) for number in range(3000)]
+    few, all_of_them = (
+        len(render(replace(report, suites=(replace(suite, queries=tuple(part), verdicts=()),)), limits=SMALL))
+        for part in (many[:200], many)
+    )
+    assert all_of_them < few * 1.05
+    wider = replace(SMALL, rows=400)
+    row = (len(render(replace(report, suites=(replace(suite, queries=tuple(many)),)), limits=wider)) - few) / 200
+    assert row < 1000, "bytes"
+
+
+SMALL = Limits(rows=200, details=5)
