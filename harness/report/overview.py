@@ -25,6 +25,7 @@ __all__ = [
     "change_cell",
     "compared_text",
     "figure_text",
+    "mean_text",
     "overview",
     "remarks",
     "suites_text",
@@ -314,11 +315,15 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
     )
 
 
-def figure_text(row: TagRow, summary: MeasureSummary) -> str:
-    """The mean, over how many queries where some were left out, and how it changed since the baseline."""
+def mean_text(row: TagRow, summary: MeasureSummary) -> str:
+    """The mean, and over how many queries where some were left out."""
     text = score_text(summary.mean)
-    text = text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
-    return f"{text} {change_cell(summary)}".rstrip()
+    return text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
+
+
+def figure_text(row: TagRow, summary: MeasureSummary) -> str:
+    """The mean, and how it changed since the baseline."""
+    return f"{mean_text(row, summary)} {change_cell(summary)}".rstrip()
 
 
 def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) -> TagRow:
@@ -338,7 +343,7 @@ def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"
         remarks.append(f"{count(several, 'query')} {verb} counted for each")
-    if any(figure.change is not None for figure in suite.summaries[:measures]):
+    if any(summary.change is not None for summary in suite.summaries):
         remarks.append("differences are to the baseline")
     left_out = [count(size, noun) for size, noun in ((tags, "more tag"), (measures, "more measure")) if size]
     if left_out:

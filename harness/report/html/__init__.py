@@ -45,7 +45,7 @@ from harness.report.overview import (
     cell_parts,
     change_cell,
     compared_text,
-    figure_text,
+    mean_text,
     overview,
     remarks,
     tag_table,
@@ -448,7 +448,7 @@ def _environment() -> Environment:
             "old_ranks": old_ranks,
             "request_lines": request_lines,
             "sign_class": lambda text: {"+": "rise", "-": "fall"}.get(text[:1], "muted"),
-            "tag_figure": figure_text,
+            "tag_mean": mean_text,
             "missing_place": missing_place,
             "beside": compared_text,
         }
