@@ -16,6 +16,7 @@ import builders.loaded  # noqa: F401
 from builders.engine import Fault, ScriptedEngine
 from builders.shown import entries, kinds, one_line
 from harness.cli import main
+from harness.report.json import loads_report
 
 DOCUMENTS = {
     "s1": {"title": "Red shoes", "brand": "alpha", "price": 10, "shop": "open"},
@@ -317,3 +318,40 @@ def test_a_login_that_is_refused(
         engine.faults.append(Fault("/", status=401, times=99, body=body))
         broken = Broken("the engine refuses the login (status 401: security_exception", junit="refuses the login")
         told(broken, "products", engine.url, pytester, monkeypatch, capsys)
+
+
+def test_fields_of_any_kind_that_are_there_are_not_named(
+    index: Callable[..., str],
+    engine_url: str,
+    call: Call,
+    pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Multi-fields, aliases, objects, parts of an open-ended field, runtime fields of request and mapping."""
+    is_opensearch = call("GET", "/")["version"].get("distribution") == "opensearch"
+    properties = {
+        **MAPPINGS["properties"],
+        "title": {"type": "text", "fields": {"raw": {"type": "keyword"}}},
+        "maker": {"type": "alias", "path": "brand"},
+        "attributes": {"type": "flat_object" if is_opensearch else "flattened"},
+        "offer": {"properties": {"seller": {"type": "keyword"}}},
+    }
+    wanted = ["title.raw", "maker", "attributes.color", "attributes.size.unit", "offer.seller", "_id"]
+    mappings: dict[str, Any] = {"properties": properties}
+    beside = ""
+    if not is_opensearch:
+        mappings["runtime"] = {"day": {"type": "keyword"}}
+        wanted += ["day", "own"]
+        beside = ", runtime_mappings: {own: {type: keyword}}"
+    should = ", ".join(f"{{term: {{{name}: x}}}}" for name in wanted)
+    made = index({**DOCUMENTS, "s3": {"attributes": {"color": "red"}}}, mappings=mappings)
+    request = f"{{query: {{bool: {{must: [{MATCH}], should: [{should}]}}}}{beside}}}"
+    text = SUITE.format(
+        index=made, title="title", request=request, expect="", least=0.8, prefix="", one="s1", two="s2", three="b1"
+    )
+    (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
+    assert main(["run", "shop.relevance.yaml", "--url", engine_url, "--json"]) == 0
+    [suite] = loads_report(capsys.readouterr().out).suites
+    assert suite.checks is not None
+    assert (suite.checks.unknown_fields, suite.checks.untitled, suite.checks.problems) == ((), None, ())
+    assert (suite.checks.documents, suite.checks.relevant, suite.checks.absent) == (5, 3, {})

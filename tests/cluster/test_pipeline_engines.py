@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.api import Relevance
-from harness.model import MissingDocument, Outcome, Status
+from harness.model import Absence, MissingDocument, Outcome, Status
 from harness.options import RunOptions
 from harness.run import run_suites
 
@@ -102,10 +102,11 @@ def test_a_suite_runs_end_to_end(engine_url, index, write):
 
 
 def test_a_missing_document_is_found_where_it_ranks(engine_url, index, write):
-    _, suite = run(write(index(DOCUMENTS)), engine_url)
+    made = index(DOCUMENTS)
+    _, suite = run(write(made), engine_url)
     assert suite.queries[0].missing == (
         MissingDocument("shoe-20", 2, rank=20, searched=1000),
-        MissingDocument("shoe-99", 1, rank=None, searched=1000),
+        MissingDocument("shoe-99", 1, rank=None, searched=1000, absence=Absence.NOT_VISIBLE, target=made),
     )
 
 
