@@ -103,11 +103,12 @@ class Batches:
         """
         The next batch, which `release` follows; None if nothing is left.
 
-        Waits while nothing can be sent, but a batch that is under way may be divided.
+        Waits while nothing can be sent, but a batch that is under way may be divided, and while many answers are
+        unread.
         """
         with self._changed:
             while self._unanswered and not self._is_stopped:
-                if not self._under_way or not self._health.outages:
+                if self._under_way < (1 if self._health.outages else 2 * self._senders):
                     batch = self._next()
                     if batch is not None:
                         self._under_way += 1

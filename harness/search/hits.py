@@ -6,8 +6,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
@@ -21,15 +20,8 @@ class MalformedAnswer(Exception):
     """An answer is invalid; the message says where. It becomes the `Failure` of its query."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The index and routing of a document: an index may have the same `_id` with different routings."""
-
-    index: str
-    routing: Json
-
-    def __str__(self) -> str:
-        return self.index if self.routing is None else f"{self.index} (routing {shown(self.routing)})"
+_Place: TypeAlias = tuple[str, Json]
+"""The index and routing of a document: an index may have the same `_id` with different routings."""
 
 
 def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool = False) -> Ranking | Failure:
@@ -88,7 +80,7 @@ def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
         raise MalformedAnswer(f"{name} should have a text `_index`, found {shown(index)}")
     score = read_score(hit.get("_score"), f"`hits.hits[{place}]._score`")
     text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
-    return Hit(identity, score, _title(hit, entry.title_field), text), _Place(index, hit.get("_routing"))
+    return Hit(identity, score, _title(hit, entry.title_field), text), (index, hit.get("_routing"))
 
 
 def read_score(score: Json, name: str) -> float | None:
@@ -170,19 +162,29 @@ def _took(took: Json) -> tuple[float | None, str]:
 
 def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
     """A sentence about an id of two documents, with a remedy; empty if there is none."""
+    if len({hit.id for hit, _ in found}) == len(found):
+        return ""
     first: dict[str, tuple[int, _Place]] = {}
     for rank, (hit, place) in enumerate(found, start=1):
         known_rank, known = first.setdefault(hit.id, (rank, place))
         if known != place:
             return (
-                f'"{hit.id}" is in {known} at rank {known_rank} and in {place} at rank {rank}, and a judgment cannot '
-                "distinguish them: use a target with one index, or set `ids: unique` in it if both are one document"
+                f'"{hit.id}" is in {_described(known)} at rank {known_rank} and in {_described(place)} at rank {rank}, '
+                "and a judgment cannot distinguish them: use a target with one index, or set `ids: unique` in it if "
+                "both are one document"
             )
     return ""
 
 
+def _described(place: _Place) -> str:
+    index, routing = place
+    return index if routing is None else f"{index} (routing {shown(routing)})"
+
+
 def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     """*hits* with each document at its first rank only, and the id of each repeated hit."""
+    if len({hit.id for hit in hits}) == len(hits):
+        return tuple(hits), ()
     first: dict[str, Hit] = {}
     again = [hit.id for hit in hits if first.setdefault(hit.id, hit) is not hit]
     return tuple(first.values()), tuple(again)

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
+from typing import TypeAlias
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import Failure, FailureKind, Response
@@ -22,6 +23,7 @@ from harness.search.connection import (
     NoAnswerInTime,
 )
 from harness.search.msearch import Entry, body_of, path_of
+from harness.search.retries import retry_after
 from harness.search.session import INTERRUPTED, ServerHealth
 
 SECONDS_ALIVE = 10.0
@@ -39,6 +41,9 @@ class Outcome:
     responses: Mapping[int, Response] = field(default_factory=dict)
     parts: Sequence[Batch] = ()
     again: Sequence[Batch] = ()
+
+
+Sent: TypeAlias = tuple[Batch, Answer | Outcome]
 
 
 class BatchSender:
@@ -65,17 +70,18 @@ class BatchSender:
             The response to each search, by its place.
         """
         if senders == 1:
-            self._work(tell)
+            self._work(lambda sent: tell(self._conclude(*sent)))
             return self._responses
-        news: SimpleQueue[int | BaseException] = SimpleQueue()
+        news: SimpleQueue[Sent | BaseException] = SimpleQueue()
         for _ in range(senders if searches else 0):
             context = copy_context()
             Thread(target=context.run, args=(self._thread, news), name="relevance-search", daemon=True).start()
         try:
             while searches:
-                done = news.get()
-                if isinstance(done, BaseException):
-                    raise done  # noqa: TRY301 - as if the calling thread had met it
+                sent = news.get()
+                if isinstance(sent, BaseException):
+                    raise sent  # noqa: TRY301 - as if the calling thread had met it
+                done = self._conclude(*sent)
                 searches -= done
                 tell(done)
         except BaseException:
@@ -84,21 +90,26 @@ class BatchSender:
             raise
         return self._responses
 
-    def _thread(self, news: SimpleQueue[int | BaseException]) -> None:
+    def _thread(self, news: SimpleQueue[Sent | BaseException]) -> None:
         try:
             self._work(news.put)
         except BaseException as error:  # it is the caller's, whatever it is
             news.put(error)
 
-    def _work(self, tell: Callable[[int], None]) -> None:
+    def _work(self, hand_on: Callable[[Sent], None]) -> None:
+        """Send until nothing is left. Answers are read elsewhere, so that reading one keeps no other waiting."""
         while (batch := self._batches.take()) is not None:
-            outcome = self._send(batch)
-            self._responses |= outcome.responses
-            self._batches.release(answered=len(outcome.responses), parts=outcome.parts, again=outcome.again)
-            if outcome.responses:
-                tell(len(outcome.responses))
+            hand_on((batch, self._send(batch)))
 
-    def _send(self, batch: Batch) -> Outcome:
+    def _conclude(self, batch: Batch, result: Answer | Outcome) -> int:
+        """Keep the responses that *batch* has, and have the rest sent again; their number."""
+        outcome = self._read(batch, result) if isinstance(result, Answer) else result
+        self._responses |= outcome.responses
+        self._batches.release(answered=len(outcome.responses), parts=outcome.parts, again=outcome.again)
+        return len(outcome.responses)
+
+    def _send(self, batch: Batch) -> Answer | Outcome:
+        """The answer to *batch*, if it has to be read; else what became of it."""
         self._health.wait_until(batch.due)
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):
@@ -117,25 +128,32 @@ class BatchSender:
         except EngineUnreachable as error:
             return self._lost(batch, error)
         self._health.heard(timely=answer.status not in TOO_SLOW)
-        return self._read(batch, answer, self._health.now() - begun)
-
-    def _read(self, batch: Batch, answer: Answer, seconds: float) -> Outcome:
         if answer.status in TOO_SLOW:
             return self._silent(batch, failure_of(answer), is_alive=True)
-        if answer.status >= 400 and answer.status not in BUSY:
-            self._health.refuses(failure_of(answer))
-        if may_be_one_at_fault(answer):
-            failure = failure_of(answer)
-            if answer.status == TOO_LARGE:
-                self._batches.refused(len(batch.entries))
-            return self._divided(batch, failure, f"status {answer.status}")
+        if answer.status in WHOLE:
+            self._batches.served(len(batch.entries), self._health.now() - begun, len(answer.body))
+            return answer
+        return self._failed(batch, answer)
+
+    def _failed(self, batch: Batch, answer: Answer) -> Outcome:
+        """What becomes of *batch* after an *answer* that is an error of the whole."""
+        failure = failure_of(answer)
+        if answer.status in BUSY:
+            return self._unserved(batch, failure, retry_after(answer.headers))
+        self._health.refuses(failure)
+        if not may_be_one_at_fault(answer):
+            return self._read(batch, answer)
+        if answer.status == TOO_LARGE:
+            self._batches.refused(len(batch.entries))
+        return self._divided(batch, failure, f"status {answer.status}")
+
+    def _read(self, batch: Batch, answer: Answer) -> Outcome:
         replies = read_answer(as_batch(answer) if batch.entries[0].path else answer, batch.entries)
         first = replies[0].response
         if isinstance(first, Failure) and all(reply.again for reply in replies):
             return self._unserved(batch, first, replies[0].after)
         if answer.status in WHOLE:
             self._health.served()
-            self._batches.served(len(batch.entries), seconds, len(answer.body))
         return self._sorted(batch, replies)
 
     def _sorted(self, batch: Batch, replies: Sequence[Reply]) -> Outcome:
