@@ -386,6 +386,9 @@ def _locate(
     queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
     if search is None or not queries or not answered.options.locate:
         return {}, []
+    budget = answered.options.budget
+    if budget is not None and run.seconds >= budget:
+        return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
     try:
         hooks: Hooks = answered.options.hooks or Hooks()
         return locate_missing(

@@ -34,6 +34,9 @@ SLOW = 5.0
 WORTH = 1.2
 """The gain in searches a second for which batches above `QUICK` grow: the time of a request is mostly overhead."""
 
+MUCH = 1.6
+"""The gain for which they grow twice as fast, as below half of `QUICK`."""
+
 LARGE_ANSWER = 16 * 1024 * 1024
 """Bytes of an answer from which batches do not grow."""
 
@@ -56,8 +59,8 @@ class Batches:
     Searches in batches for several senders; each method may be called from any thread.
 
     Templates are in batches of their own, and what is no part of an `_msearch` is alone.
-    The size of a batch doubles while requests are quick, or while that makes them worth it. It is halved if the server
-    refuses one of that size, and then grows slowly until that size is answered.
+    The size of a batch grows to two or four times while requests are quick, or while that makes them worth it. It is
+    halved if the server refuses one of that size, and then grows slowly until that size is answered.
     """
 
     def __init__(
@@ -137,7 +140,7 @@ class Batches:
 
     def _cut_fresh(self) -> list[Entry]:
         """A batch of what was not sent yet: smaller ones at the end, so that all senders end at the same time."""
-        share = max(self._first, -(-len(self._fresh) // self._senders))
+        share = max(self._first, self._size // 4, -(-len(self._fresh) // self._senders))
         most, cut = min(self._size, share), [self._fresh.popleft()]
         size = len(cut[0].lines)
         while self._fresh and len(cut) < most and _are_alike(cut[0], self._fresh[0]):
@@ -176,22 +179,21 @@ class Batches:
                 self._refused = None
             rate = size / max(seconds, 1e-6)
             self._rates[size] = max(rate, self._rates.get(size, 0.0))
-            if (
-                size < self._size
-                or seconds >= self._slow
-                or answer >= LARGE_ANSWER
-                or not self._is_worth(size, seconds)
-            ):
+            if size < self._size or seconds >= self._slow or answer >= LARGE_ANSWER:
                 return
-            larger = 2 * size
-            if self._refused is not None and larger >= self._refused:
-                larger = size + max(1, size // 8)
-            self._size = min(self._most, larger)
+            growth = self._growth(size, seconds)
+            if self._refused is not None and growth * size >= self._refused and growth > 1:
+                self._size = min(self._most, size + max(1, size // 8))
+            else:
+                self._size = min(self._most, growth * size)
 
-    def _is_worth(self, size: int, seconds: float) -> bool:
+    def _growth(self, size: int, seconds: float) -> int:
+        """How many times as large the next batches are."""
         smaller = max((one for one in self._rates if one < size), default=None)
-        gained = smaller is None or self._rates[size] >= WORTH * self._rates[smaller]
-        return seconds < QUICK or gained
+        gained = WORTH if smaller is None else self._rates[size] / self._rates[smaller]
+        if seconds < QUICK / 2 or gained >= MUCH:
+            return 4
+        return 2 if seconds < QUICK or gained >= WORTH else 1
 
     def refused(self, size: int, *, least: int = 1) -> None:
         """Record that a batch of *size* was too much; those that follow are half of it, but not below *least*."""

@@ -60,21 +60,29 @@ def test_a_small_suite_is_one_request_and_a_larger_one_is_shared_by_the_senders(
 def test_the_last_batches_are_shares_of_what_is_left() -> None:
     batches = Batches(searches(1100), health(), senders=4)
     batches.served(100, 0.1, 1)
-    batches.served(200, 0.1, 1)
     batches.served(400, 0.1, 1)
 
-    assert [next_size(batches) for _ in range(8)] == [275, 207, 155, 116, 100, 100, 100, 47]
+    assert [next_size(batches) for _ in range(4)] == [275, 250, 250, 250]
 
 
 class TestGrowing:
-    def test_batches_double_while_requests_are_quick_up_to_the_most(self) -> None:
+    def test_batches_grow_to_four_times_while_requests_are_very_quick_up_to_the_most(self) -> None:
         batches = Batches(searches(100_000), health())
         sizes = []
-        for _ in range(6):
+        for _ in range(4):
             sizes.append(next_size(batches))
-            batches.served(sizes[-1], 0.4, 1)
+            batches.served(sizes[-1], 0.1, 1)
 
-        assert sizes == [100, 200, 400, 800, 1000, 1000]
+        assert sizes == [100, 400, 1000, 1000]
+
+    def test_batches_double_while_requests_are_quick(self) -> None:
+        batches = Batches(searches(100_000), health())
+        sizes = []
+        for seconds in (0.3, 0.45, 0.7):
+            sizes.append(next_size(batches))
+            batches.served(sizes[-1], seconds, 1)
+
+        assert sizes == [100, 200, 400]
 
     def test_where_each_request_costs_much_larger_ones_are_worth_it(self) -> None:
         batches = Batches(searches(100_000), health())
@@ -110,7 +118,7 @@ class TestShrinking:
             sizes.append(next_size(batches))
             batches.served(sizes[-1], 0.1, 1)
 
-        assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 446, 892]
+        assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 892, 1000]
 
     def test_several_requests_of_one_size_are_one_refusal(self) -> None:
         batches = Batches(searches(100_000), health())

@@ -131,7 +131,7 @@ def test_progress_counts_every_query_once() -> None:
 
     connection.search(*(str(number) for number in range(600)), done=done)
 
-    assert done == [100, 200, 300]
+    assert done == [100, 400, 100]
 
 
 def test_a_request_for_an_http_service_fails_alone() -> None:
@@ -178,7 +178,7 @@ class TestDividing:
         connection = Scripted(slow_over_125)
         connection.search(*(str(number) for number in range(900)))
 
-        assert [len(batch) for batch in connection.asked][:8] == [100, 200, 100, 100, 112, 126, 63, 63]
+        assert [len(batch) for batch in connection.asked][:6] == [100, 400, 200, 100, 100, 112]
 
     def test_too_large_a_request_is_divided(self) -> None:
         connection = Scripted(lambda bodies: Answer(413, b"") if len(bodies) > 2 else each(bodies))
