@@ -293,6 +293,19 @@ def test_a_deeper_search_that_fails_costs_no_verdict():
     assert report.queries[0].missing == (MissingDocument("a", 1),)
 
 
+def test_missing_documents_are_not_looked_for_when_the_budget_is_used_up():
+    class Late(FakeSearch):
+        def search(self, requests, *, budget=None, **fields):
+            return super().search(requests, **fields)
+
+    suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+    search = Late({"q": ["x"], "other": ["a"]})
+    report = execute(suite, search, RunOptions(budget=1e-9)).report
+    assert report.verdicts[0].status is Status.FAILED
+    assert "the ranks of missing documents are unknown: the time budget of the run is used up" in report.notes
+    assert [one.query for one in search.requests].count("q") == 1
+
+
 # ------------------------------------------------------------------------------------------------ fixtures and secrets
 
 

@@ -394,17 +394,17 @@ class TestSilence:
     def test_a_search_that_hangs_times_out_alone(self) -> None:
         held = threading.Event()
 
-        def hang_at_3(request: Request) -> Response:
+        def hang_at_4(request: Request) -> Response:
             bodies = [json.loads(line) for line in request.data.splitlines()][1::2]
-            if any(body["size"] == 3 for body in bodies):
+            if any(body["size"] == 4 for body in bodies):
                 held.wait(5)
             return Response(json.dumps({"responses": [FOUND] * len(bodies)}), content_type="application/json")
 
         with HTTPServer(port=0, threaded=True) as server:
             server.expect_request("/").respond_with_json(OPENSEARCH)
-            server.expect_request("/_msearch").respond_with_handler(hang_at_3)
+            server.expect_request("/_msearch").respond_with_handler(hang_at_4)
             with open_search(cluster(server, timeout=0.5), {}) as search:
-                responses = search.search([SearchRequest(str(n), "products", {"size": n}) for n in range(6)])
+                responses = search.search([SearchRequest(str(n), "products", {"size": n + 1}) for n in range(6)])
             held.set()
 
         assert [isinstance(response, Ranking) for response in responses] == [True, True, True, False, True, True]
