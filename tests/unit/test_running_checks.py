@@ -73,7 +73,11 @@ def test_what_is_visible_is_known_and_nothing_is_said() -> None:
     run = run_on(search, expecting("c not in top 3", a=3, b=1, d=0))
     assert isinstance(run.responses["q"], Ranking)
     assert run.checks == TargetChecks("products", documents=3, examples=("a", "b", "c"), relevant=2)
-    assert [one.body["query"] for one in search.look_ups] == [{"match_all": {}}, {"ids": {"values": ["a", "b", "c"]}}]
+    assert [(one.body["query"], one.body["size"]) for one in search.look_ups] == [
+        ({"match_all": {}}, 3),
+        ({"ids": {"values": ["a", "b"]}}, 0),
+        ({"ids": {"values": ["c"]}}, 1),
+    ]
 
 
 def test_a_target_that_holds_nothing_answers_nothing() -> None:
@@ -128,12 +132,12 @@ def test_a_check_that_fails_is_a_remark(answers: dict[str, Response]) -> None:
 def test_a_look_up_that_was_cut_says_nothing_of_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """An id that several indexes have takes the place of another."""
     cut = Ranking(hits=(), total=3, duplicates=("a",))
-    run = run_on(Index("", "x", sample=Ranking(total=5), ids=cut), expecting(a=1, b=1))
+    run = run_on(Index("", "x", sample=Ranking(total=5), count=Ranking(total=3), ids=cut), expecting(a=1, b=1))
     assert isinstance(run.responses["q"], Ranking)
     monkeypatch.setattr(checks, "IDS_AT_ONCE", 2)
     search = Index("a b c d e", "a")
     run = run_on(search, expecting(a=1, b=1, c=1, d=1, e=1))
-    assert [one.body["size"] for one in search.look_ups] == [3, 2, 2, 1]
+    assert [one.body["size"] for one in search.look_ups] == [3, 0, 0, 0]
     assert run.checks == TargetChecks("products", documents=5, examples=("a", "b", "c"), relevant=5)
 
 
@@ -141,15 +145,16 @@ def test_nothing_is_asked_of_a_target_twice() -> None:
     search, targets = Index("a b c", "a"), Targets()
     run_on(search, expecting(a=1), targets=targets)
     run = run_on(search, expecting(a=1, b=1, z=1), targets=targets)
-    assert [one.body["query"].get("ids") for one in search.look_ups] == [
-        None,
-        {"values": ["a"]},
-        {"values": ["b", "z"]},
+    assert [(one.body["query"].get("ids"), one.body["size"]) for one in search.look_ups] == [
+        (None, 3),
+        ({"values": ["a"]}, 0),
+        ({"values": ["b", "z"]}, 0),
+        ({"values": ["b", "z"]}, 2),  # one of them is there
     ]
     assert run.checks is not None
     assert (run.checks.documents, list(run.checks.absent)) == (3, ["z"])
     run_on(search, expecting(a=1), targets=targets, target=Target(index="others"))
-    assert {one.index for one in search.look_ups[3:]} == {"others"}
+    assert {one.index for one in search.look_ups[4:]} == {"others"}
 
 
 def test_a_point_in_time_is_looked_into() -> None:
