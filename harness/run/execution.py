@@ -364,13 +364,12 @@ def _with_old_titles(answered: AnsweredSuite, run: Run, reference: Reference | N
 
     if reference is None or reference.run is None or answered.search is None or not answered.options.locate:
         return run
-    left = [
-        hit.id
-        for query, before in reference.run.responses.items()
-        if isinstance(before, Ranking) and isinstance(now := run.responses.get(query), Ranking)
-        for hit in before.hits
-        if hit.id not in {one.id for one in now.hits}
-    ]
+    left: list[str] = []
+    for query, before in reference.run.responses.items():
+        now = run.responses.get(query)
+        if isinstance(before, Ranking) and isinstance(now, Ranking):
+            returned = {hit.id for hit in now.hits}
+            left += [hit.id for hit in before.hits if hit.id not in returned]
     titled = look_up_titles(answered.selection.selected, run, answered.search, left)
     return titled if answered.masker is None else redact_run(titled, answered.masker.mask)
 
