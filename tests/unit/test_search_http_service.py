@@ -7,6 +7,7 @@ import json
 import ssl
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -315,12 +316,12 @@ WRITES = [
 @pytest.mark.parametrize(("http", "reason"), WRITES)
 def test_what_may_change_data_is_not_sent_to_a_url(httpserver: HTTPServer, http: HttpRequest, reason: str) -> None:
     with pytest.raises(SearchError) as caught:
-        ask(httpserver, SEARCH, http)
+        ask(httpserver, *(replace(one, params={"from": reason}) for one in (SEARCH, http)))
 
     assert reason in str(caught.value)
     assert "harness.toml" in str(caught.value)
     assert "allow_write" in str(caught.value)
-    assert httpserver.log == []
+    assert not [request for request, _ in httpserver.log if "from" in request.args]
 
 
 @pytest.mark.parametrize("consent", ["harness.toml", "allow_write"])
