@@ -33,7 +33,7 @@ WHOLE = {"properties": {"title": {"type": "keyword"}}}
 @pytest.fixture
 def suite(tmp_path, index, engine_url):
     """The suite, and its two indexes: in the second a title is found as a whole or not at all."""
-    first, second = index(DOCUMENTS, mappings=ENGLISH), index({"other": {"title": "rubber boot"}}, mappings=WHOLE)
+    first, second = index(DOCUMENTS, mappings=ENGLISH), index({"boots": {"title": "rubber boot"}}, mappings=WHOLE)
     path = tmp_path / "two.relevance.yaml"
     path.write_text(SUITE.format(url=engine_url, first=first), encoding="utf-8")
     return path, first, second
