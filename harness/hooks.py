@@ -147,9 +147,9 @@ class HookedSearch(Closing):
         """See `Search.field_types`."""
         return self.inner.field_types(index, names)
 
-    def index_state(self, index: str | None) -> IndexState:
+    def index_state(self, index: str | None, *, timeout: float) -> IndexState:
         """See `Search.index_state`."""
-        return self.inner.index_state(index)
+        return self.inner.index_state(index, timeout=timeout)
 
     def close(self) -> None:
         """See `Search.close`."""

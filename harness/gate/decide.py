@@ -165,10 +165,14 @@ def decide(
 
 
 def _unless_moving(finding: Finding, moving: str) -> Finding:
-    """*finding*, which decides nothing if the index is *moving*: the queries were not asked of the same documents."""
+    """
+    *finding*, which decides nothing if the index is *moving*: the queries were not asked of the same documents.
+
+    No single query is to blame for that.
+    """
     if not moving or finding.status not in (Status.PASSED, Status.FAILED):
         return finding
-    return replace(finding, status=Status.INCONCLUSIVE, reason=f"{moving}; {finding.reason}")
+    return replace(finding, status=Status.INCONCLUSIVE, reason=f"{moving}; {finding.reason}", blamed=())
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:

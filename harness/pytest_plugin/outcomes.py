@@ -266,18 +266,22 @@ def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:
 
 def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
     """
-    The shared verdict that blames *query*.
+    The shared verdict that blames *query*, or that is inconclusive and blames none.
 
     One that others kept from being decided, or that was left out with the queries of other tags, says nothing of this
     one: it would pass for want of a verdict.
     """
     verdict = indexed.verdicts.get(name)
-    if verdict is not None and indexed.blames(verdict, query.id):
+    if verdict is not None and (indexed.blames(verdict, query.id) or _concerns_all(verdict)):
         return verdict
     decided = verdict is not None and verdict.observed is not None
     if decided or name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None
     return indexed.lone.shortfall(name, query.id)
+
+
+def _concerns_all(verdict: Verdict) -> bool:
+    return verdict.status is Status.INCONCLUSIVE and not verdict.blamed
 
 
 def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None) -> tuple[Status, str]:

@@ -51,6 +51,10 @@ REQUESTS_KEPT = 500
 """Queries of a suite whose requests the report has, those that thresholds blame first: a request may be large."""
 
 
+SECONDS_FOR_STATE = 5.0
+"""How long a look at the state of a target may take."""
+
+
 @runtime_checkable
 class Progress(Protocol):
     """Told how far a run is, from the thread that runs it."""
@@ -143,8 +147,8 @@ class SuiteExecution:
             hooked = self._hooks.around(search)
             run = self._with_tails(active, self._search(active, hooked), hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
-            if before is not None:
-                run = replace(run, states=(before, search.index_state(run.index)))
+            if before is not None and any(isinstance(one, Ranking) for one in run.responses.values()):
+                run = replace(run, states=(before, search.index_state(run.index, timeout=self._patience(run.seconds))))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
         return self._answered_suite(self._joined(run, kept), search)
@@ -209,7 +213,12 @@ class SuiteExecution:
         is_pinned = isinstance(template.body, Mapping) and "pit" in template.body
         if is_pinned or not self._is_checked or not active.queries:
             return None
-        return search.index_state(template.index or active.target.index)
+        return search.index_state(template.index or active.target.index, timeout=self._patience(0.0))
+
+    def _patience(self, spent: float) -> float:
+        """Seconds for each look at the state of the target, when *spent* of the budget are over."""
+        budget = self.options.budget
+        return SECONDS_FOR_STATE if budget is None else min(SECONDS_FOR_STATE, budget - spent)
 
     def _joined(self, run: Run, kept: Mapping[str, Response]) -> Run:
         """The earlier run, with the answers of *run* to the queries that had none."""

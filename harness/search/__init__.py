@@ -64,8 +64,8 @@ class Search(Protocol):
         """
         ...
 
-    def index_state(self, index: str | None) -> IndexState:
-        """The state of *index* now, as far as the login may read it."""
+    def index_state(self, index: str | None, *, timeout: float) -> IndexState:
+        """The state of *index* now, as far as the login may read it; *timeout* is in seconds, for each request."""
         ...
 
     def close(self) -> None:

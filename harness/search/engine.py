@@ -17,7 +17,7 @@ from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
-from harness.search.msearch import Entry, entry_of
+from harness.search.msearch import PREFERENCE, Entry, entry_of
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
 from harness.search.session import ConnectedSearch, ServerHealth, ask_one
@@ -94,9 +94,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         """See `Search.field_types`."""
         return read_field_types(self.connection, self.retries, index, names)
 
-    def index_state(self, index: str | None) -> IndexState:
+    def index_state(self, index: str | None, *, timeout: float) -> IndexState:
         """See `Search.index_state`."""
-        return read_state(self.connection, index, self.retries)
+        return read_state(self.connection, index, timeout)
 
 
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
@@ -216,15 +216,21 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
     )
 
 
-def read_state(connection: Connection, index: str | None, retries: Retries) -> IndexState:
-    """The state of *index*, which may be an alias or a pattern; what is refused, or not answered, is None."""
-    if index is None:
+def read_state(connection: Connection, index: str | None, timeout: float) -> IndexState:
+    """
+    The state of *index*, which may be an alias or a pattern; what is refused, or not answered in time, is None.
+
+    Nothing is sent again: a server that is busy or away is not to be waited for because of it.
+    """
+    if index is None or timeout <= 0:
         return IndexState()
     path = f"/{quote(index, safe='*,')}"
-    return IndexState(
-        uuids=_ask(connection, retries, f"{path}/_settings/index.uuid", _uuids),
-        documents=_ask(connection, retries, f"{path}/_count", count_in),
-    )
+    try:
+        uuids = connection.perform("GET", f"{path}/_settings/index.uuid", timeout=timeout)
+        documents = connection.perform("GET", f"{path}/_count?preference={PREFERENCE}", timeout=timeout)
+    except SearchError:
+        return IndexState()
+    return IndexState(_found(uuids, _uuids), _found(documents, count_in))
 
 
 def _uuids(content: Mapping[str, Json]) -> Json:
@@ -238,9 +244,14 @@ def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Ma
         answer = ask_one(connection, retries, "GET", path)
     except SearchError:
         return None
-    content = json_of(answer) if answer.status == 200 else None
-    found = read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
+    found = _found(answer, read)
     return found if _can_be_kept(found) else None
+
+
+def _found(answer: Answer, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+    """The result of *read* for *answer*; None if that is refused or cannot be read."""
+    content = json_of(answer) if answer.status == 200 else None
+    return read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
 
 
 def _can_be_kept(found: Json) -> bool:

@@ -385,7 +385,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """See `Search.field_types`: a service has no index."""
         raise SearchError("an HTTP service does not say which fields there are")
 
-    def index_state(self, index: str | None) -> IndexState:  # noqa: ARG002
+    def index_state(self, index: str | None, *, timeout: float) -> IndexState:  # noqa: ARG002
         """See `Search.index_state`: nothing is known of the index of a service."""
         return IndexState()
 

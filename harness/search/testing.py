@@ -117,7 +117,7 @@ class FakeSearch(Closing):
         known = names if self.fields is None else self.fields
         return {name: frozenset({"text"}) for name in known if name in names or "*" in names}
 
-    def index_state(self, index: str | None) -> IndexState:  # noqa: ARG002
+    def index_state(self, index: str | None, *, timeout: float) -> IndexState:  # noqa: ARG002
         """The first of the states that were set, as long as there are any."""
         return self.states.pop(0) if self.states else IndexState()
 

@@ -341,19 +341,19 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     alias = f"{first}-alias"
     call("POST", "/_aliases", {"actions": [{"add": {"index": first, "alias": alias}}]})
 
-    before = search.index_state(alias)
-    assert before == search.index_state(alias)
+    before = search.index_state(alias, timeout=5.0)
+    assert before == search.index_state(alias, timeout=5.0)
     assert (before.documents, list(before.uuids or ())) == (2, [first])
     call("DELETE", f"/{first}/_doc/a?refresh=true")
-    assert search.index_state(alias) == replace(before, documents=1)
+    assert search.index_state(alias, timeout=5.0) == replace(before, documents=1)
     actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]
     call("POST", "/_aliases", {"actions": actions})
-    assert list(search.index_state(alias).uuids or ()) == [second]
-    uuids = search.index_state(second).uuids
+    assert list(search.index_state(alias, timeout=5.0).uuids or ()) == [second]
+    uuids = search.index_state(second, timeout=5.0).uuids
     call("DELETE", f"/{second}")
     call("PUT", f"/{second}", {})
-    again = search.index_state(second)
+    again = search.index_state(second, timeout=5.0)
     assert again.documents == 0
     assert again.uuids is not None
     assert again.uuids != uuids
-    assert search.index_state("there-is-none") == IndexState()
+    assert search.index_state("there-is-none", timeout=5.0) == IndexState()

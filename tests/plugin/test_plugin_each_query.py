@@ -99,3 +99,20 @@ def test_a_suite_that_is_gone_when_another_process_judges_a_query_is_an_error(
     result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(["*shop.relevance.yaml*"])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize("least", [0.5, 0.9])
+def test_no_query_passes_on_an_index_that_changed_during_the_run(
+    suite: Suite, run_queries: Run, engine: Any, least: float
+) -> None:
+    suite(f'thresholds: ["every nDCG@10 >= {least}"]', shoes='expect: ["a in top 1"]')
+    left = iter(range(100, 0, -1))
+
+    def delete_one() -> None:
+        shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+        engine.gets["/products/_count?preference=relevance-harness"] = {"count": next(left), "_shards": shards}
+
+    delete_one()
+    engine.before_search = delete_one
+
+    run_queries().assert_outcomes(errors=3)

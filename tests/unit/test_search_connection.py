@@ -19,7 +19,7 @@ import pytest
 
 from builders.engine import Fault, ScriptedEngine
 from harness.errors import EngineUnreachable
-from harness.model import Cluster, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, FailureKind, HttpRequest, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search, connection, open_search
 from harness.search.connection import within
 from harness.search.retries import Clock, Retries
@@ -311,3 +311,16 @@ def test_a_call_that_takes_longer_is_left_to_itself() -> None:
     with pytest.raises(TimeoutError):
         within(0.05, lambda: ended.wait(60))
     ended.set()
+
+
+@pytest.mark.parametrize("status", [503, 429, None])
+def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
+    engine: ScriptedEngine, status: int | None
+) -> None:
+    engine.faults.append(Fault("/products", status=status, times=99))
+
+    with open_search(cluster(engine), {}) as search:
+        assert search.index_state("products", timeout=5.0) == IndexState()
+        assert search.index_state("products", timeout=0.0) == IndexState()
+    asked = [path.partition("?")[0] for _, path in engine.sent if path.startswith("/products")]
+    assert asked == ["/products/_settings/index.uuid", *(["/products/_count"] if status else [])]
