@@ -32,7 +32,7 @@ def test_links_lead_somewhere():
             continue
         file = DOCS / path
         assert file.exists(), target
-        assert not anchor or f"## {anchor.capitalize()}\n" in file.read_text(encoding="utf-8"), target
+        assert not anchor or f"## {anchor.replace('-', ' ').capitalize()}\n" in file.read_text(encoding="utf-8"), target
 
 
 def test_every_workflow_is_told_of():
