@@ -16,7 +16,7 @@ from pluggy import PluginManager, PluginValidationError
 
 from harness import hookspecs
 from harness.errors import HookError, UsageError
-from harness.model import Cluster, Failure, IndexFacts, IndexState, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, FailureKind, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
 
@@ -134,10 +134,38 @@ class HookedSearch(Closing):
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
-        """See `Search.search`; raises HookError too."""
-        sent = list(map(self.hooks.request, requests))
-        responses = self.inner.search(sent, on_done=on_done, on_resent=on_resent, budget=budget)
-        return list(map(self.hooks.response, responses, sent))
+        """
+        See `Search.search`. A query whose hook fails has a `Failure`, and is not sent if that is the request hook.
+
+        Raises:
+            HookError: A hook failed for every query.
+        """
+        failed: dict[int, HookError] = {}
+        sent: dict[int, SearchRequest] = {}
+        for place, request in enumerate(requests):
+            try:
+                sent[place] = self.hooks.request(request)
+            except HookError as error:
+                failed[place] = error
+        _raise_if_all(failed, requests)
+        if failed and on_done is not None:
+            on_done(len(failed))
+        places = list(sent)
+        found = self.inner.search(
+            list(sent.values()),
+            on_done=on_done,
+            on_resent=on_resent and (lambda resent: on_resent({places[one]: why for one, why in resent.items()})),
+            budget=budget,
+        )
+        responses: dict[int, Response] = {}
+        for place, response in zip(places, found, strict=True):
+            try:
+                responses[place] = self.hooks.response(response, sent[place])
+            except HookError as error:
+                failed[place] = error
+        _raise_if_all(failed, requests)
+        responses |= {place: Failure(FailureKind.ERROR, str(error)) for place, error in failed.items()}
+        return [responses[place] for place in range(len(requests))]
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
@@ -154,6 +182,12 @@ class HookedSearch(Closing):
     def close(self) -> None:
         """See `Search.close`."""
         self.inner.close()
+
+
+def _raise_if_all(failed: Mapping[int, HookError], requests: Sequence[SearchRequest]) -> None:
+    """Raise the first error if every query of *requests* has one; look-ups go through no hook."""
+    if failed and len(failed) == sum(one.built_for is not None for one in requests):
+        raise failed[min(failed)]
 
 
 def _file(implementation: Any) -> str:

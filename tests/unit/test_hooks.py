@@ -13,6 +13,7 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import ENTRY_POINTS, installed_hooks
+from harness.model import Failure, Query, Ranking, SearchRequest
 
 SUITE = """\
 suite: shop
@@ -109,6 +110,46 @@ def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
     assert "failed in line" in printed.out
     assert "KeyError: 'tenant'" in " ".join(printed.out.split())
     assert "Traceback" not in printed.out + printed.err
+
+
+TWO = SUITE + "  - {id: boots, text: rubber boots, judgments: {d: 1}}\n"
+
+
+def fails_for_boots(query):
+    if query.id == "boots":
+        raise KeyError("tenant")
+
+
+@pytest.mark.parametrize("name", ["request", "response"])
+def test_a_hook_that_fails_for_one_query_leaves_the_others_their_answers(shop, install, capsys, name):
+    plugin = SimpleNamespace()
+    setattr(plugin, f"pytest_relevance_{name}", fails_for_boots)
+    install(plugin)
+    Path("shop.relevance.yaml").write_text(TWO, encoding="utf-8")
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    queries = {query["id"]: query for query in suite["queries"]}
+    assert [hit["id"] for hit in queries["shoes"]["ranking"]] == ["a", "b", "c"]
+    assert f"engine error: the hook pytest_relevance_{name} (" in queries["boots"]["reason"]
+    assert queries["boots"]["reason"].endswith("KeyError: 'tenant'")
+    assert ("rubber boots" in shop.asked) == (name == "response")
+
+
+def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook_fails(install):
+    def search(requests, on_done=None, on_resent=None, budget=None):
+        on_done(len(requests))
+        on_resent({1: "timeout"})
+        return [Ranking() for _ in requests]
+
+    install(SimpleNamespace(pytest_relevance_request=fails_for_boots))
+    hooked = installed_hooks().around(SimpleNamespace(search=search, engine=None))
+    queries = [Query("shoes", "shoes", {}), Query("boots", "boots", {}), Query("hats", "hats", {})]
+    requests = [SearchRequest(query.id, "products", {}, built_for=query) for query in queries]
+    done, resent = [], {}
+    responses = hooked.search(requests, on_done=done.append, on_resent=resent.update)
+    assert [type(one) for one in responses] == [Ranking, Failure, Ranking]
+    assert resent == {2: "timeout"}
+    assert sum(done) == 3
 
 
 @pytest.mark.parametrize(
