@@ -74,7 +74,7 @@ class Targets:
 
     def check_of(self, suite: Suite, sent: Sequence[SearchRequest], search: Search) -> TargetCheck | None:
         """
-        What is to be asked for *suite*, whose requests are *sent* over *search*.
+        What is to be asked for *suite*, of whose requests some are *sent* over *search*.
 
         None where nothing can be: an HTTP service has no index, and what a search template makes is not known.
         """

@@ -203,6 +203,7 @@ class SuiteExecution:
             # A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits.
             further=not (self.options.unjudged or self._hooks.concern_searches),
             targets=(self.targets or Targets()) if self._is_checked else None,
+            whole=self.selection.suite,
         )
 
     def _state(self, active: Suite, search: Search) -> IndexState | None:
@@ -231,8 +232,8 @@ class SuiteExecution:
             seconds=self.earlier.run.seconds + run.seconds,
             tails=run.tails or self.earlier.run.tails,
             resent={**self.earlier.run.resent, **run.resent},
-            checks=run.checks,
-            states=run.states and (self.earlier.run.states or run.states)[:1] + run.states[1:],
+            checks=run.checks or self.earlier.run.checks,
+            states=_from_first_to_last(self.earlier.run.states, run.states),
             titles={**self.earlier.run.titles, **run.titles},
         )
 
@@ -282,6 +283,15 @@ class SuiteExecution:
         failure = Failure(FailureKind.ERROR, error.text(self.options.entry) if error else "")
         responses = {query.id: failure for query in active.queries}
         return Run(responses, engine, template.name, template.index or active.target.index)
+
+
+def _from_first_to_last(
+    earlier: tuple[IndexState, IndexState] | None, later: tuple[IndexState, IndexState] | None
+) -> tuple[IndexState, IndexState] | None:
+    """The state before the earlier of two runs, and that after the later one, as far as either is known."""
+    if earlier is None or later is None:
+        return earlier or later
+    return earlier[0], later[1]
 
 
 def _targeting(suite: Suite, index: str | None) -> Suite:

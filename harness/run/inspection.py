@@ -58,8 +58,8 @@ def inspect_query(
     from harness.suites import load_suite
 
     configs = Configs()
-    suite = _alone(load_suite(path, environ, needs_judgments=False, configs=configs), query)
-    options = replace(options, tails=True)
+    suite = _undecided(load_suite(path, environ, needs_judgments=False, configs=configs), query)
+    options = replace(options, tails=True, queries=(query,))
     if documents and suite.target.service != "engine":
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with Runner(environ) as runner:
@@ -67,16 +67,15 @@ def inspect_query(
         return _inspect(answered, environ, documents)
 
 
-def _alone(suite: Suite, query: str) -> Suite:
-    """*suite* with the one query, its measures, and nothing that decides or skips."""
+def _undecided(suite: Suite, query: str) -> Suite:
+    """*suite* with the measures of the one query, and nothing that decides or skips."""
     by_id = {one.id: one for one in suite.queries}
     if query not in by_id:
         raise UsageError(f"{suite.path}: no query has the id {query!r}{did_you_mean(query, by_id)}")
-    found = by_id[query]
     return replace(
         suite,
-        queries=(replace(found, thresholds=(), xfail=None, skip=None),),
-        measures=measures_of(suite, found) or (parse_measure(DEFAULT_MEASURE),),
+        queries=tuple(replace(one, thresholds=(), xfail=None, skip=None) for one in suite.queries),
+        measures=measures_of(suite, by_id[query]) or (parse_measure(DEFAULT_MEASURE),),
         thresholds=(),
     )
 

@@ -180,6 +180,7 @@ def execute(
     budget: float | None = None,
     further: bool = True,
     targets: Targets | None = None,
+    whole: Suite | None = None,
 ) -> Run:
     """
     Send the request of every query of *suite*.
@@ -193,6 +194,7 @@ def execute(
         further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
             one ties with others.
         targets: Checks what is searched, with the first of the queries; None leaves that out.
+        whole: The suite with the queries that do not run, whose documents are looked up too.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -206,7 +208,7 @@ def execute(
 
     template = choose_template(suite, request)
     requests, sent = requests_of(suite, template, further=further)
-    check = None if targets is None else targets.check_of(suite, sent, search)
+    check = None if targets is None else targets.check_of(whole or suite, sent, search)
     asked = () if check is None else check.requests
     resent: dict[int, str] = {}
     begun = time.perf_counter()

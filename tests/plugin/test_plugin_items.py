@@ -290,3 +290,13 @@ def test_sigterm_during_a_run_ends_the_session_as_an_interrupt_does(
     process.communicate(timeout=60)
 
     assert process.returncode == pytest.ExitCode.INTERRUPTED
+
+
+@pytest.mark.parametrize("options", [("--relevance-query", "boots"), ("--relevance-tag", "tail")])
+def test_a_missing_document_of_the_only_query_that_runs_is_no_wrong_target(
+    suite: Suite, run: Run, engine: ScriptedEngine, options: tuple[str, str]
+) -> None:
+    suite(boots='expect: ["x in top 1"]')
+    engine.rankings["rubber boots"] = ["x"]
+
+    run(*options).assert_outcomes(passed=1)

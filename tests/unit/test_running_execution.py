@@ -25,6 +25,7 @@ from harness.model import (
     GainKind,
     Hit,
     IndexFacts,
+    IndexState,
     MissingDocument,
     Outcome,
     Query,
@@ -542,6 +543,23 @@ def test_what_was_answered_stays_where_nothing_is_answered_any_more(error):
     assert second.run.engine == first.run.engine
     assert [one.outcome for one in second.report.queries] == [Outcome.SCORED, Outcome.ERROR]
     assert second.report.queries[1].reason == f"engine error: {'gone' if error is None else 'down'}"
+
+
+def test_what_was_found_out_about_the_target_stays_when_some_are_asked_again():
+    suite = suite_of(query("q", judgments={"a": 1}), query("r", judgments={"gone": 1}))
+    before = FakeSearch({"q": ["a"], "r": DOWN})
+    before.states = [IndexState(documents=2), IndexState(documents=2)]
+    first = execute(suite, before)
+    again = FakeSearch({"r": ["a"]})
+    again.states = [IndexState(documents=1), IndexState(documents=1)]
+
+    second = execute(suite, again, earlier=first)
+    third = execute(suite, FakeSearch({}, error=EngineUnreachable("gone")), earlier=first)
+
+    assert (list(second.run.checks.absent), second.run.checks.relevant) == (["gone"], 2)
+    assert isinstance(second.run.responses["r"], Ranking)
+    assert second.run.states == (IndexState(documents=2), IndexState(documents=1))
+    assert (third.run.checks, third.run.states) == (first.run.checks, first.run.states)
 
 
 def test_a_suite_that_is_another_by_now_is_asked_whole():
