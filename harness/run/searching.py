@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.errors import SearchError
+from harness.errors import LoginRefused, SearchError
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.model import (
     Cluster,
+    Failure,
+    FailureKind,
     Ranking,
     RequestTemplate,
     Response,
@@ -213,12 +215,15 @@ def execute(
     resent: dict[int, str] = {}
     begun = time.perf_counter()
     with _uncollected():
-        found = search.search(
-            [*asked, *sent],
-            on_done=progress and _beyond(len(asked), progress),
-            on_resent=resent.update,
-            budget=budget,
-        )
+        done = progress and _beyond(len(asked), progress)
+        try:
+            found = search.search([*asked, *sent], on_done=done, on_resent=resent.update, budget=budget)
+        except LoginRefused as error:
+            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(sent))
+            if not asked:
+                raise
+        left = None if budget is None else budget - (time.perf_counter() - begun)
+        found = _without_checks(found, len(asked), sent, search, left)
     seconds = time.perf_counter() - begun
     run = Run(
         responses={one.query: response for one, response in zip(requests, found[len(asked) :], strict=True)},
@@ -232,12 +237,29 @@ def execute(
     return run if check is None else check.concluded(run, found[: len(asked)])
 
 
+def _without_checks(
+    found: list[Response], checks: int, sent: Sequence[SearchRequest], search: Search, budget: float | None
+) -> list[Response]:
+    """
+    *found*, with the answers to those of *sent* that failed only as the first *checks* requests did.
+
+    What refuses a check may refuse the whole request that it is in; the queries are then sent again without it.
+    """
+    refusals = {one for one in found[:checks] if isinstance(one, Failure)}
+    if len(refusals) != 1 or not all(isinstance(one, Failure) for one in found[:checks]):
+        return found
+    [refusal] = refusals
+    lost = [place for place, one in enumerate(found) if place >= checks and one == refusal]
+    if not lost or refusal.kind is not FailureKind.ERROR:
+        return found
+    again = search.search([sent[place - checks] for place in lost], budget=budget)
+    answers = dict(zip(lost, again, strict=True))
+    return [answers.get(place, one) for place, one in enumerate(found)]
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """
-    Without Python's search for reference cycles: rankings hold none, and it would look at all of them again and again,
-    which took a fifth of the time at 50,000 queries.
-    """
+    """Without Python's search for reference cycles: rankings hold none, and it looks at all of them again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SearchError
+from harness.errors import LoginRefused, SearchError
 from harness.gate.grammar import parse_expectation
 from harness.model import (
     Failure,
@@ -260,3 +260,34 @@ def test_a_title_that_no_hit_has_is_known(
     assert run.checks is not None
     assert run.checks.untitled == untitled
     assert run_on(FakeSearch({"q": [], "r": ["a"]}), expecting(a=1), title_field="titel").checks.untitled is None  # type: ignore[union-attr]
+
+
+class Gateway(FakeSearch):
+    """Refuses the whole of what holds a search that is none of a query's."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__({"q": ["a"]})
+        self.refusal = error
+
+    def search(self, requests: Any, **more: Any) -> list[Response]:
+        if all(request.query for request in requests):
+            return super().search(requests, **more)
+        if self.refusal is not None:
+            raise self.refusal
+        return [Failure(FailureKind.ERROR, "forbidden", 403)] * len(requests)
+
+
+@pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
+def test_queries_are_sent_without_the_checks_where_these_are_refused(error: Exception | None) -> None:
+    run = run_on(Gateway(error), expecting("nope not in top 3", a=1))
+
+    assert isinstance(run.responses["q"], Ranking)
+    assert run.checks is not None
+    assert run.checks.problems
+    assert run.checks.absent == {}
+
+
+def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
+    search = FakeSearch({}, error=LoginRefused("no"))
+    with pytest.raises(LoginRefused):
+        run_on(search, Query("q", "red shoes", judgments={"a": 1}))
