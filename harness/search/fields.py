@@ -65,7 +65,8 @@ def named_fields(body: Json) -> dict[str, str]:
     if isinstance(body, Mapping):
         own = {name for key in ("runtime_mappings", "derived") for name in _mapping(body.get(key))}
         for name, place in _of_search(body, ""):
-            if not name.startswith("_") and "*" not in name and name not in own:
+            defined = own.intersection((*parents_of(name), name))  # a part of a composite runtime field has its name
+            if not name.startswith("_") and "*" not in name and not defined:
                 found.setdefault(name, place)
     return found
 

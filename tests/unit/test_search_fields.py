@@ -99,6 +99,10 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
         {"query": {"rank_feature": {"field": "features.clicks"}}},
         {"features.clicks": "query.rank_feature.field"},
     ),
+    "a part of its own composite runtime field": (
+        {"query": {"term": {"http.ip": "1"}}, "runtime_mappings": {"http": {"type": "composite"}}},
+        {},
+    ),
     "its own runtime field": ({"query": {"term": {"day": 1}}, "runtime_mappings": {"day": {"type": "long"}}}, {}),
     "the engine's own fields": (
         {"query": {"term": {"_index": "x"}}, "sort": [{"_geo_distance": {"place": [1, 2]}}]},
