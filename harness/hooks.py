@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pluggy import PluginManager, PluginValidationError
 
 from harness import hookspecs
 from harness.errors import HookError, UsageError
+from harness.masking import Masker, login_values
 from harness.model import Cluster, Failure, FailureKind, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
@@ -89,9 +91,7 @@ class Hooks:
         try:
             return getattr(self._relay, name)(**arguments)
         except Exception as error:
-            lines = str(error).splitlines()
-            why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-            raise self.wrong(name, f"failed{self._line(name, error)}: {why}") from error
+            raise self.wrong(name, f"failed{self._line(name, error)}: {_first_line(error)}") from error
 
     def _implementations(self, name: str) -> list[Any]:
         caller = getattr(self._relay, name, None)
@@ -200,6 +200,12 @@ def _shown(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
+def _first_line(error: BaseException) -> str:
+    """The type of *error* and the first line of its text, in which logins of the environment are masked."""
+    lines = Masker(login_values(os.environ)).mask(str(error)).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
 def _described(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
@@ -224,7 +230,7 @@ def installed_plugins() -> Iterator[tuple[str, Any]]:
         try:
             plugin = entry_point.load()
         except (Exception, SystemExit) as error:
-            raise UsageError(f"{called} cannot be loaded: {type(error).__name__}: {error}") from error
+            raise UsageError(f"{called} cannot be loaded: {_first_line(error)}") from error
         if not any(name.startswith(PREFIX) for name in dir(plugin)):
             raise UsageError(f"{called} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
         _check(plugin, called)

@@ -131,6 +131,43 @@ def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str
     return {name: environ[name] for name in names if name and environ.get(name)}
 
 
+LOGIN = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|AUTH|AUTHORIZATION|CREDENTIAL|SESSION|COOKIE|SIGNATURE|JWT)S?(_|$)",
+    re.IGNORECASE,
+)
+
+NO_LOGIN = re.compile("(OLD)?PWD|XDG_SESSION_.*|DESKTOP_SESSION|GDMSESSION")
+"""Variables that a shell or a desktop sets: folders, and names such as ``user``."""
+
+FLAGS = frozenset({"true", "false", "none", "null"})
+
+SHORTEST_LOGIN = 4
+
+
+def names_login(variable: str) -> bool:
+    """
+    Whether *variable* is named like one that holds a login, such as API_KEY or SESSION_TOKEN.
+
+    Another login asks the same of a server. Any other value is a part of what is asked.
+    """
+    return LOGIN.search(variable) is not None
+
+
+def login_values(environ: Mapping[str, str]) -> dict[str, str]:
+    """
+    The values by the names of all variables that are named like logins: what code of the user's may have read.
+
+    >>> login_values({"TENANT_TOKEN": "s3cret", "USE_AUTH": "true", "PWD": "/srv/shop", "LANG": "en_US"})
+    {'TENANT_TOKEN': 's3cret'}
+    """
+    return {
+        name: value
+        for name, value in environ.items()
+        if names_login(name) and not NO_LOGIN.fullmatch(name)
+        if len(value) >= SHORTEST_LOGIN and value.lower() not in FLAGS
+    }
+
+
 def _forms(value: str) -> Iterator[str]:
     """The forms of a value in output: as it is, in lower case as an analyzer makes it, and with blanks collapsed."""
     for text in dict.fromkeys((value, value.lower(), " ".join(value.split()))):

@@ -273,7 +273,7 @@ class Runner(Closing):
         for selection in selections:
             cluster = opened.get(selection.suite.path)
             name = selection.suite.target.cluster if cluster is None else cluster.name
-            masker = None if cluster is None else cluster.masker(selection.suite, self._environ)
+            masker = None if cluster is None else cluster.masker(selection.suite, self._environ, connections.hooks)
             server = None if cluster is None else cluster.cluster
             for cell in cells.cells(selection.suite, options):
                 execution = SuiteExecution(

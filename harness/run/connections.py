@@ -45,14 +45,15 @@ class OpenCluster:
         name, url = self.given or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
 
-    def masker(self, suite: Suite, environ: Mapping[str, str]) -> Masker:
+    def masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
         """
-        Hides what came from the environment: the logins of the cluster however short they are, and the variables of
-        *suite* that may be secrets.
+        Hides what came from the environment: the logins of the cluster however short they are, the variables of *suite*
+        that may be secrets, and where there are *hooks* what these may have read.
         """
-        from harness.masking import Masker, login_secrets
+        from harness.masking import Masker, login_secrets, login_values
 
-        return Masker({**suite.variables, **login_secrets(self.cluster, environ)})
+        read = login_values(environ) if any(hooks.in_force()) else {}
+        return Masker({**read, **suite.variables, **login_secrets(self.cluster, environ)})
 
 
 class Connections(Closing):

@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 from harness.errors import InputError, Problem, SuiteError
 from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of, without_mark
-from harness.masking import fingerprint
+from harness.masking import fingerprint, names_login
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
-from harness.suites.reading import NamedFile, Reading, SuiteFiles, names_login, read_query
+from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
 from harness.suites.scalars import masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver

@@ -17,10 +17,6 @@ from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve, shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
-_LOGIN = re.compile(
-    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|AUTH|AUTHORIZATION|CREDENTIAL|SESSION|COOKIE|SIGNATURE|JWT)S?(_|$)",
-    re.IGNORECASE,
-)
 _SHORTEST_SECRET = 4
 _SHORTEST_NUMBER = 8
 
@@ -112,15 +108,6 @@ class Variables:
         unreadable.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
-
-
-def names_login(variable: str) -> bool:
-    """
-    Whether *variable* is named like one that holds a login, such as API_KEY or SESSION_TOKEN.
-
-    Another login asks the same of a server. Any other value is a part of what is asked.
-    """
-    return _LOGIN.search(variable) is not None
 
 
 def _masked(name: str, default: str | None, value: str) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from harness.config import Configs, engine_problem, lacks_scheme, url_problem
 from harness.errors import ConfigError, SuiteError, UsageError
+from harness.masking import names_login
 from harness.model import (
     HttpRequest,
     Json,
@@ -24,7 +25,7 @@ from harness.model import (
 )
 from harness.suites.depth import check_window, window_problem
 from harness.suites.placeholders import as_text, body_node, fill, fill_body, fill_text, source_node
-from harness.suites.reading import Reading, names_login
+from harness.suites.reading import Reading
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, Written, describe

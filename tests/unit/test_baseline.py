@@ -11,7 +11,7 @@ from harness.baseline.files import baseline_path, dumps, loads, read_baselines, 
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
 from harness.gate.scope import changed_question
-from harness.masking import LARGEST_KEPT
+from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model import (
@@ -37,7 +37,6 @@ from harness.model import (
     Waiver,
 )
 from harness.suites import load_suites
-from harness.suites.reading import names_login
 from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)

@@ -1,6 +1,7 @@
 """Hooks of installed packages, for the command and for Python."""
 
 import json
+import os
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -152,16 +153,46 @@ def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook
     assert sum(done) == 3
 
 
+def test_a_login_in_the_text_of_a_hook_s_error_is_masked(shop, install, capsys, monkeypatch):
+    def fails(request):
+        raise RuntimeError(f"no tenant for {os.environ['TENANT_TOKEN']} in {os.environ['PWD']}, user: true")
+
+    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
+    monkeypatch.setenv("PWD", "/srv/shop")
+    monkeypatch.setenv("USE_AUTH", "true")
+    install(SimpleNamespace(pytest_relevance_request=fails))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
+    printed = capsys.readouterr()
+    assert "RuntimeError: no tenant for ${TENANT_TOKEN} in /srv/shop, user: true" in printed.out
+    assert "s3cr3t" not in printed.out + printed.err
+
+
+def test_a_login_that_a_hook_puts_into_a_request_is_masked_in_reports(shop, install, capsys, monkeypatch):
+    def in_tenant(request):
+        request.body["ext"] = {"tenant": secret}
+
+    secret = "s3cr3t-of-acme"
+    monkeypatch.setenv("TENANT_TOKEN", secret)
+    install(SimpleNamespace(pytest_relevance_request=in_tenant))
+    for command in (["run", "shop.relevance.yaml"], ["show", "shop.relevance.yaml", "shoes"]):
+        main([*command, "--url", shop.url, "--json"])
+        printed = capsys.readouterr().out
+        assert '"tenant": "${TENANT_TOKEN}"' in printed
+        assert secret not in printed
+
+
 @pytest.mark.parametrize(
     ("plugin", "said"),
     [
         (ImportError("no module named acme"), "cannot be loaded: ImportError: no module named acme"),
+        (RuntimeError("not s3cr3t-of-acme"), "cannot be loaded: RuntimeError: not ${TENANT_TOKEN}"),
         (SimpleNamespace(), "has no hook, expected functions pytest_relevance_client, pytest_relevance_request or"),
         (SimpleNamespace(pytest_relevance_clint=lambda cluster: None), "has a wrong hook: unknown hook"),
         (SimpleNamespace(pytest_relevance_client=lambda clutser: None), "has a wrong hook: Argument(s) {'clutser'}"),
     ],
 )
-def test_a_wrong_entry_point_is_told_before_anything_is_sent(shop, install, capsys, plugin, said):
+def test_a_wrong_entry_point_is_told_before_anything_is_sent(shop, install, capsys, monkeypatch, plugin, said):
+    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
     install(plugin)
     assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 2
     assert f"entry point acme of {ENTRY_POINTS} (acme.search) {said}" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 import harness.embedded
 import harness.search
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
+from harness.hooks import Hooks
 from harness.model import Cluster, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster
@@ -206,7 +207,7 @@ def test_logins_and_variables_are_hidden(folder):
         headers_env={"X-Token": "TOKEN", "X-Two": "UNSET"},
     )
     environ = {"KEY": "k3y", "PASSWORD": "pw", "TOKEN": "t0ken", "OTHER": "visible"}
-    masker = OpenCluster(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ)
+    masker = OpenCluster(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ, Hooks())
     assert masker.mask("k3y pw t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
 
 
