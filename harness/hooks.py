@@ -41,9 +41,9 @@ class Hooks:
         """Whether one changes requests or responses."""
         return bool(self._implementations(REQUEST) or self._implementations(RESPONSE))
 
-    def around(self, search: Search) -> Search:
-        """*search* with these hooks, itself where they do not concern it."""
-        return HookedSearch(search, self) if self.concern_searches else search
+    def around(self, search: Search, sent: dict[str, SearchRequest] | None = None) -> Search:
+        """*search* with these hooks, itself where they do not concern it; *sent* is as for `HookedSearch`."""
+        return HookedSearch(search, self, sent) if self.concern_searches else search
 
     def client(self, cluster: Cluster) -> Any:
         """The user's own client for *cluster*, None where no hook makes one; raises HookError."""
@@ -114,10 +114,11 @@ class HookedSearch(Closing):
     same as another over the same connection, for whoever asks each target once.
     """
 
-    def __init__(self, inner: Search, hooks: Hooks) -> None:
-        """*inner* sends what *hooks* make of the requests."""
+    def __init__(self, inner: Search, hooks: Hooks, sent: dict[str, SearchRequest] | None = None) -> None:
+        """*inner* sends what *hooks* make of the requests; *sent* gets the first request of each query."""
         self.inner = inner
         self.hooks = hooks
+        self.sent = {} if sent is None else sent
         self.engine = inner.engine
 
     def __eq__(self, other: object) -> bool:
@@ -147,6 +148,9 @@ class HookedSearch(Closing):
                 sent[place] = self.hooks.request(request)
             except HookError as error:
                 failed[place] = error
+        for request in sent.values():
+            if request.built_for is not None:
+                self.sent.setdefault(request.query, request)
         _raise_if_all(failed, requests)
         if failed and on_done is not None:
             on_done(len(failed))

@@ -7,7 +7,7 @@ One suite over one connection, with one of its requests on one index: a cell of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
@@ -29,6 +29,7 @@ from harness.model import (
     Response,
     Run,
     Score,
+    SearchRequest,
     SentRequest,
     Suite,
     SuiteReport,
@@ -76,6 +77,7 @@ class AnsweredSuite:
 
     *run* holds the responses, *search* is where they came from, still open, None where nothing answered. *cluster* is
     what reports call the server, *server* how it is reached. *masker* hides secrets.
+    *sent* are the requests that hooks left, by their queries.
     """
 
     selection: Selection
@@ -85,6 +87,7 @@ class AnsweredSuite:
     search: Search | None = None
     masker: Masker | None = None
     server: Cluster | None = None
+    sent: Mapping[str, SearchRequest] = field(default_factory=dict)
 
     def masked_run(self) -> Run:
         """The run, without secrets in what servers told."""
@@ -141,17 +144,18 @@ class SuiteExecution:
         """
         kept = self._answered()
         active = self._start(kept)
+        sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
             before = self._state(active, search)
-            hooked = self._hooks.around(search)
+            hooked = self._hooks.around(search, sent)
             run = self._with_tails(active, self._search(active, hooked), hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
             if before is not None and any(isinstance(one, Ranking) for one in run.responses.values()):
                 run = replace(run, states=(before, search.index_state(run.index, timeout=self._patience(run.seconds))))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
-        return self._answered_suite(self._joined(run, kept), search)
+        return replace(self._answered_suite(self._joined(run, kept), search), sent=sent)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:
         """There is no connection: each selected query fails with *error*, which is None where none is selected."""
@@ -436,7 +440,7 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
     kept = [query for query in wanted if isinstance(run.responses.get(query), Ranking)][:REQUESTS_KEPT]
     masker = answered.masker or Masker(suite.variables)
     try:
-        sent = sent_requests(suite, run, server, frozenset(kept), answered.options.hooks or Hooks())
+        sent = sent_requests(suite, run, server, frozenset(kept), answered.options.hooks or Hooks(), answered.sent)
     except HookError:
         return {}
     return {

@@ -149,7 +149,7 @@ def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchReques
     on_its_index = suite if template.http is not None else on_index(suite, answered.run.index)
     hooks: Hooks = answered.options.hooks or Hooks()
     [built] = requests_of(on_its_index, template, further=not hooks.concern_searches)[1]
-    return hooks.request(built)
+    return answered.sent.get(built.query) or hooks.request(built)
 
 
 def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:

@@ -314,11 +314,16 @@ def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
 
 
 def sent_requests(
-    suite: Suite, run: Run, cluster: Cluster, queries: Collection[str], hooks: Hooks
+    suite: Suite,
+    run: Run,
+    cluster: Cluster,
+    queries: Collection[str],
+    hooks: Hooks,
+    known: Mapping[str, SearchRequest],
 ) -> dict[str, SentRequest]:
     """
-    The request of each of *queries*, which have a ranking in *run*, as *hooks* leave it, without headers and login;
-    nothing is masked.
+    The request of each of *queries*, which have a ranking in *run*, without headers and login; nothing is masked. What
+    hooks left is *known*; *hooks* are called for the queries of an earlier run.
     """
     from harness.suites.requests import on_index
 
@@ -326,7 +331,8 @@ def sent_requests(
     chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in queries))
     on_its_index = chosen if template.http is not None else on_index(chosen, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    sent = map(hooks.request, requests_of(on_its_index, template, further=not hooks.concern_searches)[1])
+    built = requests_of(on_its_index, template, further=not hooks.concern_searches)[1]
+    sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -179,6 +180,23 @@ def test_a_login_that_a_hook_puts_into_a_request_is_masked_in_reports(shop, inst
         printed = capsys.readouterr().out
         assert '"tenant": "${TENANT_TOKEN}"' in printed
         assert secret not in printed
+
+
+@pytest.mark.parametrize("command", [["run"], ["show", "shoes"]])
+def test_the_request_hook_is_called_once_for_each_search_of_a_query(shop, install, capsys, command):
+    def numbered(request, query):
+        calls[query.id] += 1
+        request.body["ext"] = {"call": calls[query.id]}
+
+    calls = Counter()
+    install(SimpleNamespace(pytest_relevance_request=numbered))
+    Path("shop.relevance.yaml").write_text(TWO.replace("e: 1", "a: 1").replace("d: 1", "e: 1"), encoding="utf-8")
+    name, *query = command
+    assert main([name, "shop.relevance.yaml", *query, "--url", shop.url, "--json"]) == 0
+    assert calls == ({"shoes": 1} if query else {"shoes": 1, "boots": 1})
+    printed = json.loads(capsys.readouterr().out)
+    sent = [printed["sent"]] if query else [one["sent"] for one in printed["suites"][0]["queries"]]
+    assert [one["body"]["ext"] for one in sent] == [{"call": 1}] * len(calls)
 
 
 @pytest.mark.parametrize(
