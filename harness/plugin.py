@@ -156,6 +156,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             item.settle()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name the cause in the report of an item that only refers to it."""
+    report = yield
+    if item.config.stash[SESSION].suites_collected:
+        from harness.pytest_plugin.items import SuiteItem
+
+        if isinstance(item, SuiteItem):
+            item.name_cause(report)
+    return report
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse what no suite has, and leave out what `--relevance-tag` and `--relevance-query` do not select."""
     session = config.stash[SESSION]

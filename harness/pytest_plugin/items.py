@@ -133,7 +133,7 @@ class SuiteItem(pytest.Item):
         self.user_properties.extend(settled.properties)
         reason = _reason(settled.waiver) if settled.waiver else settled.reason
         if settled.status.is_undecided:
-            pytest.fail(settled.reason, pytrace=False)
+            pytest.fail(settled.brief or settled.reason, pytrace=False)
         if settled.status is Status.SKIPPED:
             self.add_marker(pytest.mark.skip(reason=reason))
         if settled.status in (Status.XFAILED, Status.XPASSED):
@@ -147,6 +147,12 @@ class SuiteItem(pytest.Item):
             pytest.fail(settled.reason, pytrace=False)
         if settled.status is Status.WARNED:
             self.warn(RelevanceWarning(settled.reason))
+
+    def name_cause(self, report: pytest.TestReport) -> None:
+        """Give the summary and JUnit XML the reason of which only the brief form is printed."""
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if self._settlement is not None and self._settlement.brief and report.failed and crash is not None:
+            crash.message = f"Failed: {self._settlement.reason}"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The reason, then the worst queries. pytest's summary, which cuts long lines, begins with the figures."""

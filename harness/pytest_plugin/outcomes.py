@@ -171,12 +171,14 @@ class Settlement:
     """
     What an item came to.
 
-    *reason* is one line or a few, *headline* what pytest's summary says of a failure; *sections* are titles with longer
-    texts, printed where the item did not hold. *properties* go to JUnit XML.
+    *reason* is one line or a few, *brief* what is printed in its place if all items share it; *headline* what pytest's
+    summary says of a failure; *sections* are titles with longer texts, printed where the item did not hold.
+    *properties* go to JUnit XML.
     """
 
     status: Status
     reason: str
+    brief: str = ""
     headline: str = ""
     sections: tuple[tuple[str, str], ...] = ()
     waiver: Waiver | None = None
@@ -243,6 +245,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),
+        brief=_brief(report) if status is Status.ERROR else "",
         headline="; ".join(filter(None, map(figures_text, decisive))),
         sections=_sections(item, decisive, of_query, indexed)
         if status.is_undecided or status in (Status.FAILED, Status.XFAILED)
@@ -252,6 +255,14 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
             one for one in properties_of(status, verdicts, of_query, report) if one not in item.properties
         ),
     )
+
+
+def _brief(report: SuiteReport) -> str:
+    """Where the cause is printed that no query of *report* has an answer; empty if it is not one for all."""
+    causes = {query.reason for query in report.unanswered.values()}
+    if len(causes) != 1 or len(report.unanswered) < len(report.queries):
+        return ""
+    return f'no query of {report.name} has an answer; the section "relevance" below says why'
 
 
 def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:

@@ -10,7 +10,7 @@ from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import change_cell
-from harness.report.run_sentences import cause_lines
+from harness.report.run_sentences import cause_lines, outcome_lines
 from harness.report.sentences import printable, score_text
 from harness.suites.discovery import left_out_text
 from harness.words import count
@@ -42,7 +42,7 @@ def _print_suites(
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
-        for line in cause_lines(suite.queries, suite.checks):
+        for line in (*_no_answer(suite), *cause_lines(suite.queries, suite.checks)):
             terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)
@@ -56,6 +56,12 @@ def _print_suites(
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in session.problems:
         terminal.write_line(problem, red=True)
+
+
+def _no_answer(suite: SuiteReport) -> Iterator[str]:
+    """Why no query has an answer; items only refer to it."""
+    if len(suite.unanswered) == len(suite.queries):
+        yield from outcome_lines(suite.unanswered.values())
 
 
 def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.engine import ScriptedEngine
 from harness import __version__
 from harness.cli import main
 
@@ -209,3 +210,32 @@ def test_what_comes_to_a_suite_after_it_was_collected_does_not_pass(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes().keys() == {"errors"}
     result.stdout.fnmatch_lines(["*the suite was changed while it was tested*"])
+
+
+def test_one_cause_of_a_whole_suite_is_printed_once_and_stays_in_junit_xml(
+    suite: Callable[..., Path], run: Run, engine: ScriptedEngine, pytester: pytest.Pytester
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8", "every nDCG@10 >= 0.5"]', shoes='expect: ["a in top 1"]')
+    engine.broken |= {"red shoes": 404, "rubber boots": 404}
+
+    result = run("--junit-xml=junit.xml", "-rN")
+
+    result.assert_outcomes(errors=3)
+    brief = 'no query of shop has an answer; the section "relevance" below says why'
+    assert result.outlines.count(brief) == 3
+    [cause] = [line for line in result.outlines if "404" in line or "broken" in line]
+    assert cause.startswith("shop: 2 queries with outcome error: ")
+    messages = [entry.get("message") for entry in ET.parse(pytester.path / "junit.xml").getroot().iter("error")]
+    assert len(messages) == 3
+    assert all("cannot be decided" in str(message) and brief not in str(message) for message in messages)
+
+
+def test_causes_that_differ_are_printed_where_they_are(
+    suite: Callable[..., Path], run: Run, engine: ScriptedEngine
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8"]')
+    engine.broken |= {"red shoes": 404}
+
+    result = run()
+
+    assert not [line for line in result.outlines if "has an answer" in line]
