@@ -314,7 +314,10 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
     assert ("function score: the engine gives its value and no finer parts" in text) is (request_ == "candidate")
 
 
-def test_what_differs_is_what_the_walkthrough_shows(opensearch_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_differs_is_what_the_walkthrough_shows(
+    opensearch_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     suite = str(ROOT / "suites" / "failing" / "products.failing.yaml")
     words = (suite, "waterproof-jacket", "--url", opensearch_url, "--allow-write")
     assert main(["show", *words, "--explain", "sku-3501", "sku-1201"]) == 0
