@@ -220,6 +220,13 @@ def _read_run(file: Path) -> Run:
     return TypeAdapter(Run).validate_python(json.loads(file.read_text(encoding="utf-8")))
 
 
+def _own_index(suite: Suite, request: str) -> str | None:
+    """What *request* searches if no index is named; None where it has no name before the run, or is none."""
+    template = suite.requests[request]
+    is_known = template.http is None and suite.fixture is None
+    return (template.index or suite.target.index) if is_known else None
+
+
 class SessionRuns:
     """The suites of a session: loaded and planned for its items, each run once, and reported at its end."""
 
@@ -231,7 +238,7 @@ class SessionRuns:
         self.session = session
         self._runs = SuiteRuns(self._run, session.folder)
         self._nodes: dict[str | None, Node] = {}
-        self._first_requests: dict[Path, str] = {}
+        self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, one of each for each of several cells."""
@@ -248,7 +255,7 @@ class SessionRuns:
         except SuiteError as error:
             self.session.refused(error.problems)
             raise
-        self._first_requests[path.resolve()] = next(iter(suite.requests))
+        self._own_indexes[path.resolve()] = {name: _own_index(suite, name) for name in suite.requests}
         return suite
 
     def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
@@ -401,14 +408,29 @@ class SessionRuns:
             node.close()
 
     def _shared(self, path: Path, options: RunOptions) -> RunOptions:
-        """*options* as the key of a run: the first request is the same one whether or not it is named."""
-        if options.request is None:
+        """
+        *options* as the key of a run: the first request is the same one whether or not it is named, and so is the index
+        that the suite has for a request.
+        """
+        if options.request is None and options.index is None:
             return options
         try:
-            first = self._first_requests.get(path.resolve()) or next(iter(self.load(path, None).requests))
+            own = self._indexes_of(path, filled=options.index is not None)
         except HarnessError:
             return options  # the run will tell what is wrong
-        return replace(options, request=None) if options.request == first else options
+        first = next(iter(own))
+        request = None if options.request == first else options.request
+        index = None if options.index == own.get(request or first) else options.index
+        return replace(options, request=request, index=index)
+
+    def _indexes_of(self, path: Path, *, filled: bool) -> Mapping[str, str | None]:
+        """The index of the suite's own by the names of its requests; *filled* with the environment where asked for."""
+        key = path.resolve()
+        if key not in self._own_indexes:
+            self.load(path, None)
+        if filled and any("${" in index for index in self._own_indexes[key].values() if index):
+            self.load(path, Environment(os.environ))
+        return self._own_indexes[key]
 
     def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
         earlier = None if done is None else self._whole(done, path, options, Environment(os.environ))

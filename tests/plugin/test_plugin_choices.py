@@ -45,6 +45,57 @@ def test_the_first_request_is_the_same_run_named_or_not(
     assert sum(line.startswith("shop: ") for line in result.outlines) == 1
 
 
+OWN_INDEX = """
+def test_it(relevance):
+    for options in ({}, {"index": "products"}, {"request": "current", "index": "products"}):
+        assert relevance.run("shop.relevance.yaml", **options).mean("nDCG@10") > 0.8
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("index", ["products", "${SHOP_INDEX}"])
+def test_the_suite_s_own_index_is_the_same_run_named_or_not(
+    two_requests: Path,
+    run: Run,
+    engine: object,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    index: str,
+) -> None:
+    monkeypatch.setenv("SHOP_INDEX", "products")
+    text = two_requests.read_text(encoding="utf-8")
+    two_requests.write_text(text.replace("index: products", f'index: "{index}"'), encoding="utf-8")
+    pytester.makepyfile(OWN_INDEX)
+
+    run(*options).assert_outcomes(passed=2)
+
+    assert engine.asked == {"red shoes": 1, "rubber boots": 1}
+
+
+def test_the_index_of_another_request_is_another_run(
+    two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester
+) -> None:
+    text = two_requests.read_text(encoding="utf-8")
+    query = "    query: {match: {title: '{{text}}'}}\n"
+    elsewhere = "    index: articles\n    body: {query: {match: {title: '{{text}}'}}}\n"
+    two_requests.write_text(text.replace(f"candidate:\n{query}", f"candidate:\n{elsewhere}"), encoding="utf-8")
+    pytester.makepyfile(
+        """
+        def test_it(relevance):
+            assert relevance.run("shop.relevance.yaml", index="articles").report.index == "articles"
+            for index in (None, "articles"):
+                options = {"index": index} if index else {}
+                run = relevance.run("shop.relevance.yaml", request="candidate", **options)
+                assert run.report.index == "articles"
+        """
+    )
+
+    run().assert_outcomes(passed=2)
+
+    assert engine.asked == {"red shoes": 3, "rubber boots": 3}
+
+
 def test_another_request_is_another_run(
     two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester
 ) -> None:
