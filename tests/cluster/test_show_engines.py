@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import uuid
@@ -314,6 +315,8 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
     assert ("function score: the engine gives its value and no finer parts" in text) is (request_ == "candidate")
 
 
+@pytest.mark.embedded
+@pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the page shows the embedded node's scores")
 def test_what_differs_is_what_the_walkthrough_shows(
     opensearch_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
