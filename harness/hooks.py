@@ -175,9 +175,11 @@ class HookedSearch(Closing):
         """See `Search.index_facts`."""
         return self.inner.index_facts(index)
 
-    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    def field_types(
+        self, index: str, names: Sequence[str], url_params: Mapping[str, str]
+    ) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
-        return self.inner.field_types(index, names)
+        return self.inner.field_types(index, names, url_params)
 
     def index_state(self, index: str | None, *, timeout: float) -> IndexState:
         """See `Search.index_state`."""

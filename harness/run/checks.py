@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.judge_answers import named_documents
+from harness.hooks import HookedSearch
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
 from harness.model import (
@@ -153,7 +154,7 @@ class TargetCheck:
     def _with_fields(self, checks: TargetChecks) -> TargetChecks:
         """*checks* with the fields that the requests name and no index has; a point in time does not tell its own."""
         known, places = self._known, dict[str, str]()
-        for request in self._sent:
+        for request in self._search.sent.values() if isinstance(self._search, HookedSearch) else self._sent:
             places = {**named_fields(request.body), **places}
         if self._index is None or not places:
             return checks
@@ -161,7 +162,7 @@ class TargetCheck:
         new = [name for name in wanted if name not in known.looked_for]
         if new and not known.refusal:
             try:
-                known.types |= self._search.field_types(self._index, new)
+                known.types |= self._search.field_types(self._index, new, of_indexes(self._sent[0]))
                 known.looked_for.update(new)
             except SearchError as error:
                 known.refusal = f"the fields that the request names were not looked up: {error}"
@@ -177,7 +178,7 @@ class TargetCheck:
             return None
         if self._known.names is None:
             try:
-                types = self._search.field_types(self._index, ["*"])
+                types = self._search.field_types(self._index, ["*"], of_indexes(self._sent[0]))
             except SearchError:
                 types = {}
             self._known.names = [one for one in types if not one.startswith("_")]

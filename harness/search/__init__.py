@@ -55,9 +55,13 @@ class Search(Protocol):
         """Facts on *index*; those that cannot be read are in `missing`."""
         ...
 
-    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    def field_types(
+        self, index: str, names: Sequence[str], url_params: Mapping[str, str]
+    ) -> Mapping[str, frozenset[str]]:
         """
         The types of those of *names*, which may have wildcards, that any index behind *index* has as fields.
+
+        *url_params* are those of a search that say which indexes these are, such as `expand_wildcards`.
 
         Raises:
             SearchError: That cannot be found out.

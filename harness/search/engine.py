@@ -90,9 +90,11 @@ class EngineSearch(ConnectedSearch[Connection]):
         """See `Search.index_facts`."""
         return read_facts(self.connection, index, self.retries)
 
-    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    def field_types(
+        self, index: str, names: Sequence[str], url_params: Mapping[str, str]
+    ) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
-        return read_field_types(self.connection, self.retries, index, names)
+        return read_field_types(self.connection, self.retries, index, names, url_params)
 
     def index_state(self, index: str | None, *, timeout: float) -> IndexState:
         """See `Search.index_state`."""

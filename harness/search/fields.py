@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
 from harness.model import Json
@@ -181,17 +181,19 @@ OPEN_ENDED = frozenset({"flat_object", "flattened", "rank_features", "semantic",
 
 
 def read_field_types(
-    connection: Connection, retries: Retries, index: str, names: Sequence[str]
+    connection: Connection, retries: Retries, index: str, names: Sequence[str], url_params: Mapping[str, str]
 ) -> dict[str, frozenset[str]]:
     """
-    The types of those of *names*, which may have wildcards, that any index behind *index* has as fields.
+    The types of those of *names*, which may have wildcards, that any index behind *index* has as fields; *url_params*
+    say which these are.
 
     Raises:
         SearchError: The engine refuses to say, or its answer cannot be read.
     """
     found: dict[str, frozenset[str]] = {}
+    query = urlencode({**url_params, "fields": ""})
     for part in _parts(names):
-        path = f"/{quote(index, safe='*,')}/_field_caps?fields={part}"
+        path = f"/{quote(index, safe='*,')}/_field_caps?{query}{part}"
         answer = ask_one(connection, retries, "GET", path)
         if answer.status not in WHOLE:
             raise SearchError(connection.mask(refusal_text(answer)))

@@ -381,7 +381,12 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """See `Search.index_facts`: nothing is known of the index of a service."""
         return NOTHING_KNOWN
 
-    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:  # noqa: ARG002
+    def field_types(
+        self,
+        index: str,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002
+        url_params: Mapping[str, str],  # noqa: ARG002
+    ) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`: a service has no index."""
         raise SearchError("an HTTP service does not say which fields there are")
 

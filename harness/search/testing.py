@@ -112,7 +112,12 @@ class FakeSearch(Closing):
         """The facts that were set."""
         return self.facts
 
-    def field_types(self, index: str, names: Sequence[str]) -> Mapping[str, frozenset[str]]:  # noqa: ARG002
+    def field_types(
+        self,
+        index: str,  # noqa: ARG002
+        names: Sequence[str],
+        url_params: Mapping[str, str],  # noqa: ARG002
+    ) -> Mapping[str, frozenset[str]]:
         """Each of *names* as a text, unless *fields* says which there are."""
         known = names if self.fields is None else self.fields
         return {name: frozenset({"text"}) for name in known if name in names or "*" in names}

@@ -245,3 +245,13 @@ def test_why_a_document_is_missing_is_asked_of_the_request_that_the_hook_left(sh
     assert "the ranks of missing documents are unknown" not in capsys.readouterr().out
     filtered = [body for body in bodies if "post_filter" in body]
     assert [body["query"]["match"]["title"] for body in filtered] == ["blue shoes"]
+
+
+def test_the_fields_that_are_checked_are_those_of_the_request_that_a_hook_left(shop, install, capsys):
+    def other_field(request):
+        request.body["collapse"] = {"field": "titel"}
+
+    install(SimpleNamespace(pytest_relevance_request=other_field))
+    shop.unmapped = {"titel"}
+    main(["run", "shop.relevance.yaml", "--url", shop.url])
+    assert "the request names the field titel, which no searched index has" in capsys.readouterr().out

@@ -227,7 +227,7 @@ def test_a_field_is_known_too_where_the_engine_refuses_the_query_for_it() -> Non
 
 
 class Refusing(Index):
-    def field_types(self, index: str, names: Any) -> Any:
+    def field_types(self, index: str, names: Any, url_params: Any) -> Any:
         self.look_ups.append(SearchRequest("", index, list(names)))
         raise SearchError("status 403: no permission")
 

@@ -132,7 +132,9 @@ def engine() -> Iterator[ScriptedEngine]:
 def test_the_engine_is_asked_by_name(engine: ScriptedEngine) -> None:
     engine.unmapped = {"titel", "name.en"}
     with open_search(Cluster("test", url=engine.url), {}) as search:
-        types = search.field_types("products,others*", ["title", "titel", "name.en"])
+        search.field_types("products", ["title"], {"expand_wildcards": "open,hidden"})
+        assert engine.sent[-1] == ("GET", "/products/_field_caps?expand_wildcards=open%2Chidden&fields=title")
+        types = search.field_types("products,others*", ["title", "titel", "name.en"], {})
     assert types == {"title": frozenset({"text"})}
     assert engine.sent[-1] == ("GET", "/products,others*/_field_caps?fields=title,titel,name.en")
 
@@ -140,7 +142,7 @@ def test_the_engine_is_asked_by_name(engine: ScriptedEngine) -> None:
 def test_many_names_go_in_several_requests(engine: ScriptedEngine) -> None:
     names = [f"field-{number:04}" for number in range(500)]
     with open_search(Cluster("test", url=engine.url), {}) as search:
-        assert list(search.field_types("products", names)) == names
+        assert list(search.field_types("products", names, {})) == names
     asked = [path for _, path in engine.sent if "_field_caps" in path]
     assert len(asked) == 3
     assert max(map(len, asked)) < 4096
@@ -150,7 +152,7 @@ def test_many_names_go_in_several_requests(engine: ScriptedEngine) -> None:
 def test_a_refusal_is_an_error(engine: ScriptedEngine, status: int) -> None:
     engine.faults.append(Fault("/products/_field_caps", status=status))
     with open_search(Cluster("test", url=engine.url), {}) as search, pytest.raises(SearchError, match=str(status)):
-        search.field_types("products", ["title"])
+        search.field_types("products", ["title"], {})
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_a_refusal_is_an_error(engine: ScriptedEngine, status: int) -> None:
 def test_an_answer_that_cannot_be_read_is_an_error(engine: ScriptedEngine, body: bytes) -> None:
     engine.faults.append(Fault("/products/_field_caps", status=200, body=body))
     with open_search(Cluster("test", url=engine.url), {}) as search, pytest.raises(SearchError, match="not complete"):
-        search.field_types("products", ["title"])
+        search.field_types("products", ["title"], {})
 
 
 class MsearchOnly:
@@ -172,7 +174,7 @@ def test_a_client_that_can_only_search_is_an_error() -> None:
         open_search(Cluster("test"), {}, engine="elasticsearch 9", client=MsearchOnly()) as search,
         pytest.raises(SearchError, match="MsearchOnly cannot send GET /products/_field_caps"),
     ):
-        search.field_types("products", ["title"])
+        search.field_types("products", ["title"], {})
 
 
 def test_parts_of_an_open_ended_field_are_known() -> None:
