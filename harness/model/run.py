@@ -271,6 +271,11 @@ class Run:
     states: tuple[IndexState, IndexState] | None = None
     """The target before and after the searches, None if it was not looked at."""
 
+    @property
+    def has_rankings(self) -> bool:
+        """Whether any query was answered."""
+        return any(isinstance(response, Ranking) for response in self.responses.values())
+
 
 class Outcome(StrEnum):
     """The outcome of a query; docs/outcomes.md describes each."""

@@ -30,7 +30,7 @@ from harness.model import (
     TargetChecks,
 )
 from harness.search.fields import named_fields, parents_of, unknown_among
-from harness.search.indexes import ids_request, of_indexes, pinned_of
+from harness.search.indexes import BAD_REQUEST, ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 IDS_AT_ONCE = 10_000
 """Ids of one look-up, for which an engine gives as many hits at most."""
-
-BAD_REQUEST = 400
 
 EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""

@@ -151,7 +151,7 @@ class SuiteExecution:
             hooked = self._hooks.around(search, sent)
             run = self._with_tails(active, self._search(active, hooked), hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
-            if before is not None and any(isinstance(one, Ranking) for one in run.responses.values()):
+            if before is not None and run.has_rankings:
                 run = replace(run, states=(before, search.index_state(run.index, timeout=self._patience(run.seconds))))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error)
@@ -372,10 +372,8 @@ def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | N
         return run, Reference(updating=True)
     from harness.baseline import has_baseline, reference_for
 
-    if not answered.selection.compares:
-        is_answered = any(isinstance(response, Ranking) for response in run.responses.values())
-        if not (is_answered and has_baseline(suite, options.baseline)):
-            return run, None
+    if not answered.selection.compares and not (run.has_rankings and has_baseline(suite, options.baseline)):
+        return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
     return run, reference_for(suite, run, options.baseline)

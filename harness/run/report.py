@@ -447,7 +447,7 @@ def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
     if checks is None:
         return
     absent = sorted(checks.absent.keys() & {one for query in suite.queries for one in _relevant(query, suite.gain)})
-    if absent and any(isinstance(response, Ranking) for response in run.responses.values()):
+    if absent and run.has_rankings:
         are = "is" if len(absent) == 1 else "are"
         number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"
         yield f"{number} not visible through {checks.target or 'the target'}: {listed(absent)}"

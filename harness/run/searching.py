@@ -219,9 +219,9 @@ def execute(
         try:
             found = search.search([*asked, *sent], on_done=done, on_resent=resent.update, budget=budget)
         except LoginRefused as error:
-            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(sent))
             if not asked:
                 raise
+            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(sent))
         left = None if budget is None else budget - (time.perf_counter() - begun)
         found = _without_checks(found, len(asked), sent, search, left)
     seconds = time.perf_counter() - begun
