@@ -131,7 +131,7 @@ class HookedSearch(Closing):
         self,
         requests: Sequence[SearchRequest],
         *,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
@@ -152,24 +152,36 @@ class HookedSearch(Closing):
             if request.built_for is not None:
                 self.sent.setdefault(request.query, request)
         _raise_if_all(failed, requests)
-        if failed and on_done is not None:
-            on_done(len(failed))
         places = list(sent)
-        found = self.inner.search(
+        responses: dict[int, Response] = {}
+
+        def hear(newest: Mapping[int, Response]) -> None:
+            responses.update(newest)
+            if newest and on_done is not None:
+                on_done(newest)
+
+        def change(found: Mapping[int, Response]) -> None:
+            hear({places[at]: self._changed(one, sent[places[at]], places[at], failed) for at, one in found.items()})
+
+        hear({place: Failure(FailureKind.ERROR, str(error)) for place, error in failed.items()})
+        self.inner.search(
             list(sent.values()),
-            on_done=on_done,
+            on_done=change,
             on_resent=on_resent and (lambda resent: on_resent({places[one]: why for one, why in resent.items()})),
             budget=budget,
         )
-        responses: dict[int, Response] = {}
-        for place, response in zip(places, found, strict=True):
-            try:
-                responses[place] = self.hooks.response(response, sent[place])
-            except HookError as error:
-                failed[place] = error
         _raise_if_all(failed, requests)
-        responses |= {place: Failure(FailureKind.ERROR, str(error)) for place, error in failed.items()}
         return [responses[place] for place in range(len(requests))]
+
+    def _changed(
+        self, response: Response, request: SearchRequest, place: int, failed: dict[int, HookError]
+    ) -> Response:
+        """What hooks make of *response*; where one fails, that is noted in *failed*."""
+        try:
+            return self.hooks.response(response, request)
+        except HookError as error:
+            failed[place] = error
+            return Failure(FailureKind.ERROR, str(error))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""

@@ -202,13 +202,17 @@ class SuiteExecution:
             active,
             search,
             request=self.options.request,
-            progress=None if self.progress is None else self.progress.queries_done,
+            on_answers=self._heard,
             budget=self.options.budget,
             # A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits.
             further=not (self.options.unjudged or self._hooks.concern_searches),
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
         )
+
+    def _heard(self, responses: Mapping[str, Response]) -> None:
+        if self.progress is not None:
+            self.progress.queries_done(len(responses))
 
     def _state(self, active: Suite, search: Search) -> IndexState | None:
         """The state of the target, None where it cannot change or need not be known: a point in time, and a pool."""

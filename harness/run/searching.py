@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
@@ -65,23 +66,6 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
     return (
         replace(request, body={**body, "size": size}) if size <= deepest_size([request.url_params, body]) else request
     )
-
-
-def with_last_group(suite: Suite, run: Run, requests: Sequence[SearchRequest], sent: Sequence[SearchRequest]) -> Run:
-    """
-    *run* with the hits that were needed, and with what is known of those that tie with the last.
-
-    Args:
-        suite: What ran.
-        run: The answers as they came.
-        requests: What was needed, one for each answer.
-        sent: What was asked for.
-    """
-    responses = {
-        needed.query: _known(run.responses[needed.query], one, _size(needed, suite))
-        for needed, one in zip(requests, sent, strict=True)
-    }
-    return replace(run, responses=responses)
 
 
 def _size(request: SearchRequest, suite: Suite) -> int:
@@ -178,11 +162,12 @@ def execute(
     search: Search,
     *,
     request: str | None = None,
-    progress: Callable[[int], None] | None = None,
+    on_answers: Callable[[Mapping[str, Response]], None] | None = None,
     budget: float | None = None,
     further: bool = True,
     targets: Targets | None = None,
     whole: Suite | None = None,
+    kept: Mapping[str, Response] = MappingProxyType({}),
 ) -> Run:
     """
     Send the request of every query of *suite*.
@@ -191,12 +176,13 @@ def execute(
         suite: As loaded with an environment, with the queries that run.
         search: Where to.
         request: The name of the request template; the suite's first where None.
-        progress: Called with the number of queries that are newly done.
+        on_answers: Called with the responses that are newly there, by query, from the calling thread.
         budget: Seconds that the searches may take; the queries that are left then did not run.
         further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
             one ties with others.
         targets: Checks what is searched, with the first of the queries; None leaves that out.
         whole: The suite with the queries that do not run, whose documents are looked up too.
+        kept: The responses of queries that are not sent, as an earlier run has them.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -211,50 +197,64 @@ def execute(
     template = choose_template(suite, request)
     requests, sent = requests_of(suite, template, further=further)
     check = None if targets is None else targets.check_of(whole or suite, sent, search)
+    pairs = [(needed, one) for needed, one in zip(requests, sent, strict=True) if needed.query not in kept]
     asked = () if check is None else check.requests
+    open_requests = [one for _, one in pairs]
+    answers: dict[str, Response] = {}
     resent: dict[int, str] = {}
+
+    def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
+        of_queries = [(*pairs[place - len(asked)], one) for place, one in found.items() if place >= len(asked)]
+        newest = {needed.query: _known(answer, one, _size(needed, suite)) for needed, one, answer in of_queries}
+        answers.update(newest)
+        return newest
+
+    def hear(found: Mapping[int, Response]) -> None:
+        newest = keep(found)
+        if newest and on_answers is not None:
+            on_answers(newest)
+
     begun = time.perf_counter()
     with _uncollected():
-        done = progress and _beyond(len(asked), progress)
         try:
-            found = search.search([*asked, *sent], on_done=done, on_resent=resent.update, budget=budget)
+            found = search.search([*asked, *open_requests], on_done=hear, on_resent=resent.update, budget=budget)
         except LoginRefused as error:
             if not asked:
                 raise
-            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(sent))
+            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(open_requests))
+            keep(dict(enumerate(found)))
         left = None if budget is None else budget - (time.perf_counter() - begun)
-        found = _without_checks(found, len(asked), sent, search, left)
+        keep(_sent_without_checks(found, len(asked), open_requests, search, left))
     seconds = time.perf_counter() - begun
+    answers |= kept
     run = Run(
-        responses={one.query: response for one, response in zip(requests, found[len(asked) :], strict=True)},
+        responses={one.query: answers[one.query] for one in requests},
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=seconds,
-        resent={one.query: resent[place] for place, one in enumerate(requests, start=len(asked)) if place in resent},
+        resent={one.query: resent[place] for place, (one, _) in enumerate(pairs, start=len(asked)) if place in resent},
     )
-    run = with_last_group(suite, run, requests, sent)
     return run if check is None else check.concluded(run, found[: len(asked)])
 
 
-def _without_checks(
-    found: list[Response], checks: int, sent: Sequence[SearchRequest], search: Search, budget: float | None
-) -> list[Response]:
+def _sent_without_checks(
+    found: Sequence[Response], checks: int, sent: Sequence[SearchRequest], search: Search, budget: float | None
+) -> Mapping[int, Response]:
     """
-    *found*, with the answers to those of *sent* that failed only as the first *checks* requests did.
+    The new answers, by place in *found*, to those of *sent* that failed only as the first *checks* requests did.
 
     What refuses a check may refuse the whole request that it is in; the queries are then sent again without it.
     """
     refusals = {one for one in found[:checks] if isinstance(one, Failure)}
     if len(refusals) != 1 or not all(isinstance(one, Failure) for one in found[:checks]):
-        return found
+        return {}
     [refusal] = refusals
     lost = [place for place, one in enumerate(found) if place >= checks and one == refusal]
     if not lost or refusal.kind is not FailureKind.ERROR:
-        return found
+        return {}
     again = search.search([sent[place - checks] for place in lost], budget=budget)
-    answers = dict(zip(lost, again, strict=True))
-    return [answers.get(place, one) for place, one in enumerate(found)]
+    return dict(zip(lost, again, strict=True))
 
 
 @contextmanager
@@ -267,19 +267,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _beyond(first: int, progress: Callable[[int], None]) -> Callable[[int], None]:
-    """Tells *progress* of what is done but the *first* requests, which are no queries."""
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        before, done = max(done, first), done + more
-        if done > before:
-            progress(done - before)
-
-    return tell
 
 
 def requests_of(

@@ -28,7 +28,7 @@ class Search(Protocol):
         self,
         requests: Sequence[SearchRequest],
         *,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
@@ -37,7 +37,8 @@ class Search(Protocol):
 
         Args:
             requests: One for each query.
-            on_done: Called with the number of requests that are newly done, from the calling thread.
+            on_done: Called from the calling thread with the responses that are newly there, by place in *requests*;
+                with each of them once.
             on_resent: Called at the end, if any request was sent again, with the last reason by its place in
                 *requests*: "status 429", "timeout", "connection closed".
             budget: Seconds after which nothing more is sent; what had no answer by then did not run.

@@ -59,32 +59,37 @@ class EngineSearch(ConnectedSearch[Connection]):
         self,
         requests: Sequence[SearchRequest],
         *,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`."""
-        tell = on_done or (lambda _: None)
         written = [
             entry_of(place, request) if request.http is None else NO_REQUEST for place, request in enumerate(requests)
         ]
-        responses: dict[int, Response] = {at: one for at, one in enumerate(written) if isinstance(one, Failure)}
-        if responses:
-            tell(len(responses))
+        responses: dict[int, Response] = {}
+
+        def tell(found: Mapping[int, Response]) -> None:
+            newest = {place: self._masked(one) for place, one in found.items()}
+            responses.update(newest)
+            if on_done is not None and newest:
+                on_done(newest)
+
         health = self._health(budget)
-        responses |= self._send_all([one for one in written if isinstance(one, Entry)], health, tell)
+        tell({place: one for place, one in enumerate(written) if isinstance(one, Failure)})
+        self._send_all([one for one in written if isinstance(one, Entry)], health, tell)
         self._raise_if_nobody_answers(health)
         self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
         if on_resent is not None and health.resent:
             on_resent(health.resent)
-        return [self._masked(responses[place]) for place in range(len(requests))]
+        return [responses[place] for place in range(len(requests))]
 
     def _send_all(
-        self, entries: Sequence[Entry], health: ServerHealth, tell: Callable[[int], None]
-    ) -> dict[int, Response]:
+        self, entries: Sequence[Entry], health: ServerHealth, tell: Callable[[Mapping[int, Response]], None]
+    ) -> None:
         batches = Batches(entries, health, senders=self._concurrency, most=self._batch)
         sender = BatchSender(self.connection, health, batches)
-        return sender.send_all(len(entries), self._concurrency, tell)
+        sender.send_all(len(entries), self._concurrency, tell)
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""

@@ -273,7 +273,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self,
         requests: Sequence[SearchRequest],
         *,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
@@ -293,7 +293,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self._raise_if_refused(responses, "the service", {})
         if on_resent is not None and health.resent:
             on_resent(health.resent)
-        return [self._masked(response) for response in responses]
+        return responses
 
     def _check_reads(self, requests: Iterable[HttpRequest], budget: float) -> None:
         """Refuse a request that could change data without consent, and an engine in place of a service."""
@@ -314,16 +314,22 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             self._is_identified = True
 
     def _send_all(
-        self, health: ServerHealth, requests: Sequence[SearchRequest], on_done: Callable[[int], None] | None
+        self,
+        health: ServerHealth,
+        requests: Sequence[SearchRequest],
+        on_done: Callable[[Mapping[int, Response]], None] | None,
     ) -> list[Response]:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
-            futures = [pool.submit(self._send, health, place, one.http) for place, one in enumerate(requests)]
-            for _ in as_completed(futures):
+            places = {pool.submit(self._send, health, place, one.http): place for place, one in enumerate(requests)}
+            responses: dict[int, Response] = {}
+            for future in as_completed(places):
+                newest = {places[future]: self._masked(future.result())}
+                responses |= newest
                 if on_done is not None:
-                    on_done(1)
-            return [future.result() for future in futures]
+                    on_done(newest)
+            return [responses[place] for place in range(len(requests))]
         except BaseException:
             health.given_up = INTERRUPTED
             raise

@@ -53,9 +53,8 @@ class BatchSender:
         self._connection = connection
         self._health = health
         self._batches = batches
-        self._responses: dict[int, Response] = {}
 
-    def send_all(self, searches: int, senders: int, tell: Callable[[int], None]) -> dict[int, Response]:
+    def send_all(self, searches: int, senders: int, tell: Callable[[Mapping[int, Response]], None]) -> None:
         """
         Send everything, and wait for it.
 
@@ -64,14 +63,11 @@ class BatchSender:
         Args:
             searches: The number of searches.
             senders: The number of threads; one is the calling thread.
-            tell: Called with the number of searches that are newly done, from the calling thread.
-
-        Returns:
-            The response to each search, by its place.
+            tell: Called with each response once, by the place of its search, from the calling thread.
         """
         if senders == 1:
             self._work(lambda sent: tell(self._conclude(*sent)))
-            return self._responses
+            return
         news: SimpleQueue[Sent | BaseException] = SimpleQueue()
         for _ in range(senders if searches else 0):
             context = copy_context()
@@ -82,13 +78,12 @@ class BatchSender:
                 if isinstance(sent, BaseException):
                     raise sent  # noqa: TRY301 - as if the calling thread had met it
                 done = self._conclude(*sent)
-                searches -= done
+                searches -= len(done)
                 tell(done)
         except BaseException:
             self._health.given_up = INTERRUPTED
             self._batches.stop()
             raise
-        return self._responses
 
     def _thread(self, news: SimpleQueue[Sent | BaseException]) -> None:
         try:
@@ -101,12 +96,11 @@ class BatchSender:
         while (batch := self._batches.take()) is not None:
             hand_on((batch, self._send(batch)))
 
-    def _conclude(self, batch: Batch, result: Answer | Outcome) -> int:
-        """Keep the responses that *batch* has, and have the rest sent again; their number."""
+    def _conclude(self, batch: Batch, result: Answer | Outcome) -> Mapping[int, Response]:
+        """The responses that *batch* has; the rest is sent again."""
         outcome = self._read(batch, result) if isinstance(result, Answer) else result
-        self._responses |= outcome.responses
         self._batches.release(answered=len(outcome.responses), parts=outcome.parts, again=outcome.again)
-        return len(outcome.responses)
+        return outcome.responses
 
     def _send(self, batch: Batch) -> Answer | Outcome:
         """The answer to *batch*, if it has to be read; else what became of it."""

@@ -66,20 +66,20 @@ class FakeSearch(Closing):
         self,
         requests: Sequence[SearchRequest],
         *,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
         on_resent: Callable[[Mapping[int, str]], None] | None = None,  # noqa: ARG002
         budget: float | None = None,
     ) -> list[Response]:
         """Answer *requests* from the rankings; with a *budget* of 0 none of them runs."""
         if self._error is not None:
             raise self._error
-        if budget is not None and budget <= 0:
-            return [Failure(FailureKind.NOT_RUN, "the time budget of the run is used up") for _ in requests]
-        for request in requests:
+        spent = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
+        is_spent = budget is not None and budget <= 0
+        for request in () if is_spent else requests:
             (self.requests if request.query else self.look_ups).append(request)
-        responses = [self._respond(request) for request in requests]
+        responses = [spent if is_spent else self._respond(request) for request in requests]
         if on_done is not None and responses:
-            on_done(len(responses))
+            on_done(dict(enumerate(responses)))
         return responses
 
     def _respond(self, request: SearchRequest) -> Response:

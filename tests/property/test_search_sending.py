@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable
-from harness.model import Engine, Failure, Ranking, SearchRequest
+from harness.model import Engine, Failure, Ranking, Response, SearchRequest
 from harness.search.connection import Answer, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.retries import Clock, Retries
@@ -78,7 +79,7 @@ def requests(number: int) -> list[SearchRequest]:
 )
 def test_each_query_has_one_response_and_it_is_its_own(number: int, faults: list[str], concurrency: int) -> None:
     connection = Faulty(list(faults))
-    done: list[int] = []
+    done: list[Mapping[int, Response]] = []
     resent: dict[int, str] = {}
 
     try:
@@ -89,7 +90,9 @@ def test_each_query_has_one_response_and_it_is_its_own(number: int, faults: list
         assert not connection.has_answered
         return
 
-    assert len(responses) == sum(done) == number
+    heard = [place for found in done for place in found]
+    assert sorted(heard) == list(range(number))
+    assert all(responses[place] == response for found in done for place, response in found.items())
     for place, response in enumerate(responses):
         assert isinstance(response, Failure) or [hit.id for hit in response.hits] == [str(place)]
     assert all(0 <= place < number for place in resent)

@@ -185,9 +185,9 @@ def test_a_query_that_failed_says_more_than_a_check() -> None:
 
 
 def test_progress_counts_queries() -> None:
-    done: list[int] = []
-    execute(suite(expecting(a=1)), Index("a", "a"), progress=done.append, targets=Targets())
-    assert done == [1]
+    answers: list[dict] = []
+    execute(suite(expecting(a=1)), Index("a", "a"), on_answers=answers.append, targets=Targets())
+    assert [list(found) for found in answers] == [["q"]]
 
 
 def test_the_report_has_them() -> None:

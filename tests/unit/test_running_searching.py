@@ -116,11 +116,11 @@ class TestExecute:
         assert search.requests[0].title_field == "name.en"
 
     def test_progress_is_told(self) -> None:
-        done: list[int] = []
+        answers: list[dict] = []
 
-        execute(suite(SHOES, HATS), FakeSearch({}), progress=done.append)
+        execute(suite(SHOES, HATS), FakeSearch({}), on_answers=answers.append)
 
-        assert sum(done) == 2
+        assert [list(found) for found in answers] == [["shoes", "hats"]]
 
     def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
         run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)

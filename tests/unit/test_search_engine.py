@@ -79,7 +79,7 @@ class Scripted:
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
         return search.search(
             requests,
-            on_done=None if done is None else done.append,
+            on_done=None if done is None else lambda found: done.append(len(found)),
             on_resent=self.resent.update,
             budget=budget,
         )

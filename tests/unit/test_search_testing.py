@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from harness.errors import EngineUnreachable
@@ -64,11 +66,11 @@ def test_remembers_what_was_asked_and_that_it_was_closed() -> None:
 
 
 def test_tells_how_many_are_done() -> None:
-    done: list[int] = []
+    done: list[Mapping[int, object]] = []
 
     FakeSearch({"q": []}).search([request("q"), request("q")], on_done=done.append)
 
-    assert done == [2]
+    assert [list(found) for found in done] == [[0, 1]]
 
 
 def test_without_time_nothing_runs() -> None:
