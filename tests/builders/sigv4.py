@@ -96,6 +96,7 @@ def signing_server(engine: ScriptedEngine, secrets: Mapping[str, str], scope: st
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # see builders.engine
 
         def do_GET(self) -> None:
             self.answer()
