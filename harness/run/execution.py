@@ -6,13 +6,13 @@ One suite over one connection, with one of its requests on one index: a cell of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
 from harness.gate import decide
-from harness.gate.selection import Choice, Selection, blamed_queries, gated_thresholds
+from harness.gate.selection import Choice, Selection, blamed_queries
 from harness.hooks import Hooks
 from harness.masking import Masker, if_small, redact, redact_run
 from harness.metrics.score import score_run
@@ -38,8 +38,8 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
+from harness.run.notes import deselection_notes, hooks_note, index_note, single_search_note, tails_note
 from harness.run.report import assemble
-from harness.words import count, one_of
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -347,11 +347,11 @@ def conclude(
         decides=inspected is None,
         report_only=options.report_only,
         notes=[
-            *_hooks_note(options),
-            *_by_itself(answered),
-            *_choices(answered),
-            *_deselection(answered, verdicts),
-            *_tails(run, selected),
+            *hooks_note(options),
+            *single_search_note(suite, run),
+            *index_note(suite, run, options),
+            *deselection_notes(selection, options, verdicts),
+            *tails_note(run, selected),
             *notes,
         ],
         reference=reference,
@@ -422,13 +422,6 @@ def _locate(
         return {}, [f"the ranks of missing documents are unknown: {error}"]
 
 
-def _hooks_note(options: RunOptions) -> Iterator[str]:
-    """The code that is not in the suite, so that nobody looks for a difference there alone."""
-    in_force = [] if options.hooks is None else list(options.hooks.in_force())
-    if in_force:
-        yield f"hooks: {', '.join(in_force)}"
-
-
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
     """The requests that the report shows, masked; none if a service's address is not known, or a hook fails by now."""
     from harness.run.searching import sent_requests
@@ -449,51 +442,3 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
         query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(one.body)))
         for query, one in sent.items()
     }
-
-
-def _by_itself(answered: AnsweredSuite) -> Iterator[str]:
-    """That each query costs a request, where an `_msearch` cannot carry what the suite asks for."""
-    from harness.search.msearch import IN_HEADER
-
-    template = answered.selection.suite.requests.get(answered.run.request)
-    others = sorted(template.url_params.keys() - IN_HEADER) if template else []
-    if others:
-        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
-
-
-def _choices(answered: AnsweredSuite) -> Iterator[str]:
-    """An index in place of the suite's own, so that nobody takes the figures for those of the latter."""
-    suite, index = answered.selection.suite, answered.options.index
-    template = suite.requests.get(answered.run.request)
-    own = (template.index if template else None) or suite.target.index
-    if index is not None and index != own:
-        yield f"index {index} was used instead of {own or 'none'}"
-
-
-def _deselection(answered: AnsweredSuite, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """What was not sent and not decided, because it was not asked for."""
-    selection, choice = answered.selection, Choice.of(answered.options)
-    if choice.queries and not selection.selected.queries:
-        yield f"nothing was sent: the suite has no query {one_of(choice.queries)}{choice.with_tags}"
-    left_out = len(gated_thresholds(selection.suite)) - len(verdicts)
-    if left_out:
-        left = (
-            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
-        )
-        yield f"{left} about other queries than {choice}"
-
-
-def _tails(run: Run, suite: Suite) -> Iterator[str]:
-    """What it cost to find out which documents tie with the last hits."""
-    tails = run.tails
-    if tails is None:
-        return
-    queries = count(tails.queries, "query")
-    if tails.problem:
-        yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
-        return
-    left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
-    yield (
-        f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
-        f"{tails.seconds:.1f} s{left}"
-    )

@@ -1,0 +1,64 @@
+"""The notes of a report on how its suite was run: with what, on what, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.gate.selection import Choice, Selection, gated_thresholds
+from harness.model import Run, Suite, Verdict
+from harness.options import RunOptions
+from harness.words import count, one_of
+
+
+def hooks_note(options: RunOptions) -> Iterator[str]:
+    """The code that is not in the suite, so that nobody looks for a difference there alone."""
+    in_force = [] if options.hooks is None else list(options.hooks.in_force())
+    if in_force:
+        yield f"hooks: {', '.join(in_force)}"
+
+
+def single_search_note(suite: Suite, run: Run) -> Iterator[str]:
+    """That each query costs a request, where an `_msearch` cannot carry what the suite asks for."""
+    from harness.search.msearch import IN_HEADER
+
+    template = suite.requests.get(run.request)
+    others = sorted(template.url_params.keys() - IN_HEADER) if template else []
+    if others:
+        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
+
+
+def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+    """An index in place of the suite's own, so that nobody takes the figures for those of the latter."""
+    index, template = options.index, suite.requests.get(run.request)
+    own = (template.index if template else None) or suite.target.index
+    if index is not None and index != own:
+        yield f"index {index} was used instead of {own or 'none'}"
+
+
+def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What was not sent and not decided, because it was not asked for."""
+    choice = Choice.of(options)
+    if choice.queries and not selection.selected.queries:
+        yield f"nothing was sent: the suite has no query {one_of(choice.queries)}{choice.with_tags}"
+    left_out = len(gated_thresholds(selection.suite)) - len(verdicts)
+    if left_out:
+        left = (
+            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
+        )
+        yield f"{left} about other queries than {choice}"
+
+
+def tails_note(run: Run, suite: Suite) -> Iterator[str]:
+    """What it cost to find out which documents tie with the last hits."""
+    tails = run.tails
+    if tails is None:
+        return
+    queries = count(tails.queries, "query")
+    if tails.problem:
+        yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
+        return
+    left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
+    yield (
+        f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
+        f"{tails.seconds:.1f} s{left}"
+    )
