@@ -33,6 +33,7 @@ COMMANDS = {
     "run": _Entry("harness.cli.run", "Run suites against an engine and report the results."),
     "show": _Entry("harness.cli.show", "Show one query: its request, its ranking by rank, and why documents score."),
     "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
+    "verify": _Entry("harness.cli.verify", "Compare the scores of suites with those of the cluster's own _rank_eval."),
     "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
     "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),
     "import": _Entry("harness.cli.importing", "Write a suite from the files of Quepid, RRE, _rank_eval and others."),

@@ -7,7 +7,7 @@ import json
 import click
 
 from harness.model import Json
-from harness.report.json import comparison_schema, inspection_schema, report_schema
+from harness.report.json import comparison_schema, inspection_schema, report_schema, verification_schema
 from harness.suites.shape import suite_schema
 
 EDITOR_HINT = """\b
@@ -21,6 +21,7 @@ In VS Code with the YAML extension, write it to a file and name the file in a su
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
 @click.option("--comparison", "of", flag_value="comparison", help="The schema of a JSON comparison.")
 @click.option("--inspection", "of", flag_value="inspection", help="The schema of what harness show --json prints.")
+@click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
     schemas = {
@@ -28,6 +29,7 @@ def command(of: str | None) -> None:
         "report": _report_schema,
         "comparison": _comparison_schema,
         "inspection": _inspection_schema,
+        "verification": _verification_schema,
     }
     click.echo(json.dumps(schemas[of](), indent=2))
 
@@ -42,6 +44,10 @@ def _comparison_schema() -> dict[str, Json]:
 
 def _inspection_schema() -> dict[str, Json]:
     return inspection_schema()
+
+
+def _verification_schema() -> dict[str, Json]:
+    return verification_schema()
 
 
 def _suite_schema() -> dict[str, Json]:

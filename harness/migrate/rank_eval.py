@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote
 
 from harness.errors import FormatError, UsageError
 from harness.files.opening import Source, read_source
+from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported
@@ -22,7 +23,7 @@ from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
-__all__ = ["read", "write"]
+__all__ = ["OF_RULES", "metric_of", "own_request", "read", "template_list", "write"]
 
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
@@ -224,7 +225,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     template = next(iter(suite.requests.values()))
     if template.http is not None:
         raise UsageError(f"{suite.path}: the suite asks an HTTP service, and _rank_eval sends requests of _search only")
-    metrics = {measure: _metric(measure, suite) for measure in common_measures(suite)}
+    metrics = {measure: metric_of(measure, suite) for measure in common_measures(suite)}
     chosen = next((measure for measure, metric in metrics.items() if metric is not None), None)
     if chosen is None:
         found = ", ".join(measure.text for measure in metrics)
@@ -240,7 +241,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if any(character in index for character in ",*"):
         exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
     for query, body in zip(suite.queries, bodies, strict=True):
-        entry: dict[str, Json] = {"id": query.id, **_own_request(body, templates)}
+        entry: dict[str, Json] = {"id": query.id, **own_request(body, templates)}
         entry["ratings"] = [
             {"_index": index, "_id": document, "rating": int(grade)}
             for document, grade in query.judgments.items()
@@ -250,12 +251,17 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             entry["summary_fields"] = [suite.title_field]
         written["requests"].append(entry)
     if templates:
-        written["templates"] = [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
+        written["templates"] = template_list(templates)
     exported.files[""] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
     return exported
 
 
-def _own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
+def template_list(templates: Mapping[str, str]) -> list[Json]:
+    """The search templates that `own_request` gathered."""
+    return [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
+
+
+def own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
     """What a request of `_rank_eval` sends; its search templates, by their text, are gathered in *templates*."""
     if "template" not in body:
         return {"request": {key: value for key, value in body.items() if key != "size"}}
@@ -275,19 +281,26 @@ def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> 
     return False
 
 
-def _metric(measure: Measure, suite: Suite) -> dict[str, Json] | None:
-    """The metric of `_rank_eval` that *measure* is; None where it has none."""
+def metric_of(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[str, dict[str, int | bool]] | None:
+    """
+    The metric of `_rank_eval` that *measure* is; None where it has none.
+
+    With *nearest* it may differ in the gain and in `OF_RULES`, and ERR gets the maximum that is in force.
+    """
     if measure.name not in _METRICS:
         return None
     name, settings, names = _METRICS[measure.name]
     given = dict(measure.parameters)
     gain = given.pop("gain", suite.gain)
-    graded = measure.name in ("nDCG", "DCG", "ERR")
-    if given.keys() - names.keys() or (graded and getattr(gain, "kind", None) is not GainKind.EXPONENTIAL):
+    if nearest:
+        given = {key: value for key, value in given.items() if key not in OF_RULES}
+        if measure.name == "ERR":
+            given.setdefault("max", settings_of(measure, suite.gain, suite.profile).number("max"))
+    elif measure.name in ("nDCG", "DCG", "ERR") and getattr(gain, "kind", None) is not GainKind.EXPONENTIAL:
         return None
-    if measure.name == "ERR" and "max" not in given:
+    if given.keys() - names.keys() or (measure.name == "ERR" and "max" not in given):
         return None
-    found: dict[str, Json] = {"k": measure.cutoff or suite.depth, **settings}
+    found: dict[str, int | bool] = {"k": measure.cutoff or suite.depth, **settings}
     for key, value in given.items():
         if isinstance(value, float) and value != int(value):
             return None
@@ -295,9 +308,12 @@ def _metric(measure: Measure, suite: Suite) -> dict[str, Json] | None:
     return {name: found}
 
 
+OF_RULES = ("gain", "ideal", "over")
+"""Parameters of measures that `_rank_eval` has no choice of."""
+
 _RELEVANT = {"rel": "relevant_rating_threshold"}
 _UNJUDGED = {"unjudged": "unknown_doc_rating"}
-_METRICS: Mapping[str, tuple[str, Mapping[str, Json], Mapping[str, str]]] = {
+_METRICS: Mapping[str, tuple[str, Mapping[str, bool], Mapping[str, str]]] = {
     "P": ("precision", {}, {**_RELEVANT, "judged_only": "ignore_unlabeled"}),
     "R": ("recall", {}, _RELEVANT),
     "RR": ("mean_reciprocal_rank", {}, _RELEVANT),

@@ -110,6 +110,14 @@ from harness.model.suite import (
     Threshold,
     Waiver,
 )
+from harness.model.verification import (
+    Cause,
+    CauseKind,
+    ScoreDifference,
+    Verification,
+    VerificationReport,
+    VerifiedMeasure,
+)
 
 __all__ = [
     "ANY_TEXT",
@@ -122,6 +130,8 @@ __all__ = [
     "BaselineQuery",
     "BaselineSummary",
     "Before",
+    "Cause",
+    "CauseKind",
     "ClauseMatch",
     "Cluster",
     "Comparison",
@@ -182,6 +192,7 @@ __all__ = [
     "Run",
     "Score",
     "ScoreCondition",
+    "ScoreDifference",
     "ScoreFactor",
     "ScorePart",
     "SearchRequest",
@@ -204,6 +215,9 @@ __all__ = [
     "UnjudgedBounds",
     "Unresolved",
     "Verdict",
+    "Verification",
+    "VerificationReport",
+    "VerifiedMeasure",
     "Waiver",
     "WorseCondition",
 ]

@@ -17,7 +17,16 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
 from harness.errors import FormatError
-from harness.model import Comparison, ComparisonReport, Json, Measure, MeasureComparison, QueryInspection, Report
+from harness.model import (
+    Comparison,
+    ComparisonReport,
+    Json,
+    Measure,
+    MeasureComparison,
+    QueryInspection,
+    Report,
+    VerificationReport,
+)
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -150,6 +159,11 @@ _INSPECTION_FORM = JsonForm(QueryInspection, "inspection", version=1)
 
 dumps_inspection = _INSPECTION_FORM.dumps
 inspection_schema = _INSPECTION_FORM.schema
+
+_VERIFICATION_FORM = JsonForm(VerificationReport, "verification", version=1)
+
+dumps_verification = _VERIFICATION_FORM.dumps
+verification_schema = _VERIFICATION_FORM.schema
 
 
 def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:

@@ -12,9 +12,9 @@ from harness.errors import EntryPoint, UsageError
 from harness.options import FLAG, OPTIONS, Commands, Options, RunOptions, check_servers, read_seconds
 
 COMMANDS_WITH = {
-    Commands.WITH_A_SERVER: ("run", "compare", "baseline save", "judgments pool", "judgments lint"),
-    Commands.OF_SUITES: ("run", "compare", "baseline save", "judgments pool"),
-    Commands.OF_CELLS: ("run", "baseline save", "judgments pool"),
+    Commands.WITH_A_SERVER: ("run", "compare", "verify", "baseline save", "judgments pool", "judgments lint"),
+    Commands.OF_SUITES: ("run", "compare", "verify", "baseline save", "judgments pool"),
+    Commands.OF_CELLS: ("run", "verify", "baseline save", "judgments pool"),
     Commands.RUN: ("run",),
 }
 

@@ -1,0 +1,56 @@
+"""``harness verify``: a suite's scores beside those of the cluster's own `_rank_eval`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.exits import reader_may_leave
+from harness.cli.options import cell_options, engine_options, found_suites, say_left_out, suites_argument
+from harness.cli.run import run_choices
+from harness.cli.terminal import run_progress, show
+from harness.migrate.verify import TOLERANCE, verify_suites
+from harness.report.json import dumps_verification
+from harness.report.terminal.verification import verification_renderables
+
+
+@click.command("verify")
+@suites_argument
+@engine_options
+@cell_options
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0.0),
+    default=TOLERANCE,
+    show_default=True,
+    help="Scores that differ by no more are equal.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool, **given: Any) -> int:
+    """
+    Compare the scores of suites with those of the cluster's own _rank_eval.
+
+    The same requests and judgments are sent to _rank_eval for each measure that it has, or one that differs in rules
+    only. Each difference is listed with its reasons. No threshold is decided: the exit status is 0 where every
+    difference has a known reason, 1 where one has none, 2 where a suite or the command line is wrong, and 3 where the
+    engine has no _rank_eval or could not answer.
+    """
+    options, matrix = run_choices(**given)
+    found = found_suites(suites)
+    with run_progress(quiet=quiet) as progress:
+        report = verify_suites(
+            found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress
+        )
+    with reader_may_leave():
+        if as_json:
+            click.echo(dumps_verification(report), nl=False)
+        else:
+            show(part for one in report.verifications for part in verification_renderables(one))
+    if not quiet:
+        say_left_out(found)
+    return report.exit_status

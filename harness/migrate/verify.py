@@ -1,0 +1,404 @@
+"""A suite through the cluster's own `_rank_eval`: both scores of each query, and what they differ by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, log2
+from pathlib import Path
+
+from harness.config import Configs
+from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.means import are_weighted, mean_of
+from harness.metrics import parse_measure, score_query
+from harness.metrics.score import failure_text, measures_of
+from harness.migrate.rank_eval import OF_RULES, metric_of, own_request, template_list
+from harness.model import (
+    Cause,
+    CauseKind,
+    Gain,
+    Json,
+    Measure,
+    Profile,
+    Query,
+    Ranking,
+    Run,
+    ScoreDifference,
+    SearchRequest,
+    Suite,
+    Verification,
+    VerificationReport,
+    VerifiedMeasure,
+)
+from harness.options import RunOptions
+from harness.run import Matrix, Runner
+from harness.run.execution import AnsweredSuite, Progress
+from harness.search.engine import EngineSearch
+from harness.search.rank_eval import URL_PARAMS, RatedQuery, find_homes, rate
+from harness.suites import load_suites
+from harness.suites.depth import deeper, deepest_size
+from harness.suites.requests import build_requests, on_index
+
+__all__ = ["TOLERANCE", "verify_suites"]
+
+TOLERANCE = 1e-9
+"""Both compute with doubles, and add them up in another order."""
+
+
+def verify_suites(
+    paths: Sequence[Path],
+    options: RunOptions,
+    *,
+    environ: Mapping[str, str],
+    tolerance: float = TOLERANCE,
+    matrix: Matrix | None = None,
+    progress: Progress | None = None,
+) -> VerificationReport:
+    """
+    Run suites, send the same requests and judgments to `_rank_eval`, and compare the scores. No threshold is decided.
+
+    Args:
+        paths: Suite files.
+        options: What the user asked for.
+        environ: Where variables and logins are looked up.
+        tolerance: Scores that differ by no more are equal.
+        matrix: The requests and indexes that each suite runs with.
+        progress: Told how far the runs are.
+
+    Raises:
+        InputError: A suite or harness.toml is wrong; holds all problems of all files.
+        UsageError: An option asks for what cannot be, a suite asks an HTTP service, or `_rank_eval` has none of its
+            measures.
+        SearchError: The engine has no `_rank_eval`, or did not answer it.
+        EngineStartError: The embedded node could not be started.
+    """
+    configs = Configs()
+    suites = load_suites(paths, environ, configs=configs)
+    _check(suites)
+    with Runner(environ, progress) as runner:
+        answered = runner.answer(suites, options, matrix=matrix, configs=configs)
+        found = tuple(_Verifying.of(one, tolerance).verification() for one in answered)
+    if any(one.unanswered for one in found):
+        return VerificationReport(found, 3)
+    return VerificationReport(found, 1 if any(one.unexplained for one in found) else 0)
+
+
+def _check(suites: Sequence[Suite]) -> None:
+    refusals = []
+    for suite in suites:
+        measures = {one.text: metric_of(one, suite, nearest=True) for one in _measures(suite)}
+        if suite.target.service != "engine":
+            refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
+        elif not any(measures.values()):
+            refusals.append(f"{suite.path}: _rank_eval has none of the suite's measures: {', '.join(measures)}")
+    if refusals:
+        raise UsageError("\n".join(refusals))
+
+
+def _measures(suite: Suite) -> list[Measure]:
+    return list({one.text: one for query in suite.queries for one in measures_of(suite, query)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Verifying:
+    """A suite that ran, and the requests that it was sent with, by query."""
+
+    answered: AnsweredSuite
+    suite: Suite
+    run: Run
+    requests: Mapping[str, SearchRequest]
+    tolerance: float
+
+    @classmethod
+    def of(cls, answered: AnsweredSuite, tolerance: float) -> _Verifying:
+        run, suite = answered.masked_run(), answered.selection.selected
+        ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
+        built = build_requests(replace(on_index(suite, run.index), queries=ranked), run.request) if ranked else ()
+        requests = {one.query: answered.sent.get(one.query, one) for one in built}
+        return cls(answered, suite, run, requests, tolerance)
+
+    def verification(self) -> Verification:
+        """Each measure that `_rank_eval` has, one request after the other."""
+        suite, run = self.suite, self.run
+        unanswered = {
+            query.id: failure_text(response)
+            for query in suite.queries
+            if (response := run.responses.get(query.id)) is not None and not isinstance(response, Ranking)
+        }
+        metrics = {measure: metric_of(measure, suite, nearest=True) for measure in _measures(suite)}
+        homes = self._homes()
+        verified = []
+        for measure, metric in metrics.items():
+            if metric is not None:
+                theirs = self._rated(measure, metric, homes)
+                unanswered |= {query: self._masked(one) for query, one in theirs.items() if isinstance(one, str)}
+                found = {query: one for query, one in theirs.items() if isinstance(one, RatedQuery)}
+                verified.append(self._compared(measure, metric, found, homes))
+        return Verification(
+            suite=suite.name,
+            path=suite.path,
+            request=run.request,
+            index=run.index,
+            cluster=self.answered.cluster,
+            engine=run.engine,
+            profile=suite.profile,
+            tolerance=self.tolerance,
+            measures=tuple(verified),
+            not_compared=tuple(measure.text for measure, metric in metrics.items() if metric is None),
+            unanswered=unanswered,
+            parameters=self._parameters,
+            weighted=self._is_weighted,
+        )
+
+    @property
+    def _is_weighted(self) -> bool:
+        return are_weighted(query.weight for query in self.suite.queries)
+
+    def _masked(self, text: str) -> str:
+        masker = self.answered.masker
+        return text if masker is None else masker.mask(text)
+
+    @property
+    def _search(self) -> EngineSearch:
+        search = self.answered.search
+        if not isinstance(search, EngineSearch):
+            raise UsageError(f"{self.suite.path}: only Elasticsearch and OpenSearch have a _rank_eval")
+        return search
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        """Those of the URL that are left out."""
+        return tuple(sorted({name for one in self.requests.values() for name in one.url_params} - {*URL_PARAMS}))
+
+    def _homes(self) -> dict[str, tuple[str, ...]]:
+        """The indexes that the judged documents are in, as far as they are needed: none where *index* is one."""
+        sent = next(iter(self.requests.values()), None)
+        if sent is None or sent.index is None or "pit" in sent.body:
+            return {}
+        ids = list(dict.fromkeys(document for query in self.suite.queries for document in query.judgments))
+        return find_homes(self._search, sent.index, ids, _url_params(sent))
+
+    def _rated(
+        self, measure: Measure, metric: Mapping[str, Json], homes: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, RatedQuery | str]:
+        """What `_rank_eval` says of the queries that have *measure*."""
+        templates: dict[str, str] = {}
+        by_target: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[Json]] = {}
+        for query in self.suite.queries:
+            if query.id not in self.requests or measure not in measures_of(self.suite, query):
+                continue
+            sent = self.requests[query.id]
+            body = deeper(sent, self._k(metric)).body  # _rank_eval refuses aggregations, suggesters and the like
+            index = None if "pit" in body else sent.index
+            entry = {"id": query.id, **own_request(body, templates), "ratings": _ratings(query, index, homes)}
+            by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
+        found: dict[str, RatedQuery | str] = {}
+        for (index, url_params), entries in by_target.items():
+            spec = {"requests": entries, "metric": metric, "templates": template_list(templates)}
+            found |= rate(self._search, index, spec, dict(url_params))
+        return found
+
+    def _k(self, metric: Mapping[str, Json]) -> int:
+        [settings] = metric.values()
+        k: int = settings["k"]
+        return k
+
+    def _compared(
+        self,
+        measure: Measure,
+        metric: Mapping[str, Mapping[str, int | bool]],
+        theirs: Mapping[str, RatedQuery],
+        homes: Mapping[str, tuple[str, ...]],
+    ) -> VerifiedMeasure:
+        queries = [query for query in self.suite.queries if query.id in theirs]
+        ours: dict[str, float | None] = {}
+        differences = []
+        for query in queries:
+            ranking = self.run.responses[query.id]
+            assert isinstance(ranking, Ranking)
+            pair = _Pair(self, query, measure, ranking, theirs[query.id], self._k(metric), homes)
+            ours[query.id] = pair.ours
+            if pair.ours is None or abs(pair.ours - pair.theirs.score) > self.tolerance:
+                differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, tuple(pair.causes())))
+        weights = {query.id: query.weight for query in queries} if self._is_weighted else {}
+        defined = {query: score for query, score in ours.items() if score is not None}
+        scores = {query: one.score for query, one in theirs.items()}
+        return VerifiedMeasure(
+            measure=measure.text,
+            metric=metric,
+            queries=len(queries),
+            ours=mean_of(defined, weights) if defined else None,
+            theirs=mean_of(scores, {}) if scores else None,
+            differences=tuple(differences),
+        )
+
+
+def _url_params(sent: SearchRequest) -> dict[str, str]:
+    return {name: value for name, value in sent.url_params.items() if name in URL_PARAMS}
+
+
+def _ratings(query: Query, index: str | None, homes: Mapping[str, tuple[str, ...]]) -> list[Json]:
+    """A rating belongs to the index that has the document; to that which is searched where none has it."""
+    return [
+        {"_index": homes.get(document, (index or "",))[0], "_id": document, "rating": int(grade)}
+        for document, grade in query.judgments.items()
+        if grade == int(grade)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a score is computed from."""
+
+    measure: Measure
+    profile: Profile
+    gain: Gain
+    grades: Mapping[str, float]
+    documents: Sequence[str]
+    scores: Sequence[float | None]
+    negative: bool = False
+    """Whether a grade below 0 has a gain below 0."""
+
+    def score(self) -> float | None:
+        """None where it is undefined."""
+        if self.negative and self.measure.name in ("DCG", "nDCG"):
+            return self._discounted()
+        try:
+            return score_query(
+                self.measure,
+                self.documents,
+                self.grades,
+                gain=self.gain,
+                profile=self.profile,
+                scores=self.scores,
+            )
+        except (UndefinedScore, MeasureError):
+            return None
+
+    def _discounted(self) -> float:
+        """As `_rank_eval` computes it: its ideal ranking has the documents with a grade below 0 too."""
+        unjudged = dict(self.measure.parameters).get("unjudged")
+        returned = self.documents[: self.measure.cutoff]
+        unknown = float(unjudged) if isinstance(unjudged, (int, float)) else None
+        total = _dcg(self.grades.get(document, unknown) for document in returned)
+        if self.measure.name == "DCG":
+            return total
+        ideal = _dcg(sorted(self.grades.values(), reverse=True)[: len(returned)])
+        return total / ideal if ideal else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The two scores of a query."""
+
+    of: _Verifying
+    query: Query
+    measure: Measure
+    ranking: Ranking
+    theirs: RatedQuery
+    k: int
+    homes: Mapping[str, tuple[str, ...]]
+
+    @property
+    def ours(self) -> float | None:
+        """By the rules of the suite."""
+        return self._own_rules.score()
+
+    @property
+    def _own_rules(self) -> _Rules:
+        suite, hits = self.of.suite, self.ranking.hits
+        grades = self.query.judgments
+        return _Rules(
+            self.measure, suite.profile, suite.gain, grades, [hit.id for hit in hits], [hit.score for hit in hits]
+        )
+
+    def causes(self) -> Iterator[Cause]:
+        """
+        What turns our score into theirs, one rule after the other.
+
+        A step that moves the score is a cause; what is left in the end has none that is known.
+        """
+        score = self.ours
+        for kind, documents, rules in self._steps(self._own_rules):
+            following = rules.score()
+            if _differ(score, following, self.of.tolerance):
+                change = None if score is None or following is None else following - score
+                yield Cause(CauseKind.UNDEFINED if score is None else kind, change, documents)
+            score = following
+        if _differ(score, self.theirs.score, self.of.tolerance):
+            change = None if score is None else self.theirs.score - score
+            elsewhere = self._rated_elsewhere()
+            yield Cause(CauseKind.INDEXES if elsewhere else CauseKind.UNKNOWN, change, elsewhere)
+
+    def _steps(self, rules: _Rules) -> Iterator[tuple[CauseKind, tuple[str, ...], _Rules]]:
+        """The rules after each step, from the suite's to those of `_rank_eval`, and the documents that it is about."""
+        whole = {document: grade for document, grade in rules.grades.items() if grade == int(grade)}
+        rules = replace(rules, grades=whole)
+        yield CauseKind.GRADES, tuple(document for document in self.query.judgments if document not in whole), rules
+        rules = replace(rules, measure=_without(rules.measure, "gain"), gain=Gain())
+        yield CauseKind.GAIN, (), rules
+        rules = replace(rules, measure=_without(rules.measure, *OF_RULES), profile=Profile.RANK_EVAL)
+        yield CauseKind.RULES, (), rules
+        below = tuple(document for document, grade in whole.items() if grade < 0)
+        if below:
+            rules = replace(rules, negative=True)
+            yield CauseKind.NEGATIVE, below, rules
+        hits = self.theirs.hits
+        kind, documents = self._moved()
+        yield kind, documents, replace(rules, documents=[hit.id for hit in hits], scores=[hit.score for hit in hits])
+
+    def _moved(self) -> tuple[CauseKind, tuple[str, ...]]:
+        """Why their hits are others than ours, and the documents at the first rank where they are."""
+        ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
+        ids, found = [hit.id for hit in ours], [hit.id for hit in theirs]
+        pairs = zip([*ids, *found[len(ids) :]], [*found, *ids[len(found) :]], strict=True)
+        at = next((tuple(dict.fromkeys(pair)) for pair in pairs if pair[0] != pair[1]), ())
+        repeated = tuple(document for document, times in Counter(found).items() if times > 1)
+        if repeated or self.ranking.duplicates:
+            return CauseKind.INDEXES, repeated or self.ranking.duplicates
+        sent = self.of.requests[self.query.id]
+        states = self.of.run.states
+        scores = {hit.id: hit.score for hit in ours}
+        if states is not None and states[0] != states[1]:
+            return CauseKind.CHANGED, at
+        if self.of._parameters:
+            return CauseKind.PARAMETERS, at
+        if (len(ids) < self.k and found[: len(ids)] == ids) or not deepest_size([sent.url_params, sent.body]):
+            return CauseKind.SIZE, at
+        if None not in scores.values() and [hit.score for hit in ours] == [hit.score for hit in theirs]:
+            return CauseKind.TIES, at
+        other = tuple(hit.id for hit in theirs if hit.id in scores and scores[hit.id] != hit.score)
+        return (CauseKind.SCORES, other) if other else (CauseKind.UNKNOWN, at)
+
+    def _rated_elsewhere(self) -> tuple[str, ...]:
+        """The judged hits that have no rating, as their rating belongs to another index."""
+        judged = self.query.judgments
+        return tuple(
+            hit.id
+            for hit in self.theirs.hits
+            if hit.rating is None and hit.id in judged and judged[hit.id] == int(judged[hit.id])
+        )
+
+
+def _dcg(grades: Iterable[float | None]) -> float:
+    gains = (0.0 if grade is None else 2.0**grade - 1.0 for grade in grades)
+    return fsum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _differ(one: float | None, other: float | None, tolerance: float) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return abs(one - other) > tolerance
+
+
+def _without(measure: Measure, *names: str) -> Measure:
+    """*measure* without these parameters, whose defaults hold then."""
+    kept = [f"{name}={_written(value)}" for name, value in measure.parameters if name not in names]
+    cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
+    given = f"({', '.join(kept)})" if kept else ""
+    return parse_measure(f"{measure.name}{given}{cutoff}")
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,128 @@
+"""The scores of suites beside those of `_rank_eval`, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
+from harness.report.sentences import difference_text, mean_heading, printable, score_text
+from harness.report.terminal import columns, indented
+from harness.words import count, listed
+
+__all__ = ["cause_text", "verification_renderables"]
+
+DIFFERENCES_SHOWN = 20
+"""Of each measure; JSON has all."""
+
+_SENTENCES: Mapping[CauseKind, str] = {
+    CauseKind.GRADES: "_rank_eval takes whole numbers as ratings, so these documents are not rated there",
+    CauseKind.GAIN: "_rank_eval has the exponential gain only",
+    CauseKind.NEGATIVE: "a grade below 0 costs gain with _rank_eval, and has none here",
+    CauseKind.UNDEFINED: "the score is undefined here, and _rank_eval has a number for it",
+    CauseKind.PARAMETERS: "_rank_eval does not take all parameters of the request's URL, and has other hits",
+    CauseKind.SIZE: "the request's ranking depends on its size, which _rank_eval replaces by k",
+    CauseKind.TIES: "documents with the same score are in another order; a sort by a unique field would order them",
+    CauseKind.SCORES: "the engine gave these documents other scores; _rank_eval takes no preference for shard copies",
+    CauseKind.INDEXES: "these documents are in several indexes: a rating belongs to one, and each hit counts",
+    CauseKind.CHANGED: "the index changed meanwhile",
+    CauseKind.UNKNOWN: "no known reason",
+}
+
+_RULES: Mapping[str, str] = {
+    "nDCG": "the ideal ranking of _rank_eval is no longer than the hits returned",
+    "P": "_rank_eval divides by the hits returned, not by the cutoff",
+}
+
+
+def cause_text(cause: Cause, measure: str, verification: Verification) -> str:
+    """The reason in words, with how far it moves the score and the documents it is about."""
+    if cause.kind is CauseKind.RULES:
+        name = measure.partition("@")[0].partition("(")[0]
+        sentence = _RULES.get(name, f"the rules of _rank_eval are not those of the profile {verification.profile}")
+    elif cause.kind is CauseKind.PARAMETERS:
+        sentence = f"{_SENTENCES[cause.kind]}: {', '.join(verification.parameters)}"
+    else:
+        sentence = _SENTENCES[cause.kind]
+    moved = "" if cause.change is None else f" ({difference_text(cause.change)})"
+    documents = f": {listed(cause.documents)}" if cause.documents else ""
+    return f"{sentence}{moved}{documents}"
+
+
+def verification_renderables(verification: Verification) -> Iterator[RenderableType]:
+    """The means, the differences with their reasons, and what was not compared."""
+    where = f"{verification.cluster}, {verification.engine}"
+    index = "" if verification.index is None else f", index {verification.index}"
+    heading = f"  request {verification.request} on {where}{index}"
+    yield Text.assemble((printable(verification.suite), "bold"), printable(heading))
+    yield indented(_means(verification))
+    for measure in verification.measures:
+        yield from _differences(measure, verification)
+    for query, reason in verification.unanswered.items():
+        yield indented(Text(printable(f"query {query} is not compared: {reason}"), style="bold red"))
+    if verification.not_compared:
+        names = ", ".join(verification.not_compared)
+        yield indented(Text(printable(f"not compared, as _rank_eval has no such measure: {names}"), style="dim"))
+    if verification.parameters:
+        names = ", ".join(verification.parameters)
+        yield indented(Text(printable(f"not sent, as _rank_eval does not take it: {names}"), style="dim"))
+    if verification.weighted:
+        yield indented(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
+    yield indented(Text(_closing(verification)))
+
+
+def _means(verification: Verification) -> RenderableType:
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    table.add_column(mean_heading(weighted=verification.weighted), justify="right", no_wrap=True)
+    for heading in ("_rank_eval", "queries", "different"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in verification.measures:
+        figures = (score_text(one.ours), score_text(one.theirs), f"{one.queries:,}", f"{len(one.differences):,}")
+        table.add_row(Text(printable(one.measure)), *figures)
+    return table
+
+
+def _differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
+    if not measure.differences:
+        return
+    table = columns()
+    table.add_column(Text(printable(measure.measure)), overflow="fold")
+    for heading in ("harness", "_rank_eval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    shown = sorted(measure.differences, key=lambda one: one.is_explained)[:DIFFERENCES_SHOWN]
+    for one in shown:
+        reasons = "\n".join(cause_text(cause, measure.measure, verification) for cause in one.causes)
+        style = "" if one.is_explained else "bold red"
+        digits = _digits(one)
+        scores = (score_text(one.ours, digits), score_text(one.theirs, digits))
+        table.add_row(Text(printable(one.query)), *scores, Text(_printable_lines(reasons), style=style))
+    yield Text()
+    yield indented(table)
+    if len(measure.differences) > len(shown):
+        left = count(len(measure.differences) - len(shown), "query")
+        yield indented(Text(f"and {left} more; --json lists all", style="dim"))
+
+
+def _printable_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _digits(one: ScoreDifference) -> int:
+    """As many decimals as it takes to see that two scores differ."""
+    if one.ours is None:
+        return 4
+    return next((digits for digits in (4, 6, 9) if round(one.ours, digits) != round(one.theirs, digits)), 12)
+
+
+def _closing(verification: Verification) -> str:
+    different = sum(len(measure.differences) for measure in verification.measures)
+    compared = sum(measure.queries for measure in verification.measures)
+    scores = f"{count(compared, 'score')} compared within {verification.tolerance:g}"
+    if not different:
+        return f"{scores}: all equal"
+    unknown = verification.unexplained
+    return f"{scores}: {different:,} different, {f'{unknown:,} without a known reason' if unknown else 'all explained'}"

@@ -1,0 +1,155 @@
+"""What a cluster's own `_rank_eval` says of requests and ratings. It only reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from harness.errors import SearchError
+from harness.model import Json
+from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.connection import Answer, NoAnswerInTime
+from harness.search.engine import EngineSearch, login_refused
+from harness.search.msearch import SEARCHES_AT_ONCE
+from harness.search.session import ask_one
+
+__all__ = ["URL_PARAMS", "RatedHit", "RatedQuery", "find_homes", "rate"]
+
+URL_PARAMS = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
+"""The parameters of `_search` that `_rank_eval` takes too."""
+
+REQUESTS_AT_ONCE = 100
+IDS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RatedHit:
+    """A hit with the rating that counted for it, None without one."""
+
+    id: str
+    index: str
+    score: float | None
+    rating: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RatedQuery:
+    """The score of one request, and the hits that it was computed from."""
+
+    score: float
+    hits: tuple[RatedHit, ...]
+
+
+def rate(
+    search: EngineSearch, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
+) -> dict[str, RatedQuery | str]:
+    """
+    The score of each request of *spec*, a body of `_rank_eval`, by its id; a text says why there is none.
+
+    A request that makes the whole body fail is found by halving.
+
+    Raises:
+        SearchError: The engine has no `_rank_eval`, or did not answer.
+        LoginRefused: It refuses the login.
+    """
+    path = f"{_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
+    found: dict[str, RatedQuery | str] = {}
+    requests = spec["requests"]
+    for begin in range(0, len(requests), REQUESTS_AT_ONCE):
+        found |= _rate(search, path, spec, requests[begin : begin + REQUESTS_AT_ONCE])
+    return found
+
+
+def _rate(
+    search: EngineSearch, path: str, spec: Mapping[str, Json], requests: Sequence[Json]
+) -> dict[str, RatedQuery | str]:
+    used = {request.get("template_id") for request in requests}
+    templates = [one for one in spec.get("templates", ()) if one["id"] in used]
+    body = {**spec, "requests": requests, "templates": templates, "max_concurrent_searches": SEARCHES_AT_ONCE}
+    try:
+        answer = _ask(search, path, body)
+    except NoAnswerInTime as error:
+        answer, reason = None, search.connection.mask(str(error))
+    if answer is not None:
+        content = json_of(answer)
+        if answer.status in WHOLE and isinstance(content, Mapping):
+            return {request["id"]: _read(content, request["id"]) for request in requests}
+        reason = _refusal(search, answer)
+    if len(requests) == 1:
+        return {requests[0]["id"]: reason}
+    half = len(requests) // 2
+    return _rate(search, path, spec, requests[:half]) | _rate(search, path, spec, requests[half:])
+
+
+def _refusal(search: EngineSearch, answer: Answer) -> str:
+    """
+    Why a whole request was refused.
+
+    Raises:
+        SearchError: Because of no single request in it.
+    """
+    if answer.status in (401, 403):
+        raise login_refused(answer, search.connection)
+    if answer.status in (405, 501) or b"no handler found" in answer.body:
+        raise SearchError(
+            f"{search.engine} has no `_rank_eval` (module rank-eval), so there is nothing to verify the suite with: "
+            f"{search.connection.mask(refusal_text(answer))}"
+        )
+    return search.connection.mask(refusal_text(answer))
+
+
+def _read(content: Mapping[str, Json], request: str) -> RatedQuery | str:
+    failure = content.get("failures", {}).get(request)
+    if failure is not None:
+        reason = failure.get("error", failure) if isinstance(failure, Mapping) else failure
+        return str(reason.get("reason") or reason.get("type")) if isinstance(reason, Mapping) else str(reason)
+    detail = content.get("details", {}).get(request)
+    try:
+        return RatedQuery(float(detail["metric_score"]), tuple(map(_hit, detail["hits"])))
+    except (KeyError, TypeError, ValueError):
+        return "the answer of `_rank_eval` has no score for it"
+
+
+def _hit(found: Json) -> RatedHit:
+    hit = found["hit"]
+    return RatedHit(str(hit["_id"]), str(hit["_index"]), hit.get("_score"), found.get("rating"))
+
+
+def find_homes(
+    search: EngineSearch, index: str, ids: Sequence[str], url_params: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """
+    The indexes behind *index*, which may be an alias or a pattern, that have each of *ids*; none has those left out.
+
+    Raises:
+        SearchError: The look-up was refused, or not answered.
+    """
+    homes: dict[str, tuple[str, ...]] = {}
+    query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
+    for part in _parts(ids):
+        body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
+        answer = _ask(search, f"{_path(index)}/_search{'?' + query if query else ''}", body)
+        content = json_of(answer)
+        if answer.status in (401, 403):
+            raise login_refused(answer, search.connection)
+        if answer.status not in WHOLE or not isinstance(content, Mapping):
+            raise SearchError(search.connection.mask(f"judged documents cannot be looked up: {refusal_text(answer)}"))
+        for hit in content.get("hits", {}).get("hits", ()):
+            homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])
+        if any(index in found for found in homes.values()):
+            break  # it is an index itself, and so the home of all
+    return homes
+
+
+def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
+    return (list(ids[begin : begin + IDS_AT_ONCE]) for begin in range(0, len(ids), IDS_AT_ONCE))
+
+
+def _path(index: str | None) -> str:
+    return "" if index is None else f"/{quote(index, safe='*,')}"
+
+
+def _ask(search: EngineSearch, path: str, body: Json) -> Answer:
+    return ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())

@@ -1,0 +1,119 @@
+"""``harness verify`` where `_rank_eval` answers what no sound cluster would, or nothing."""
+
+import json
+
+import pytest
+
+from builders.engine import Fault, ScriptedEngine
+from harness.cli import main
+
+SUITE = """\
+suite: shoes
+target: {{index: i}}
+profile: rank_eval
+request: {{query: {{match: {{title: "{{{{text}}}}"}}}}, size: {size}}}
+measures: ["P@2"]
+queries: [{{id: red, text: red shoes, judgments: {{a: 1, b: 0}}}}]
+"""
+
+
+@pytest.fixture
+def engine():
+    with ScriptedEngine() as engine:
+        yield engine
+
+
+def rated(score, hits, failure=None, ratings=None):
+    """An answer of `_rank_eval`; *hits* are ids with scores."""
+    ratings = {"a": 1, "b": 0} if ratings is None else ratings
+    found = [
+        {"hit": {"_index": "i", "_id": name, "_score": value}, "rating": ratings.get(name)} for name, value in hits
+    ]
+    details = {"red": {"metric_score": score, "unrated_docs": [], "hits": found}}
+    content = {"metric_score": score, "details": details, "failures": {"red": failure} if failure else {}}
+    return Fault("/i/_rank_eval", status=200, body=json.dumps(content).encode(), times=9)
+
+
+@pytest.fixture
+def verify(engine, tmp_path, capsys):
+    def run(fault, size=2, *options):
+        homes = {"hits": {"hits": [{"_index": "i", "_id": "a"}]}}
+        engine.faults += [fault, Fault("/i/_search", status=200, body=json.dumps(homes).encode(), times=9)]
+        path = tmp_path / "shoes.relevance.yaml"
+        path.write_text(SUITE.format(size=size))
+        status = main(["verify", str(path), "--url", engine.url, "-q", *options])
+        return status, capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("hits", "theirs", "status", "reason"),
+    [
+        ([("a", 9.0), ("b", 8.0)], 0.5, 0, "all equal"),
+        ([("a", 9.0), ("b", 8.0)], 0.75, 1, "no known reason (+0.2500)"),
+        ([("b", 9.0), ("c", 8.0)], 0.0, 0, "documents with the same score are in another order"),
+        ([("b", 7.0), ("c", 6.0)], 0.0, 0, "the engine gave these documents other scores"),
+        ([("y", 9.5), ("z", 9.2)], 0.0, 1, "no known reason (-0.5000)"),
+        ([("a", 9.0), ("a", 9.0)], 1.0, 0, "these documents are in several indexes"),
+    ],
+)
+def test_the_reason_of_a_difference(verify, hits, theirs, status, reason):
+    found, told = verify(rated(theirs, hits))
+    assert found == status
+    assert reason in told.out
+
+
+def test_a_judged_hit_without_a_rating_is_a_reason(verify):
+    status, told = verify(rated(0.0, [("a", 9.0), ("b", 8.0)], ratings={}))
+    assert status == 0
+    said = " ".join(told.out.split())
+    assert "in several indexes: a rating belongs to one, and each hit counts (-0.5000): a, b" in said
+
+
+def test_a_tolerance_is_stated_and_can_be_given(verify):
+    hits = [("a", 9.0), ("b", 8.0)]
+    assert verify(rated(0.5001, hits))[0] == 1
+    status, told = verify(rated(0.5001, hits), 2, "--tolerance", "0.001")
+    assert (status, "1 score compared within 0.001: all equal" in told.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, b'{"error": "no handler found for uri [/i/_rank_eval] and method [POST]"}'),
+        (405, b'{"error": "Incorrect HTTP method", "status": 405}'),
+    ],
+)
+def test_an_engine_that_has_none_is_told(verify, status, body):
+    found, told = verify(Fault("/i/_rank_eval", status=status, body=body, times=9))
+    assert (found, told.out) == (3, "")
+    assert "elasticsearch 9.4.3 has no `_rank_eval` (module rank-eval)" in told.err
+
+
+def test_a_login_that_may_not_is_told(verify):
+    found, told = verify(Fault("/i/_rank_eval", status=403, body=b'{"error": {"type": "security", "reason": "no"}}'))
+    assert found == 3
+    assert "the engine refuses the login" in told.err
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        rated(0.0, [], {"error": {"type": "parsing_exception", "reason": "no such thing"}}),
+        Fault("/i/_rank_eval", status=400, body=b'{"error": {"type": "x", "reason": "no such thing"}}', times=9),
+    ],
+)
+def test_a_query_that_it_could_not_answer_is_named(verify, fault):
+    found, told = verify(fault)
+    assert found == 3
+    assert "query red is not compared: " in told.out
+    assert "no such thing" in told.out
+
+
+def test_what_can_be_compared_with_nothing_is_refused(engine, tmp_path, capsys):
+    path = tmp_path / "ap.relevance.yaml"
+    path.write_text(SUITE.format(size=2).replace("P@2", "AP@2"))
+    assert main(["verify", str(path), "--url", engine.url]) == 2
+    assert "_rank_eval has none of the suite's measures: AP@2" in capsys.readouterr().err
+    assert engine.sent == []
