@@ -34,6 +34,7 @@ from harness.model import (
     Question,
     Ranking,
     Reference,
+    ReportTiming,
     Run,
     Side,
     Suite,
@@ -102,7 +103,7 @@ def assemble_comparison(
     verdicts = _verdicts(pair, scored, depth, options)
     runs = scored.runs
     return ComparisonReport(
-        created=created,
+        timing=ReportTiming(created),
         harness=__version__,
         suite=suite.name,
         reference=sides[0],

@@ -316,7 +316,13 @@ def _response(query: QueryReport) -> Response:
         hits = tuple(Hit(document.id, document.score, document.title) for document in query.ranking)
         tail = tuple(Hit(document, hits[-1].score) for document in query.tail if hits)
         return Ranking(
-            hits, query.total, query.took, query.total_is_lower_bound, query.duplicates, tail=tail, closed=query.closed
+            hits,
+            query.total,
+            query.timing.took,
+            query.total_is_lower_bound,
+            query.duplicates,
+            tail=tail,
+            closed=query.closed,
         )
     kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
     return query.failure or Failure(kind, query.reason)
@@ -416,7 +422,7 @@ def report_side(name: str, path: Path, suite: Suite | None, request: str | None)
 
     report = loads_report(_text(path), path=str(path))
     found = _choose_report(name, report, suite, request)
-    return side_of_report(found, name, created=report.created)
+    return side_of_report(found, name, created=report.timing.created)
 
 
 def _text(path: Path) -> str:

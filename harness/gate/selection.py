@@ -16,7 +16,7 @@ from operator import not_
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
-from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Verdict
+from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Unit, Verdict
 from harness.model.suite import in_force
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed
@@ -192,8 +192,13 @@ def select(suite: Suite, choice: Choice, today: date) -> Selection:
 
 
 def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
-    """The queries blamed for what does not hold: the worst of each threshold, then the second of each, and so on."""
-    blamed = [verdict.blamed for verdict in verdicts if verdict.status in FALLS_SHORT]
+    """
+    The queries blamed for rankings that fall short: the worst of each threshold, then the second of each, and so on.
+
+    A slow query is not among them.
+    """
+    short = [verdict for verdict in verdicts if verdict.status in FALLS_SHORT and verdict.unit is not Unit.MILLISECONDS]
+    blamed = [verdict.blamed for verdict in short]
     rounds = zip_longest(*blamed)
     return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))
 

@@ -110,6 +110,7 @@ from harness.model.suite import (
     Threshold,
     Waiver,
 )
+from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, SuiteTiming
 from harness.model.verification import (
     Cause,
     CauseKind,
@@ -159,6 +160,7 @@ __all__ = [
     "Judgment",
     "JudgmentFinding",
     "LatencyCondition",
+    "LatencyFigures",
     "Mark",
     "MeanChange",
     "Measure",
@@ -181,12 +183,14 @@ __all__ = [
     "QueryCoverage",
     "QueryInspection",
     "QueryReport",
+    "QueryTiming",
     "Question",
     "RankContribution",
     "RankedDocument",
     "Ranking",
     "Reference",
     "Report",
+    "ReportTiming",
     "RequestTemplate",
     "Response",
     "Run",
@@ -204,6 +208,7 @@ __all__ = [
     "Status",
     "Suite",
     "SuiteReport",
+    "SuiteTiming",
     "TagSummary",
     "TailSearch",
     "Target",

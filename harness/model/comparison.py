@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from harness.model.measure import Profile
 from harness.model.run import Verdict
+from harness.model.timing import ReportTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Agreement:
 class ComparisonReport:
     """Two runs side by side, as the terminal, the HTML page and the JSON file show them."""
 
-    created: str
+    timing: ReportTiming
     harness: str
     """The version of the harness."""
     suite: str

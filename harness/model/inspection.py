@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from harness.model.report import BaselineSummary, QueryReport
 from harness.model.run import Engine, SentRequest, TargetChecks
+from harness.model.timing import ReportTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,7 @@ class PartDifference:
 class QueryInspection:
     """One query of a suite, run alone; nothing is decided."""
 
-    created: str
-    """An ISO 8601 time in UTC."""
+    timing: ReportTiming
     harness: str
     """The version of the harness."""
     suite: str

@@ -10,6 +10,7 @@ from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
 from harness.model.run import Engine, Failure, Outcome, SentRequest, TargetChecks, Verdict
+from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,6 @@ class QueryReport:
     missing: tuple[MissingDocument, ...] = ()
     total: int | None = None
     """The number of matching documents as the engine counts them."""
-    took: float | None = None
     judged: int = 0
     """The number of its judged documents, returned or not."""
     duplicates: tuple[str, ...] = ()
@@ -122,6 +122,7 @@ class QueryReport:
     The request, without server, headers and login. Only stored for 500 queries with a ranking of each suite, those
     that thresholds blame first.
     """
+    timing: QueryTiming = field(default_factory=QueryTiming)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,6 @@ class SuiteReport:
     verdicts: tuple[Verdict, ...]
     queries: tuple[QueryReport, ...]
     """Those that were selected."""
-    seconds: float = 0.0
     notes: tuple[str, ...] = ()
     deselected: int = 0
     """The number of the others."""
@@ -224,8 +224,7 @@ class SuiteReport:
     The given options with which ``harness show`` searches the same, by their names in Python; None if no option of a
     command can, as with a client object.
     """
-    resent: Mapping[str, int] = field(default_factory=dict)
-    """The number of queries whose request was sent more than once, by the last reason, such as "status 429"."""
+    timing: SuiteTiming = field(default_factory=SuiteTiming)
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:
@@ -237,8 +236,7 @@ class SuiteReport:
 class Report:
     """The results of a run, as the terminal, the HTML page and the JSON file show them."""
 
-    created: str
-    """An ISO 8601 time in UTC."""
+    timing: ReportTiming
     harness: str
     """The version of the harness."""
     suites: tuple[SuiteReport, ...]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from harness.model.conditions import Operator
 from harness.model.suite import HttpRequest, Json, Mark, Query, Waiver
+from harness.model.timing import LatencyFigures
 
 ANY_TEXT = "*"
 """The field of a snippet if none is named: the longest text that is not the title."""
@@ -367,3 +368,5 @@ class Verdict:
     """Compares *observed* with *required*."""
     ties: tuple[float, float] | None = None
     """The least and the greatest observed value over the orders of ties, if they differ."""
+    timing: LatencyFigures | None = None
+    """In JSON, what a threshold on latency has in place of *reason*, *observed* and *blamed*; None elsewhere."""

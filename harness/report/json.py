@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -21,10 +21,13 @@ from harness.model import (
     Comparison,
     ComparisonReport,
     Json,
+    LatencyFigures,
     Measure,
     MeasureComparison,
     QueryInspection,
     Report,
+    Unit,
+    Verdict,
     VerificationReport,
 )
 
@@ -143,9 +146,41 @@ def _ascii(text: str) -> str:
 
 _REPORT_FORM = JsonForm(Report, "report", version=1)
 
-dumps_report = _REPORT_FORM.dumps
-loads_report = _REPORT_FORM.loads
 report_schema = _REPORT_FORM.schema
+
+
+def dumps_report(report: Report) -> str:
+    """*report* as JSON text; what latencies move in verdicts stands in their `timing`."""
+    return _REPORT_FORM.dumps(_with_verdicts(report, _latency_apart))
+
+
+def loads_report(text: str, *, path: str | None = None) -> Report:
+    """
+    What `dumps_report` wrote; *path* is named in errors.
+
+    Raises:
+        FormatError: See `JsonForm.loads`.
+    """
+    return _with_verdicts(_REPORT_FORM.loads(text, path=path), _latency_within)
+
+
+def _with_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Report:
+    suites = (replace(suite, verdicts=tuple(map(change, suite.verdicts))) for suite in report.suites)
+    return replace(report, suites=tuple(suites))
+
+
+def _latency_apart(verdict: Verdict) -> Verdict:
+    if verdict.unit is not Unit.MILLISECONDS:
+        return verdict
+    figures = LatencyFigures(verdict.reason, verdict.observed, verdict.blamed)
+    return replace(verdict, reason="", observed=None, blamed=(), timing=figures)
+
+
+def _latency_within(verdict: Verdict) -> Verdict:
+    if verdict.timing is None:
+        return verdict
+    figures = verdict.timing
+    return replace(verdict, reason=figures.reason, observed=figures.observed, blamed=figures.blamed, timing=None)
 
 
 _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)

@@ -243,9 +243,10 @@ NAMED = 3
 
 def remark_lines(suite: SuiteReport) -> Iterator[str]:
     """What was sent again, and the notes on *suite*."""
-    if suite.resent:
-        reasons = ", ".join(f"{reason} ({number:,})" for reason, number in suite.resent.items())
-        sent, all_of_them = sum(suite.resent.values()), count(len(suite.queries), "query")
+    resent = suite.timing.resent
+    if resent:
+        reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
+        sent, all_of_them = sum(resent.values()), count(len(suite.queries), "query")
         yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
     yield from suite.notes
 

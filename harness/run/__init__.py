@@ -14,7 +14,7 @@ from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import Choice, check_query_ids, check_tags, select
-from harness.model import Report, RequestTemplate, Run, Suite, SuiteReport
+from harness.model import Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds
@@ -75,8 +75,8 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
 
 def make_report(reports: Sequence[SuiteReport]) -> Report:
     """The report of a whole run, made now."""
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    return Report(created, __version__, tuple(reports), exit_status(reports))
+    timing = ReportTiming(datetime.now(UTC).isoformat(timespec="seconds"))
+    return Report(timing, __version__, tuple(reports), exit_status(reports))
 
 
 def _to_depth(suite: Suite, depth: int | None) -> Suite:

@@ -21,6 +21,7 @@ from harness.model import (
     QueryInspection,
     QueryReport,
     Ranking,
+    ReportTiming,
     RequestTemplate,
     SearchRequest,
     SentRequest,
@@ -89,7 +90,7 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Seq
     request = _request(answered, template)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
     return QueryInspection(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        timing=ReportTiming(datetime.now(UTC).isoformat(timespec="seconds")),
         harness=__version__,
         suite=report.name,
         path=report.path,

@@ -58,7 +58,4 @@ def tails_note(run: Run, suite: Suite) -> Iterator[str]:
         yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
         return
     left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
-    yield (
-        f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each, "
-        f"{tails.seconds:.1f} s{left}"
-    )
+    yield f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each{left}"

@@ -35,6 +35,7 @@ from harness.model import (
     Query,
     QueryBaseline,
     QueryReport,
+    QueryTiming,
     RankedDocument,
     Ranking,
     Reference,
@@ -45,6 +46,7 @@ from harness.model import (
     SentRequest,
     Suite,
     SuiteReport,
+    SuiteTiming,
     TagSummary,
     TargetChecks,
     Verdict,
@@ -233,7 +235,6 @@ def assemble(
         summaries=measure_summaries(suite, scores, before),
         verdicts=tuple(verdicts),
         queries=queries,
-        seconds=run.seconds,
         notes=(
             *notes,
             *_baseline_notes(suite, run, reference, before),
@@ -255,7 +256,11 @@ def assemble(
         searched=searched,
         hits=len(hits),
         judged_hits=sum(document.grade is not None for document in hits),
-        resent=dict(Counter(run.resent.values()).most_common()),
+        timing=SuiteTiming(
+            search_seconds=run.seconds,
+            tail_seconds=None if run.tails is None else run.tails.seconds,
+            resent=dict(Counter(run.resent.values()).most_common()),
+        ),
     )
 
 
@@ -333,7 +338,6 @@ def _query_report(
         missing=_missing(query, ranking, suite.gain, known) if isinstance(response, Ranking) else (),
         total=ranking.total,
         total_is_lower_bound=ranking.total_is_lower_bound,
-        took=ranking.took,
         judged=len(query.judgments),
         duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
@@ -343,6 +347,7 @@ def _query_report(
         failure=response if isinstance(response, Failure) else None,
         baseline=known.before.get(query.id),
         sent=known.sent.get(query.id),
+        timing=QueryTiming(ranking.took),
     )
 
 

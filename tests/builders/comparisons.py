@@ -11,6 +11,7 @@ from harness.model import (
     MovedDocument,
     Profile,
     QueryComparison,
+    ReportTiming,
     Side,
     SideKind,
     Status,
@@ -123,7 +124,7 @@ def comparison(*rows: MeasureComparison) -> Comparison:
 def comparison_report(**changes) -> ComparisonReport:
     """A request against its baseline: five queries, one of each change."""
     usual = ComparisonReport(
-        created="2026-11-21T06:00:00Z",
+        timing=ReportTiming("2026-11-21T06:00:00Z"),
         harness="0.1.0",
         suite="products",
         reference=Side("baseline", SideKind.BASELINE, "opensearch 3.7.0", "current", "products", "2026-11-01"),
@@ -160,7 +161,7 @@ def hostile_report(text: str) -> ComparisonReport:
         verdicts()[0], threshold=text, reason=text, measure=text, query=text, blamed=(text,), mark=Mark(text, 1, 1)
     )
     return comparison_report(
-        created=text,
+        timing=ReportTiming(text),
         harness=text,
         suite=text,
         reference=side,

@@ -28,7 +28,7 @@ MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?"), "<time>"),
     (re.compile(r"(127\.0\.0\.1|localhost)(<span>)?:(</span>)?\d+"), "<host>"),
     (re.compile(r"\b\d+\.\d+ ?s\b"), "<seconds> s"),
-    (re.compile(r'"seconds": [\d.e-]+'), '"seconds": "<seconds>"'),
+    (re.compile(r'"(\w*seconds)": [\d.e-]+'), r'"\1": "<seconds>"'),
     (re.compile(r'\btime="[\d.]+"'), 'time="<seconds>"'),
     (re.compile(r'hostname="[^"]*"'), 'hostname="<host>"'),
     (re.compile(rf"\b{re.escape(__version__)}\b(?!\.)"), "<version>"),

@@ -10,10 +10,13 @@ from harness.model import (
     Outcome,
     Profile,
     QueryReport,
+    QueryTiming,
     RankedDocument,
     Report,
+    ReportTiming,
     Status,
     SuiteReport,
+    SuiteTiming,
     Verdict,
     Waiver,
 )
@@ -48,8 +51,8 @@ def red_shoes() -> QueryReport:
         ),
         missing=(MissingDocument("sku-77", 3, rank=37, searched=1000), MissingDocument("sku-78", 2, None, 1000)),
         total=213,
-        took=3.0,
         judged=5,
+        timing=QueryTiming(3.0),
     )
 
 
@@ -130,15 +133,15 @@ def products() -> SuiteReport:
         ),
         products_verdicts(),
         (red_shoes(), zero, broken, hat),
-        0.123,
         ("The mapping may not be read.",),
         2,
+        timing=SuiteTiming(search_seconds=0.123),
     )
 
 
 def report_of(*suites: SuiteReport, exit_status: int = 3) -> Report:
     """A report of *suites*."""
-    return Report("2026-11-21T06:00:00Z", "0.1.0", suites, exit_status)
+    return Report(ReportTiming("2026-11-21T06:00:00Z"), "0.1.0", suites, exit_status)
 
 
 def measured(report: Report, measures) -> Report:
@@ -152,3 +155,10 @@ def measured(report: Report, measures) -> Report:
 def plain_report(report: Report, *, width: int = WIDTH) -> str:
     """*report* as a terminal of *width* columns shows it, without colours."""
     return plain(report_renderables(report), width)
+
+
+def without_timing(value):
+    """What `dumps_report` and its like wrote, as JSON values, without all that time and transport move."""
+    if isinstance(value, dict):
+        return {key: without_timing(held) for key, held in value.items() if key != "timing"}
+    return [without_timing(held) for held in value] if isinstance(value, list) else value

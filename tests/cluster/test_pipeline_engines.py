@@ -92,7 +92,7 @@ def test_a_suite_runs_end_to_end(engine_url, index, write):
     assert shoe.scores["nDCG@5"] == pytest.approx((7 + 1 / 1.584962500721156) / ideal)
     assert (shoe.outcome, shoe.total, shoe.scores["Judged@5"]) == (Outcome.SCORED, 30, 0.4)
     assert [document.id for document in shoe.ranking][:3] == ["shoe-01", "shoe-02", "shoe-03"]
-    assert shoe.took is not None
+    assert shoe.timing.took is not None
     assert (nothing.outcome, nothing.scores["nDCG@5"], nothing.total) == (Outcome.ZERO_HITS, 0.0, 0)
     statuses = {verdict.id: verdict.status for verdict in suite.verdicts}
     assert statuses.pop("mean-nDCG-5-ge-0.9") is Status.FAILED

@@ -48,7 +48,12 @@ def test_what_ran_where_is_in_the_report():
         "default",
         "products",
     )
-    assert (str(report.engine), report.gain, report.depth, report.seconds) == ("opensearch 3.8.0", "linear", 3, 0.25)
+    assert (str(report.engine), report.gain, report.depth, report.timing.search_seconds) == (
+        "opensearch 3.8.0",
+        "linear",
+        3,
+        0.25,
+    )
 
 
 def test_a_ranking_stands_beside_its_grades_gains_and_ties():
@@ -60,7 +65,7 @@ def test_a_ranking_stands_beside_its_grades_gains_and_ties():
         RankedDocument(3, "a", 3, 7.0, 1.0, None, tied=True),
         RankedDocument(4, "c", 1, 1.0, 0.5),
     )
-    assert (query.total, query.took, query.judged, query.tags) == (40, 3, 5, ("head",))
+    assert (query.total, query.timing.took, query.judged, query.tags) == (40, 3, 5, ("head",))
 
 
 def test_a_total_that_is_a_lower_bound_stays_one():

@@ -70,7 +70,7 @@ def test_suites_run_in_their_order_and_make_one_report(folder, search):
     assert [suite.name for suite in report.suites] == ["two", "one"]
     assert [request.query for request in search.requests] == ["q-two", "q-one"]
     assert (report.exit_status, report.harness) == (0, harness.__version__)
-    created = datetime.fromisoformat(report.created)
+    created = datetime.fromisoformat(report.timing.created)
     assert created.tzinfo == UTC
     assert search.closed
 

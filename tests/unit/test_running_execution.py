@@ -31,6 +31,7 @@ from harness.model import (
     Query,
     Ranking,
     Report,
+    ReportTiming,
     RequestTemplate,
     Status,
     Suite,
@@ -495,7 +496,9 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
     assert (first.status, second.status) == (Status.ERROR, Status.PASSED)
     assert "the score of CG@3 is inf" in first.reason
     assert exit_status([finished.report]) == 3
-    assert "Infinity" not in report_json.dumps_report(Report("2026-06-01T00:00:00+00:00", "0", (finished.report,), 3))
+    assert "Infinity" not in report_json.dumps_report(
+        Report(ReportTiming("2026-06-01T00:00:00+00:00"), "0", (finished.report,), 3)
+    )
 
 
 def test_a_query_that_a_measure_has_no_number_for_is_an_error_with_a_threshold_or_without():

@@ -319,10 +319,10 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 @pytest.mark.parametrize(
     ("tails", "note"),
     [
-        (TailSearch(2, 100, 0.04), "2 queries repeated for ties below rank 3: at most 100 hits each, 0.0 s"),
+        (TailSearch(2, 100, 0.04), "2 queries repeated for ties below rank 3: at most 100 hits each"),
         (
             TailSearch(1, 1000, 0.51, left_open=1),
-            "1 query repeated for ties below rank 3: at most 1,000 hits each, 0.5 s; some are unknown for 1 query",
+            "1 query repeated for ties below rank 3: at most 1,000 hits each; some are unknown for 1 query",
         ),
         (TailSearch(1, 100, 0.1, 1, "gone"), "the documents that tie with the last hit of 1 query are unknown: gone"),
     ],

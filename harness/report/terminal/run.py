@@ -385,7 +385,7 @@ def _facts(suite: SuiteReport) -> Table:
         "engine": where if suite.index is None else f"{where}, index {suite.index}",
         "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
         "gain": f"{suite.gain}, profile {suite.profile}",
-        "queries": f"{len(suite.queries):,} in {suite.seconds:.2f} s"
+        "queries": f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
         + (f", {suite.deselected:,} more not selected" if suite.deselected else "")
         + (f", {baseline_text(suite)}" if suite.baseline else ""),
     }

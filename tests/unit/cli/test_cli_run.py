@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import main
 from harness.errors import EngineStartError, SuiteError
-from harness.model import Engine, Outcome, Profile, QueryReport, Report, Status, SuiteReport, Verdict
+from harness.model import Engine, Outcome, Profile, QueryReport, Report, ReportTiming, Status, SuiteReport, Verdict
 from harness.report import json
 from harness.run import Matrix
 
@@ -20,7 +20,7 @@ def report(status=Status.PASSED, exit_status=0):
     suite = SuiteReport(
         "shop", "s.yaml", "r", "c", "i", engine, Profile.STANDARD, "linear", 10, (), (verdict,), queries
     )
-    return Report("2026-11-21T06:00:00+00:00", "0.1.0", (suite,), exit_status)
+    return Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (suite,), exit_status)
 
 
 @pytest.fixture

@@ -5,7 +5,17 @@ import pytest
 
 from builders.html import Page
 from builders.reports import HOSTILE, numbered_query, report_of
-from harness.model import MissingDocument, Outcome, QueryReport, RankedDocument, Status, TagSummary, Verdict, Waiver
+from harness.model import (
+    MissingDocument,
+    Outcome,
+    QueryReport,
+    RankedDocument,
+    ReportTiming,
+    Status,
+    TagSummary,
+    Verdict,
+    Waiver,
+)
 from harness.report.html import Limits, render
 from harness.report.html.charts import shade_of
 
@@ -187,7 +197,7 @@ def test_texts_from_outside_never_become_markup(report):
         verdicts=(verdict,),
         queries=(query,),
     )
-    text = render(replace(report, created=HOSTILE, harness=HOSTILE, suites=(bad, bad)))
+    text = render(replace(report, timing=ReportTiming(HOSTILE), harness=HOSTILE, suites=(bad, bad)))
     page = Page(text)
     assert len(page.all("script")) == len(page.all("style")) == 1
     assert page.all("img") == []

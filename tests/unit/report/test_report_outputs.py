@@ -9,11 +9,11 @@ import pytest
 
 from harness.errors import UsageError
 from harness.files.writing import write_whole
-from harness.model import Report
+from harness.model import Report, ReportTiming
 from harness.report import json
 from harness.report.outputs import KINDS, SUFFIXES, Output, output_named, remove_outdated, write_output, write_report
 
-REPORT = Report("2026-11-21T06:00:00+00:00", "0.1.0", (), 0)
+REPORT = Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (), 0)
 
 
 @pytest.mark.parametrize(("suffix", "kind"), SUFFIXES.items())

@@ -13,8 +13,10 @@ from harness.model import (
     Outcome,
     Profile,
     QueryReport,
+    QueryTiming,
     RankedDocument,
     Report,
+    ReportTiming,
     SuiteReport,
 )
 from harness.report.html import render
@@ -38,7 +40,7 @@ queries = st.builds(
     st.lists(documents, max_size=3).map(tuple),
     st.lists(missing, max_size=2).map(tuple),
     st.none() | st.integers(0, 10**9),
-    st.none() | st.floats(0, 1e6),
+    timing=st.builds(QueryTiming, st.none() | st.floats(0, 1e6)),
 )
 summaries = st.builds(
     MeasureSummary, st.just("nDCG@10"), texts, numbers, numbers, numbers, numbers, st.just(1), st.just(0)
@@ -59,7 +61,9 @@ suites = st.builds(
     st.lists(queries, max_size=3).map(tuple),
     notes=st.lists(texts, max_size=2).map(tuple),
 )
-reports = st.builds(Report, texts, texts, st.lists(suites, max_size=2).map(tuple), st.sampled_from([0, 1, 3]))
+reports = st.builds(
+    Report, st.builds(ReportTiming, texts), texts, st.lists(suites, max_size=2).map(tuple), st.sampled_from([0, 1, 3])
+)
 
 
 @thorough

@@ -1,0 +1,51 @@
+"""
+What time and transport move in the results of a run.
+
+Each of these stands in a field named `timing`. The JSON forms of two runs with the same rankings are equal without the
+objects of that name, unless a threshold on latency holds in one of them only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTiming:
+    """When a report was made."""
+
+    created: str
+    """An ISO 8601 time in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteTiming:
+    """How long the searches of a suite took, and what it took to have their answers."""
+
+    search_seconds: float = 0.0
+    """The duration of the search phase, with all pauses and retries."""
+    tail_seconds: float | None = None
+    """The duration of the repeated searches for what ties with last hits; None if there were none."""
+    resent: Mapping[str, int] = field(default_factory=dict)
+    """The number of queries whose request was sent more than once, by the last reason, such as "status 429"."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTiming:
+    """How long a query took."""
+
+    took: float | None = None
+    """The engine's own time in milliseconds; None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyFigures:
+    """What a verdict on latency has in place of fields of the same names that stand outside `timing` elsewhere."""
+
+    reason: str
+    """A sentence."""
+    observed: float | None = None
+    """Milliseconds, None if there is no figure."""
+    blamed: tuple[str, ...] = ()
+    """The slow queries, slowest first."""
