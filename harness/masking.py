@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
@@ -44,6 +45,7 @@ __all__ = [
     "redact_comparison",
     "redact_explanation",
     "redact_run",
+    "without_vectors",
 ]
 
 
@@ -319,6 +321,30 @@ def if_small(value: Json) -> Json:
     return value if len(_canonical(value)) <= LARGEST_KEPT else None
 
 
+LONGEST_LIST = 64
+"""Numbers of a list from which on it is taken for a vector; few are shorter."""
+
+
+def without_vectors(value: Json) -> Json:
+    """
+    *value* with each list of `LONGEST_LIST` or more numbers as a text: their number, the first, and a fingerprint.
+
+    >>> without_vectors({"k": 5, "query_vector": [0.25] * 384})
+    {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint dbb58dc85ea7a5a2)'}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_vectors(member) for key, member in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) < LONGEST_LIST or not set(map(type, value)) <= {int, float}:
+        return [without_vectors(item) for item in value]
+    try:
+        digest = hashlib.sha256(struct.pack(f"<{len(value)}d", *value)).hexdigest()[:16]
+    except OverflowError:
+        return value
+    return f"{len(value)} numbers: {', '.join(map(str, value[:3]))}, … (fingerprint {digest})"
+
+
 def question_fingerprint(query: Query) -> str:
     """A fingerprint of the text and the params of *query*, which does not depend on logins in them."""
     return fingerprint(_asked(query))
@@ -331,7 +357,8 @@ def question_of(query: Query, masker: Masker) -> Question:
 
 
 def _asked(query: Query) -> Json:
-    return {"text": query.text, "params": query.params} if query.masked is None else query.masked
+    asked: Json = {"text": query.text, "params": query.params} if query.masked is None else query.masked
+    return {**asked, "params": without_vectors(asked["params"])}
 
 
 def _canonical(value: Json) -> str:

@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.files.opening import JUDGMENTS, RUNS, Findings, Form, Layout, Record, form_of, open_bytes
 from harness.files.yaml import yaml_records
 
-__all__ = ["first_lines", "mark_as_text", "read_pairs", "separator_of", "without_mark"]
+__all__ = ["first_lines", "is_id", "mark_as_text", "read_pairs", "separator_of", "text_lines", "without_mark"]
 
 
 # Who grades opens the file in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may run,
@@ -122,7 +122,7 @@ def check_ids(record: Record, findings: Findings) -> bool:
     return True
 
 
-def _text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]:
+def text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers."""
     for number, content in enumerate(file, start=1):
         if number == 1 and content.startswith(_UTF_16):
@@ -144,7 +144,7 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
     columns = layout.trec_columns
     document, value = columns.index("document"), columns.index(layout.value)
     widths: dict[int, tuple[int, str]] = {}
-    for number, text in _text_lines(file, findings):
+    for number, text in text_lines(file, findings):
         if text.startswith(COMMENT):
             continue
         fields = split_blanks(text)
@@ -231,7 +231,7 @@ class _AllLines:
 
     def __iter__(self) -> Iterator[str]:
         following = 1
-        for number, text in _text_lines(self._file, self._findings):
+        for number, text in text_lines(self._file, self._findings):
             yield from ("\n" for _ in range(number - following))
             yield text + "\n"
             following = number + 1
@@ -251,7 +251,7 @@ def _checked_header(header: list[str], line: int, layout: Layout, findings: Find
 
 
 def _json_lines(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
-    for number, text in _text_lines(file, findings):
+    for number, text in text_lines(file, findings):
         try:
             entry = json.loads(text)
         except RecursionError:
@@ -275,7 +275,7 @@ def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: F
         return None
     query, document, value = (entry[name] for name in names)
     for name, identifier in (("query", query), ("document", document)):
-        if not _is_id(identifier):
+        if not is_id(identifier):
             findings.add(number, f"found {json.dumps(identifier)} as {name}, expected a string or a whole number", text)
             return None
     if value is None and layout is JUDGMENTS:
@@ -286,7 +286,8 @@ def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: F
     return Record(number, str(query), str(document), value, str(entry.get("subtopic", "")))
 
 
-def _is_id(value: Any) -> bool:
+def is_id(value: Any) -> bool:
+    """Whether a value of JSON can be an id: a text, or a whole number."""
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 

@@ -14,7 +14,7 @@ from harness.errors import HookError, SearchError
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries
 from harness.hooks import Hooks
-from harness.masking import Masker, if_small, redact, redact_run
+from harness.masking import Masker, if_small, redact, redact_run, without_vectors
 from harness.metrics.score import score_run
 from harness.model import (
     Cluster,
@@ -439,6 +439,6 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
     except HookError:
         return {}
     return {
-        query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(one.body)))
+        query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(without_vectors(one.body))))
         for query, one in sent.items()
     }

@@ -282,8 +282,7 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
         raise MalformedAnswer(f"`_shards` counts {successful} successful and {failed} failed of {total}")
     if successful == total and failures in (None, []):
         return None
-    first = next(iter(failures), None) if isinstance(failures, list) else None
-    because = f": {reason_of(first['reason'])}" if isinstance(first, Mapping) and first.get("reason") else ""
+    because = _first_reason(failures)
     if successful == total:
         return Failure(FailureKind.SHARDS, f"`_shards` lists failures but counts none{because}", status)
     return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
@@ -303,10 +302,24 @@ def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | 
     details = clusters.get("details", {})
     if not isinstance(details, Mapping):
         raise MalformedAnswer(f"`_clusters.details` should be an object, found {kind_of(details)}")
-    lacking = max(total - successful, counted, sum(not _is_whole(each) for each in details.values()))
+    broken = {name: each for name, each in details.items() if not _is_whole(each)}
+    lacking = max(total - successful, counted, len(broken))
     if not lacking:
         return None
-    return Failure(FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full", status)
+    reasons = (f": {name}{why}" for name, each in broken.items() if (why := _first_reason(_failures(each))))
+    return Failure(
+        FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full{next(reasons, '')}", status
+    )
+
+
+def _first_reason(failures: Json) -> str:
+    """The reason of the first of *failures* behind a colon; empty if there is none."""
+    first = next(iter(failures), None) if isinstance(failures, list) else None
+    return f": {reason_of(first['reason'])}" if isinstance(first, Mapping) and first.get("reason") else ""
+
+
+def _failures(cluster: Json) -> Json:
+    return cluster.get("failures") if isinstance(cluster, Mapping) else None
 
 
 def _is_whole(cluster: Json) -> bool:

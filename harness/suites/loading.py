@@ -36,7 +36,7 @@ from harness.suites.judgments import (
     read_grade_names,
 )
 from harness.suites.placeholders import check_placeholders
-from harness.suites.queries import list_queries
+from harness.suites.queries import list_queries, with_vectors
 from harness.suites.reading import Reading, SuiteFiles, read_suite_file
 from harness.suites.requests import (
     check_config,
@@ -178,6 +178,7 @@ class LoadedSuite:
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
         names = self._grade_names if self.is_whole("grades") else None
         queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
+        queries = queries and with_vectors(queries, self.reading, self._files)
         if queries == () and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.at(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"

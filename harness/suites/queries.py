@@ -18,12 +18,14 @@ from typing import Any, TypeAlias
 from harness.errors import InputError, Problem, SuiteError
 from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of, without_mark
+from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
+from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
 from harness.suites.scalars import masked_variables, read_masked
-from harness.suites.shape import QueryFileShape, QueryShape
+from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
 from harness.words import count, did_you_mean, listed
@@ -351,3 +353,49 @@ def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgmen
         grade = read_written_grade(written, names, judgments.problems)
         if grade is not None:
             judgments.add_inline(str(entry.id), str(document), grade, document.mark)
+
+
+def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
+    """
+    *queries* with their vectors from files as params. Where a file is wrong, or not known yet, these are empty, so that
+    the requests that use them are not wrong too.
+    """
+    for name, written in reading.shape.vectors.items():
+        mark = reading.root.child("vectors").key(name).mark
+        if not is_name(name) or name in RESERVED:
+            expected = f"the name of a placeholder other than {' and '.join(RESERVED)}"
+            reading.problems.at(mark, f"found {str(name)!r}, expected {expected}")
+            continue
+        taken = next((query for query in queries if name in query.params), None)
+        if taken is not None:
+            reading.problems.at(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
+        vectors = _read_vectors(written, queries, reading, files) if taken is None else {}
+        queries = tuple(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
+    return queries
+
+
+def _with_param(query: Query, name: str, vector: Json) -> Query:
+    masked = query.masked and {**query.masked, "params": {**query.masked["params"], name: vector}}
+    return replace(query, params={**query.params, name: vector}, masked=masked)
+
+
+def _read_vectors(
+    written: Written | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
+) -> Mapping[str, Json]:
+    """The vector of each query in a file, by id; none where something is wrong, which is noted."""
+    shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
+    file = files.find(shape.file)
+    rows = None if shape.ids is None else files.find(shape.ids)
+    if file is None or (shape.ids is not None and rows is None):
+        return {}
+    if rows is not None and not is_array(file.path):
+        reading.problems.at(rows.written.mark, "only a .npy file has rows without ids; remove `ids`")
+        return {}
+    try:
+        ids = None if rows is None else read_ids(rows.path, rows.name)
+        return read_vectors(
+            file.path, file.name, [query.id for query in queries], rows=ids, rows_of="" if rows is None else rows.name
+        )
+    except InputError as error:
+        reading.problems.extend(error.problems)
+        return {}

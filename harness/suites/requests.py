@@ -139,8 +139,8 @@ ASKING = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
 """Keys of a body that select documents."""
 
 PARTS_OF_A_BODY = ASKING | {
-    "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "explain", "ext", "fields", "from", "highlight",
-    "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
+    "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
+    "highlight", "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
     "script_fields", "search_after", "search_pipeline", "size", "slice", "sort", "stats", "stored_fields", "suggest",
     "terminate_after", "timeout", "track_scores", "track_total_hits", "version",
 }  # fmt: skip

@@ -216,6 +216,17 @@ class QueryFileShape(Shape):
     )
 
 
+class VectorFileShape(Shape):
+    """A file with a vector for each query."""
+
+    file: Text = Field(description="The file: JSON lines with id and vector, or NumPy's .npy.")
+    ids: Text = Field(
+        None,
+        description="A file with the query id of each row of a .npy file, one a line. Default: the suite's queries, in "
+        "their order.",
+    )
+
+
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
 
@@ -313,6 +324,13 @@ class SuiteShape(Shape):
         | Annotated[QueryFileShape, Tag("<mapping>")],
         either("a list of queries, the path of a query file, or a mapping with file and inline"),
     ] = Field(None, description="The queries, or a query file: .tsv, .csv or .jsonl.")
+    vectors: dict[
+        Key,
+        Annotated[
+            Annotated[Text, Tag("<text>")] | Annotated[VectorFileShape, Tag("<mapping>")],
+            either("the path of a file of vectors, or a mapping with file and ids"),
+        ],
+    ] = Field({}, description="Vectors of the queries from files, each by the name of the placeholder that it fills.")
     judgments: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[Text], Tag("<list>")]

@@ -338,6 +338,13 @@ class TestFailure:
 
         assert (found.kind, found.reason) == (FailureKind.SHARDS, "1 of 2 clusters did not answer in full")
 
+    def test_a_remote_cluster_is_named_with_its_reason(self) -> None:
+        failures = [{"shard": -1, "index": None, "reason": {"type": "x_exception", "reason": "no such index [a]"}}]
+        details = {"west": {"status": "skipped", "failures": []}, "east": {"status": "skipped", "failures": failures}}
+        found = failure(answer(_clusters={"total": 2, "successful": 0, "skipped": 2, "details": details}))
+
+        assert found.reason == "2 of 2 clusters did not answer in full: east: x_exception: no such index [a]"
+
     def test_clusters_that_all_answered_are_no_failure(self) -> None:
         details = {"(local)": {"status": "successful"}, "remote": {"status": "successful", "_shards": {"total": 1}}}
         clusters = {"total": 2, "successful": 2, "skipped": 0, "running": 0, "partial": 0, "failed": 0}

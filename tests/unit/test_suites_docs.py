@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.config import read_config
@@ -21,6 +22,12 @@ PARTS = [block for block in BLOCKS if not block.startswith("suite:")]
 def load(text, folder):
     path = folder / "shop.relevance.yaml"
     path.write_text(text, encoding="utf-8")
+    (folder / "vectors").mkdir(exist_ok=True)
+    (folder / "vectors" / "minilm.jsonl").write_text(
+        '{"id": "tents", "vector": [0.12, -0.03, 0.4]}\n{"id": "rope", "vector": [0, 1, 0]}\n'
+    )
+    (folder / "vectors" / "clip.ids").write_text("rope\ntents\n")
+    np.save(folder / "vectors" / "clip.npy", np.eye(2))
     return load_suite(path, {})
 
 

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.masking import without_vectors
 from harness.model import (
     Contributions,
     Explained,
@@ -70,7 +71,7 @@ def _request(inspection: QueryInspection) -> Iterator[RenderableType]:
     yield Text("request as sent", style="bold")
     yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:
-        body = json.dumps(sent.body, indent=2, ensure_ascii=False)
+        body = json.dumps(without_vectors(sent.body), indent=2, ensure_ascii=False)
         yield indented(Text("\n".join(map(printable, body.splitlines()))))
     yield Text()
     yield printable(curl_line(sent))

@@ -1,0 +1,196 @@
+"""
+Vectors of queries that were computed beforehand, from files: JSON lines, or NumPy's ``.npy``.
+
+A file of JSON lines has an object with ``id`` and ``vector`` a line, and may be packed (.gz, .zst). An array has a row
+for each query, and its ids are known from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import FormatError, InputError, UsageError
+from harness.files.opening import Findings, Form, form_of, open_bytes, read_source
+from harness.files.records import is_id, text_lines
+from harness.words import count, listed
+
+__all__ = ["is_array", "read_ids", "read_vectors"]
+
+_MOST_IDS = 256 * 2**20
+"""Bytes of a file of ids."""
+
+
+def is_array(path: Path) -> bool:
+    """Whether *path* is named as an array of NumPy's."""
+    return path.suffix.lower() == ".npy"
+
+
+def read_ids(path: Path, name: str) -> list[str]:
+    """
+    The ids in a file, one a line; *name* is what errors call it.
+
+    Raises:
+        InputError: The file cannot be read, or a line is blank.
+    """
+    source = read_source(path, name, limit=_MOST_IDS)
+    ids = [line.strip() for line in source.lines]
+    while ids and not ids[-1]:
+        ids.pop()
+    if not all(ids):
+        raise InputError([source.problem(ids.index("") + 1, 1, "found a blank line, expected an id")])
+    return ids
+
+
+def read_vectors(
+    path: Path, name: str, queries: Sequence[str], *, rows: Sequence[str] | None = None, rows_of: str = ""
+) -> dict[str, list[float]]:
+    """
+    The vector of each of *queries*.
+
+    Args:
+        path: JSON lines, or an array by its suffix ``.npy``. What it has of other queries is checked, and left out.
+        name: What errors call the file.
+        queries: The ids of all queries that need a vector.
+        rows: Of an array, the ids of its rows; None for those of *queries* in their order.
+        rows_of: What errors call the file that *rows* are from.
+
+    Returns:
+        Vectors of finite numbers, all of one length; those of an array of floats as float64.
+
+    Raises:
+        FormatError: Names each line or row that has no vector, or a second one, and the queries that have none.
+        UsageError: NumPy is missing, or what unpacks the file.
+    """
+    vectors = _Vectors(Findings(name), frozenset(queries))
+    if is_array(path):
+        _read_array(path, queries if rows is None else rows, rows_of, vectors)
+    elif form_of(path) is Form.JSON_LINES:
+        _read_json_lines(path, vectors)
+    else:
+        raise FormatError.at(name, 0, 0, "expected a file of vectors with the suffix .jsonl, .ndjson or .npy")
+    if not vectors.findings.problems:
+        vectors.check_complete(queries)
+    vectors.findings.raise_any(path)
+    return vectors.found
+
+
+@dataclass(slots=True)
+class _Vectors:
+    """The vectors of the queries *wanted* that were *found* so far."""
+
+    findings: Findings
+    wanted: Collection[str]
+    found: dict[str, list[float]] = field(default_factory=dict)
+    _places: dict[str, str] = field(default_factory=dict)
+    _size: int = 0
+    _sized_at: str = ""
+
+    def add(self, query: str, vector: list[Any], place: str, line: int = 0, text: str = "") -> None:
+        """Take the *vector* of *query*, found at *place*, which is the *line* with *text* or has none."""
+        sentence = self._refusal(query, vector, place)
+        if sentence:
+            self.findings.add(line, sentence if line else f"{place}: {sentence}", text)
+        elif query in self.wanted:
+            self.found[query] = vector
+
+    def check_complete(self, queries: Sequence[str]) -> None:
+        """Note the queries without a vector."""
+        lacking = [query for query in queries if query not in self.found]
+        if lacking:
+            found = f"found vectors of {len(queries) - len(lacking):,} of the suite's {count(len(queries), 'query')}"
+            self.findings.add(0, f"{found}, expected one of each; there is none of {listed(lacking)}")
+
+    def _refusal(self, query: str, vector: list[Any], place: str) -> str:
+        """Why *vector* cannot be that of *query*; empty if it can."""
+        first = self._places.setdefault(query, place)
+        if first != place:
+            return f"found a second vector of query {query!r}, expected one; the first is in {first}"
+        if not vector:
+            return f"the vector of query {query!r} is empty; expected numbers"
+        wrong = _wrong_at(vector)
+        if wrong is not None:
+            found = json.dumps(vector[wrong])[:40]
+            return f"found {found} as number {wrong + 1} of the vector of query {query!r}, expected a finite number"
+        if not self._size:
+            self._size, self._sized_at = len(vector), place
+        if len(vector) != self._size:
+            found = f"the vector of query {query!r} has {count(len(vector), 'number')}"
+            return f"{found}, expected {self._size} as in {self._sized_at}"
+        return ""
+
+
+def _wrong_at(vector: list[Any]) -> int | None:
+    """The position from 0 of what is no finite number; None if all are, which their sum shows faster."""
+    with suppress(OverflowError):
+        if set(map(type, vector)) <= {int, float} and math.isfinite(sum(vector)):
+            return None
+    return next((place for place, number in enumerate(vector) if not _is_finite(number)), None)
+
+
+def _is_finite(number: Any) -> bool:
+    try:
+        return type(number) in (int, float) and math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def _read_json_lines(path: Path, vectors: _Vectors) -> None:
+    findings = vectors.findings
+    with open_bytes(path, findings.name) as file:
+        for number, text in text_lines(file, findings):
+            try:
+                entry = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                column = getattr(error, "colno", 1)
+                findings.add(number, f"this is not JSON: {getattr(error, 'msg', error)}", text, column)
+                continue
+            sentence = _why_no_entry(entry)
+            if sentence:
+                findings.add(number, sentence, text)
+            else:
+                vectors.add(str(entry["id"]), entry["vector"], f"line {number}", number, text)
+
+
+def _why_no_entry(entry: Any) -> str:
+    expected = "expected an object with id and vector"
+    if not isinstance(entry, dict):
+        return f"found no object, {expected}"
+    missing = [name for name in ("id", "vector") if name not in entry]
+    if missing:
+        return f"the object lacks {' and '.join(missing)}, {expected}"
+    if not is_id(entry["id"]):
+        return f"found {json.dumps(entry['id'])[:40]} as id, expected a string or a whole number"
+    if not isinstance(entry["vector"], list):
+        return f"found {json.dumps(entry['vector'])[:40]} as vector, expected a list of numbers"
+    return ""
+
+
+def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors) -> None:
+    try:
+        import numpy as np
+    except ImportError:
+        remedy = "pip install 'relevance-harness[arrays]'"
+        raise UsageError(f"{vectors.findings.name}: .npy files need the package numpy: {remedy}") from None
+    findings = vectors.findings
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, OSError, OverflowError, TypeError, MemoryError) as error:
+        findings.add(0, f"this is not an array of numbers in NumPy's format .npy: {error}")
+        return
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        shape = "x".join(map(str, array.shape)) or "no dimension"
+        findings.add(0, f"found an array of {array.dtype} ({shape}), expected numbers with a row for each query")
+    elif len(array) != len(rows):
+        of_suite = "query of the suite, in its order; name the ids of the rows with `ids`"
+        expected = f"{len(rows):,}, one for each {f'id of {rows_of}' if rows_of else of_suite}"
+        findings.add(0, f"found {count(len(array), 'row')}, expected {expected}")
+    else:
+        for number, (query, row) in enumerate(zip(rows, array, strict=True), start=1):
+            numbers = row.astype(np.float64) if array.dtype.kind == "f" else row
+            vectors.add(query, numbers.tolist(), f"row {number}")
