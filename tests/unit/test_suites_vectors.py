@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import SuiteError
 from harness.masking import Masker, question_fingerprint, question_of
-from harness.model import Report
+from harness.model import Report, ReportTiming
 from harness.options import RunOptions
 from harness.report.html import render
 from harness.report.json import dumps_report
@@ -208,7 +208,7 @@ def test_reports_show_a_long_vector_by_its_size_and_first_numbers(write):
     found = run_suite(suite, FakeSearch({"tents": ["sku-2"], "7": ["sku-1"]}), RunOptions(locate=False))
     [first, _] = found.queries
     assert first.sent.body["knn"]["query_vector"].startswith("384 numbers: 0.12345678, 0.12345678, 0.12345678, … (")
-    report = Report(created="2026-11-22", harness="0.1.0", suites=(found,), exit_status=0)
+    report = Report(ReportTiming("2026-11-22"), harness="0.1.0", suites=(found,), exit_status=0)
     assert dumps_report(report).count("0.12345678") == render(report).count("0.12345678") == 6
 
 
