@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
+from harness.cli.exits import COMMAND
+from harness.cli.importing import say_migrated
+from harness.cli.options import existing_file
+from harness.migrate import Given, write_drafts
+from harness.migrate.live_index import draft_of_index, names_of_indexes
+from harness.options import RunOptions
+from harness.report.sentences import printable
 from harness.scaffold import write_scaffold
 
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
-def command(folder: Path) -> None:
+@click.option("--url", metavar="URL", help="Write a suite from an index of this server.")
+@click.option("--cluster", metavar="NAME", help="The same, of this cluster in harness.toml.")
+@click.option("--index", metavar="NAME", help="The index, alias, data stream or pattern; without it they are listed.")
+@click.option(
+    "--queries",
+    metavar="FILE",
+    type=existing_file,
+    help="Queries: plain lines, CSV, JSON lines or TREC topics; by default a few titles.",
+)
+def command(folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None) -> int:
     """
-    Write a small suite with documents and judgments that runs at once on the embedded engine.
+    Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
 
-    DIR is where, the current folder if it is not given. A file that is there already is never replaced.
+    DIR is where, the current folder if it is not given. A file that is there already is never replaced. An index is
+    only read: its text fields, and a few documents. Its suite has a multi_match request, and no judgments yet. With
+    --index alone the cluster is `default` of harness.toml; a login is that of harness.toml and not written.
     """
+    options = RunOptions(url=url, cluster=cluster, entry=COMMAND)
+    if index is not None:
+        return _of_index(folder, index, queries, options)
+    if queries is not None:
+        raise click.UsageError("--queries belongs to a suite from an index; give --index too")
+    return _of_nothing(folder) if url is None and cluster is None else _list_indexes(folder, options)
+
+
+def _of_nothing(folder: Path) -> int:
     for path in write_scaffold(folder):
         click.echo(f"wrote {path}")
     suite = folder / "products.relevance.yaml"
     click.echo(f"\nRun it:\n  harness run {suite} --embedded --allow-write")
+    return 0
+
+
+def _list_indexes(folder: Path, options: RunOptions) -> int:
+    found = names_of_indexes(folder, options, environ=os.environ)
+    for kind, names in found.items():
+        for name in names:
+            click.echo(printable(f"{name}  ({kind})"))
+    click.echo("choose one with --index" if found else "there is no index yet", err=True)
+    return 0
+
+
+def _of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
+    draft = draft_of_index(folder, index, queries, options, environ=os.environ)
+    migrated = write_drafts([draft], folder, Given())
+    say_migrated(migrated, strict=False)
+    suite = printable(str(migrated.written[0]))
+    click.echo(f"\nRun it, and collect what to judge:\n  harness run {suite}")
+    click.echo(f"  harness judgments pool {suite} --output csv=judged.csv")
+    return 0

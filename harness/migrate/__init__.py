@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.migrate.exported import Exported
     from harness.model import Json, Suite
 
-__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites"]
+__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites", "write_drafts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,23 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given)
         InputError: A source is not what it should be, with each place.
         UsageError: A file that would be written is there already, and then none is.
     """
+    return write_drafts(_module(kind).read(sources), output, given)
+
+
+def write_drafts(drafts: Sequence[Draft], output: Path, given: Given) -> Migrated:
+    """
+    Write suites.
+
+    Args:
+        drafts: What they hold.
+        output: The file, or a folder: where its name does not end in .yaml or .yml.
+        given: What takes the place of what *drafts* say.
+
+    Raises:
+        UsageError: A file that would be written is there already, and then none is.
+    """
     from harness.migrate.suite_yaml import suite_files
 
-    drafts: list[Draft] = _module(kind).read(sources)
     files: dict[Path, str] = {}
     for draft, path in zip(drafts, _suite_paths(output, drafts, given.name), strict=True):
         _complete(draft, given)

@@ -79,7 +79,11 @@ class Draft:
     request: Json = None
     requests: dict[str, Json] = field(default_factory=dict)
     """Requests by name, in place of *request*."""
+    request_remarks: list[str] = field(default_factory=list)
+    """Comments above it."""
     measures: list[str] = field(default_factory=list)
+    is_measured: bool = True
+    """Whether it has measures; without them the suite runs before anything is judged."""
     depth: int | None = None
     title_field: str | None = None
     documents: str | None = None

@@ -66,22 +66,38 @@ def _head(draft: Draft, stem: str) -> Iterator[str]:
         yield _dumped({"fixture": {"documents": _text(_documents(stem))}})
     if draft.grades:
         yield _dumped({"grades": _grades(draft.grades)})
+    remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
     if draft.requests:
         yield _dumped({"requests": _escaped(draft.requests)})
     elif draft.request is not None:
-        yield _dumped({"request": _escaped(draft.request)})
+        yield remarks + _dumped({"request": _escaped(draft.request)})
     else:
         yield (
             'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
             '#  {query: {multi_match: {query: "{{text}}", fields: [title, description]}}}\n'
         )
+    yield _measured(draft)
+    if draft.title_field:
+        yield _dumped({"title_field": draft.title_field})
+
+
+def _measured(draft: Draft) -> str:
+    """Measures, and thresholds as a comment; something that runs where nothing is judged yet."""
+    if not draft.is_measured:
+        return (
+            "# Nothing is judged yet. Collect what to judge with harness judgments pool, and name the graded file:\n"
+            "# judgments: judged.csv\n"
+            '# measures: ["nDCG@10", "Judged@10"]\n'
+            "# Run the suite once, then require what it reaches today, such as\n"
+            '# thresholds: ["mean nDCG@10 >= 0.8"]\n'
+            "thresholds:\n"
+            '  - {threshold: "p95 latency <= 1000 ms", severity: warn}\n'
+        )
     measured: dict[str, Json] = {"depth": draft.depth} if draft.depth else {}
-    yield _dumped({**measured, "measures": draft.measures or ["nDCG@10"]}) + (
+    return _dumped({**measured, "measures": draft.measures or ["nDCG@10"]}) + (
         "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
         f'# thresholds: ["mean {(draft.measures or ["nDCG@10"])[0]} >= 0.8"]\n'
     )
-    if draft.title_field:
-        yield _dumped({"title_field": draft.title_field})
 
 
 def _target(draft: Draft) -> str:

@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
 from harness.errors import UsageError
 from harness.scaffold import scaffold_files, write_scaffold
+from harness.suites import load_suite
 
 
 def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
@@ -56,3 +58,32 @@ def test_every_judged_document_is_in_the_catalogue():
     assert len(ids) == len(documents) == 24
     judged = {line.split()[2] for line in files["products/judgments.qrels"].splitlines()}
     assert judged <= ids
+
+
+def test_a_suite_from_an_index_names_the_cluster_and_holds_no_login(tmp_path, monkeypatch, capsys):
+    text = {"text": {"searchable": True, "aggregatable": False}}
+    monkeypatch.setenv("SHOP_KEY", "sentinel:secret")
+    with ScriptedEngine() as engine:
+        engine.gets["/i/_field_caps?fields=*&include_unmapped=true"] = {"fields": {"title": text, "a.body": text}}
+        engine.faults.append(Fault("/i/_search", status=400, body=b'{"error": "no sample for you"}'))
+        (tmp_path / "harness.toml").write_text(f'[clusters.shop]\nurl = "{engine.url}"\napi_key_env = "SHOP_KEY"\n')
+        (tmp_path / "queries.txt").write_text("red ${SHOP_KEY}\n")
+        queries = ["--queries", str(tmp_path / "queries.txt")]
+        for options in (["--cluster", "shop"], ["--url", engine.url]):
+            folder = tmp_path / options[0].strip("-")
+            assert main(["init", str(folder), *options, "--index", "i", *queries]) == 0
+            written = (folder / "i.relevance.yaml").read_text()
+            assert "cluster: shop\n" in written
+            assert "fields: [title^3, a.body]" in written
+            [query] = load_suite(folder / "i.relevance.yaml", {}, needs_judgments=False).queries
+            assert query.text == "red ${SHOP_KEY}"
+            assert "sentinel" not in written + "".join(capsys.readouterr())
+        monkeypatch.delenv("SHOP_KEY")
+        assert main(["init", str(tmp_path), "--cluster", "shop", "--index", "i"]) == 2
+        assert "takes its login from SHOP_KEY, which is not set" in capsys.readouterr().err
+
+
+def test_queries_without_an_index_are_refused(tmp_path, capsys):
+    (tmp_path / "q.txt").write_text("red\n")
+    assert main(["init", str(tmp_path), "--queries", str(tmp_path / "q.txt")]) == 2
+    assert "give --index too" in capsys.readouterr().err

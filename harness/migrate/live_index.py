@@ -1,0 +1,265 @@
+"""A suite from a live index: the fields that have text, a request that searches them, and queries from a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import mean
+
+from harness.errors import SearchError, UsageError
+from harness.files.opening import read_source
+from harness.migrate import records, trec
+from harness.migrate.draft import Draft
+from harness.migrate.placed import MOST_BYTES
+from harness.model import Json, Profile, Suite, Target
+from harness.options import RunOptions
+from harness.run.connections import Connections, OpenCluster
+from harness.search.engine import EngineSearch
+from harness.search.fields import parents_of
+from harness.search.index_sample import IndexField, SampledDocument, read_fields, read_names, read_sample
+from harness.words import did_you_mean, listed
+
+__all__ = ["draft_of_index", "names_of_indexes"]
+
+TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
+TITLES = ("title", "name", "headline", "subject", "heading", "label", "caption")
+"""Names of fields that name the document, the likeliest first."""
+
+NO_PROSE = re.compile(
+    r"(?:^|[._-])(?:id|ids|sku|isbn|issn|ean|gtin|upc|asin|uuid|guid|code|url|uri|link|href|slug|path|hash|checksum|etag"
+    r"|email|phone|image|img|thumbnail|icon|mime|ip|host|password|token)(?:$|[._-])|(?:Id|Url|Uri|Uuid)$|_id$",
+)
+"""Names of fields whose text nobody searches for by words."""
+
+IDENTITY = re.compile(r"^(?:.*[._-])?(?:id|uuid|guid|sku|isbn|asin|ean|gtin|key|docid|docno|slug)$|[a-z]Id$|_id$")
+"""Names of fields that tell documents apart, without a suffix such as ``.keyword``."""
+
+SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
+MOST_FIELDS = 12
+SHORT = 8
+"""Words of a short field, on average."""
+
+EXAMPLES = 5
+"""Titles that stand in for queries where no file has any."""
+
+
+@contextmanager
+def _opened(folder: Path, options: RunOptions, environ: Mapping[str, str], index: str | None) -> Iterator[OpenCluster]:
+    """The cluster that *options* name, for a suite in *folder*; its login is that of harness.toml."""
+    suite = Suite("init", str(folder / "init.relevance.yaml"), Target(index=index), {}, (), ())
+    with Connections(environ, options) as connections:
+        [cluster] = connections.open_all([suite])
+        if cluster.search is None:
+            raise cluster.error or SearchError("the cluster could not be reached")
+        if not isinstance(cluster.search, EngineSearch):
+            raise UsageError("an HTTP service has no index to write a suite from")
+        yield cluster
+
+
+def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """
+    What a suite could search: names of indexes, aliases and data streams, by kind.
+
+    Raises:
+        SearchError: The cluster did not answer, or the login may not list them.
+        UsageError: It is not known, or a variable of its login is not set.
+    """
+    with _opened(folder, options, environ, None) as cluster:
+        assert isinstance(cluster.search, EngineSearch)
+        return read_names(cluster.search)
+
+
+def draft_of_index(
+    folder: Path, index: str, queries: Path | None, options: RunOptions, *, environ: Mapping[str, str]
+) -> Draft:
+    """
+    The suite of *index*, which may be an alias, a data stream or a pattern; *folder* is where it will be.
+
+    Args:
+        folder: Where harness.toml is looked for, and upwards.
+        index: Read only.
+        queries: Plain lines, CSV, JSON lines or TREC topics; without it titles of documents stand in for queries.
+        options: Name the cluster.
+        environ: Where logins are looked up.
+
+    Raises:
+        InputError: The file of queries cannot be read.
+        UsageError: The index has no field with text, or the cluster is not known.
+        SearchError: The cluster did not answer, or has no such index.
+    """
+    with _opened(folder, options, environ, index) as cluster:
+        search = cluster.search
+        assert isinstance(search, EngineSearch)
+        fields = _fields(search, index)
+        texts = _text_fields(fields)
+        if not texts:
+            known = listed(sorted(fields)) if fields else "none"
+            raise UsageError(f"index {index!r} has no field with text to search; its fields are {known}")
+        keys = _identities(fields)
+        sample = _sample(search, index, [*texts, *keys])
+    draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
+    draft.cluster = _cluster_name(cluster)
+    searched = _searched(texts, sample, draft)
+    draft.title_field = next((name for name in searched if _is_title(name)), None)
+    draft.request = _request(searched, _tie_break(keys, sample, draft))
+    _add_queries(draft, queries, sample)
+    draft.is_measured = any(query.judgments for query in draft.queries)
+    return draft
+
+
+def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
+    try:
+        return read_fields(search, index)
+    except SearchError as error:
+        try:
+            known = [name for names in read_names(search).values() for name in names]
+        except SearchError:
+            known = []
+        raise SearchError(
+            f"the fields of index {index!r} cannot be read: {error}{did_you_mean(index, known)}"
+        ) from None
+
+
+def _cluster_name(cluster: OpenCluster) -> str | None:
+    """The cluster as a suite names it: by its name in harness.toml, else by its URL; None for the default."""
+    name = cluster.cluster.name
+    return None if name == "default" else name
+
+
+def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
+    """The fields that are searched by words: no parts of nested objects, and of several forms of a field the main."""
+    nested = {name for name, field in fields.items() if "nested" in field.types}
+    found = {
+        name
+        for name, field in fields.items()
+        if field.searchable
+        and field.types & TEXT_TYPES
+        and not field.types - TEXT_TYPES - {"keyword", "unmapped"}
+        and not nested.intersection(parents_of(name))
+    }
+    return sorted(name for name in found if not found.intersection(parents_of(name)))
+
+
+def _identities(fields: Mapping[str, IndexField]) -> list[str]:
+    """The fields that a search can sort by and that are named as what tells documents apart."""
+    return sorted(
+        (
+            name
+            for name, field in fields.items()
+            if field.sortable
+            and field.types <= SORTED_BY
+            and IDENTITY.search(re.sub(r"\.(?:keyword|raw|exact)$", "", name))
+        ),
+        key=lambda name: (name.count("."), len(name), name),
+    )
+
+
+def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> list[SampledDocument]:
+    """Nothing where the engine refuses it: what it would show is not necessary."""
+    try:
+        return read_sample(search, index, names)
+    except SearchError:
+        return []
+
+
+def _is_title(name: str) -> bool:
+    last = name.rpartition(".")[2].lower()
+    return (last in TITLES and ("." not in name or last == "title")) or last.endswith(("_title", "_name"))
+
+
+def _title_order(name: str) -> tuple[int, int, str]:
+    last = name.rpartition(".")[2].lower()
+    return (TITLES.index(last) if last in TITLES else len(TITLES), name.count("."), name)
+
+
+def _searched(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> dict[str, int]:
+    """The fields that the request searches, with their boosts, and a comment on the others."""
+    lengths = {name: _words(name, sample) for name in texts}
+    empty = [name for name in texts if sample and lengths[name] is None]
+    technical = [name for name in texts if name not in empty and NO_PROSE.search(name)]
+    left = [name for name in texts if name not in empty and name not in technical] or list(texts)
+    titles = sorted(filter(_is_title, left), key=_title_order)
+    others = [name for name in left if name not in titles]
+    kept = [*titles, *others][:MOST_FIELDS]
+    reasons = {
+        f"empty in the {len(sample)} documents that were looked at": empty,
+        "ids, addresses and the like by their names": technical,
+        f"beyond the first {MOST_FIELDS}": [*titles, *others][MOST_FIELDS:],
+    }
+    for reason, names in reasons.items():
+        unsearched = [name for name in names if name not in kept]
+        if unsearched:
+            draft.request_remarks.append(f"Not searched, as {reason}: {listed(unsearched)}.")
+    return {name: 3 if name in titles else 2 if _is_short(lengths[name]) else 1 for name in kept}
+
+
+def _words(name: str, sample: Sequence[SampledDocument]) -> float | None:
+    """The mean number of words of a value; None where no document has one."""
+    counts = [len(value.split()) for document in sample for value in document.values.get(name, ()) if value.strip()]
+    return mean(counts) if counts else None
+
+
+def _is_short(words: float | None) -> bool:
+    return words is not None and words <= SHORT
+
+
+def _request(searched: Mapping[str, int], tie_break: str | None) -> Json:
+    fields = [name if boost == 1 else f"{name}^{boost}" for name, boost in searched.items()]
+    body: dict[str, Json] = {"query": {"multi_match": {"query": "{{text}}", "fields": fields}}}
+    if len(fields) > 1:
+        body["query"]["multi_match"] |= {"type": "best_fields", "tie_breaker": 0.3}
+    if tie_break is not None:
+        body["sort"] = ["_score", {tie_break: "asc"}]
+    return body
+
+
+def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> str | None:
+    """A field that each document has one value of and no two the same, as far as the sample shows."""
+    for name in keys:
+        values = [document.values.get(name, ()) for document in sample]
+        if sample and all(len(one) == 1 for one in values) and len(set(values)) == len(values):
+            draft.request_remarks.append(f"Documents with the same score are sorted by {name}, so that runs repeat.")
+            return name
+    draft.request_remarks.append(
+        "No field tells documents apart, so the engine orders those with the same score as it likes."
+    )
+    return None
+
+
+def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocument]) -> None:
+    if path is not None:
+        _read_queries(path, draft)
+        return
+    title = draft.title_field or next(iter(draft.request["query"]["multi_match"]["fields"])).partition("^")[0]
+    found = {" ".join(text.split()[:SHORT]): document for document in sample for text in document.values.get(title, ())}
+    if not found:
+        raise UsageError(
+            f"index {draft.index!r} shows no documents to make queries from; give queries with --queries FILE"
+        )
+    for text, document in list(found.items())[:EXAMPLES]:
+        query = draft.of_text(text)
+        query.remarks.append(f"TODO: the {title} of document {document.id}; replace it by what your users type.")
+
+
+def _read_queries(path: Path, draft: Draft) -> None:
+    """As `harness import` reads them; a file that is neither CSV, JSON lines nor TREC topics has a query a line."""
+    if path.suffix.lower() in (".csv", ".tsv", ".jsonl", ".ndjson"):
+        [found] = records.read([str(path)])
+    else:
+        source = read_source(path, str(path), limit=MOST_BYTES)
+        lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
+        if not lines:
+            raise UsageError(f"{path}: the file has no queries")
+        is_tagged = next(iter(lines.values())).lstrip().startswith("<")
+        if is_tagged or all(re.match(r"\S+\s*\t\s*\S", line) for line in lines.values()):
+            [found] = trec.read([f"topics={path}"])
+        else:
+            for number, line in lines.items():
+                before = len(draft.queries)
+                draft.of_text(" ".join(line.split()))
+                if len(draft.queries) == before:
+                    draft.leave((str(path), number, 1), "a query that is there twice")
+            return
+    draft.queries, draft.leftovers = found.queries, found.leftovers

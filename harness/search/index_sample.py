@@ -1,0 +1,104 @@
+"""What there is to search: the names of a cluster's indexes, the fields of one, and the texts of a few documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from harness.errors import SearchError
+from harness.model import Json
+from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.engine import EngineSearch, login_refused
+from harness.search.session import ask_one
+
+__all__ = ["IndexField", "SampledDocument", "read_fields", "read_names", "read_sample"]
+
+SAMPLED = 100
+"""Documents of a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexField:
+    """A field of an index, be it a part of another one; *types* has several where indexes differ."""
+
+    name: str
+    types: frozenset[str]
+    searchable: bool
+    """In every index."""
+    sortable: bool
+    """In every index."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledDocument:
+    """A document, and the values of some fields as texts."""
+
+    id: str
+    values: Mapping[str, tuple[str, ...]]
+
+
+def read_names(search: EngineSearch) -> dict[str, tuple[str, ...]]:
+    """
+    The names that can be searched, by their kind, without those that begin with a dot.
+
+    Raises:
+        SearchError: The login may not list them, or there is no answer.
+    """
+    content = _ask(search, "GET", "/_resolve/index/*?expand_wildcards=open")
+    found: dict[str, tuple[str, ...]] = {}
+    for key, kind in (("data_streams", "data stream"), ("aliases", "alias"), ("indices", "index")):
+        names = [one["name"] for one in content.get(key, ()) if not one["name"].startswith(".")]
+        if names:
+            found[kind] = tuple(sorted(names))
+    return found
+
+
+def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
+    """
+    The fields of *index*, which may be an alias, a data stream or a pattern, by name; not those of the engine's own.
+
+    Raises:
+        SearchError: There is none, or the login may not read it.
+    """
+    content = _ask(search, "GET", f"/{quote(index, safe='*,')}/_field_caps?fields=*&include_unmapped=true")
+    fields = content.get("fields")
+    if not isinstance(fields, Mapping):
+        raise SearchError("the answer to `_field_caps` is not complete")
+    return {
+        name: IndexField(
+            name,
+            frozenset(types),
+            all(one.get("searchable", False) for kind, one in types.items() if kind != "unmapped"),
+            "unmapped" not in types and all(one.get("aggregatable", False) for one in types.values()),
+        )
+        for name, types in fields.items()
+        if not name.startswith("_")
+    }
+
+
+def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list[SampledDocument]:
+    """
+    The first documents that a search finds, with the texts of *fields*.
+
+    Raises:
+        SearchError: The engine refuses that, or its answer cannot be read.
+    """
+    body = {"size": SAMPLED, "query": {"match_all": {}}, "_source": False, "fields": list(fields)}
+    content = _ask(search, "POST", f"/{quote(index, safe='*,')}/_search", body)
+    return [
+        SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
+        for hit in content.get("hits", {}).get("hits", ())
+    ]
+
+
+def _ask(search: EngineSearch, method: str, path: str, body: Json = None) -> Mapping[str, Json]:
+    sent = None if body is None else json.dumps(body).encode()
+    answer = ask_one(search.connection, search.retries, method, path, body=sent)
+    if answer.status in (401, 403):
+        raise login_refused(answer, search.connection)
+    content = json_of(answer)
+    if answer.status not in WHOLE or not isinstance(content, Mapping):
+        raise SearchError(search.connection.mask(refusal_text(answer)))
+    return content

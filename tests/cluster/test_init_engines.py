@@ -1,0 +1,142 @@
+"""``harness init`` writes a suite from a live index that validates and runs, on each engine."""
+
+import uuid
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.cli import main
+from harness.suites import load_suite
+
+MAPPINGS = {
+    "properties": {
+        "sku": {"type": "keyword"},
+        "brand": {"type": "keyword", "fields": {"words": {"type": "text"}}},
+        "title": {"type": "text", "fields": {"raw": {"type": "keyword"}, "plain": {"type": "text"}}},
+        "maker": {"properties": {"name": {"type": "text"}}},
+        "body": {"type": "text"},
+        "image_url": {"type": "text"},
+        "never": {"type": "text"},
+        "hidden": {"type": "text", "index": False},
+        "parts": {"type": "nested", "properties": {"label": {"type": "text"}}},
+        "price": {"type": "float"},
+    }
+}
+LONG = "light shoes with a soft sole for road and track in all weathers"
+DOCUMENTS = {
+    name: {
+        "sku": f"s-{name}",
+        "brand": "Nix",
+        "title": f"Red shoes {name}",
+        "maker": {"name": "A B"},
+        "body": LONG,
+        "image_url": "http://x/1.png",
+        "hidden": "x",
+        "parts": [{"label": "sole"}],
+        "price": 1.5,
+    }
+    for name in ("a", "b", "c")
+}
+
+
+@pytest.fixture
+def init(engine_url, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        status = main(["init", *words, "--url", engine_url])
+        told = capsys.readouterr()
+        return status, told
+
+    return run
+
+
+def written(name):
+    path = Path(f"{name}.relevance.yaml")
+    return path, yaml.safe_load(path.read_text())
+
+
+def test_the_suite_searches_the_fields_with_text_and_runs(index, init, engine_url, capsys):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    Path("queries.txt").write_text("red shoes\n\n42 inch soles\nred  shoes\n")
+    status, told = init("--index", name, "--queries", "queries.txt")
+    assert status == 0
+    assert "queries.txt:4:1: a query that is there twice" in told.err
+    path, suite = written(name)
+    multi_match = suite["request"]["query"]["multi_match"]
+    assert multi_match["fields"] == ["title^3", "body", "brand.words^2", "maker.name^2"]
+    assert suite["request"]["sort"] == ["_score", {"sku": "asc"}]
+    assert (suite["title_field"], suite["target"]) == ("title", {"cluster": engine_url, "index": name})
+    assert [query["text"] for query in suite["queries"]] == ["red shoes", "42 inch soles"]
+    text = path.read_text()
+    assert "# Not searched, as empty in the 3 documents that were looked at: never." in text
+    assert "# Not searched, as ids, addresses and the like by their names: image_url." in text
+    assert main(["validate", str(path)]) == 0
+    assert main(["run", str(path)]) == 0
+    assert main(["judgments", "pool", str(path), "-q", "--output", "csv=judged.csv"]) == 0
+    assert "red-shoes,a,,red shoes,Red shoes a," in Path("judged.csv").read_text()
+    capsys.readouterr()
+    assert init("--index", name, "--queries", "queries.txt")[0] == 2  # nothing is replaced
+
+
+def test_a_suite_with_judged_queries_has_measures(index, init):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    Path("judged.csv").write_text("query,document,grade\nred shoes,a,2\n")
+    assert init("--index", name, "--queries", "judged.csv")[0] == 0
+    path, suite = written(name)
+    assert suite["measures"] == ["nDCG@10"]
+    assert load_suite(path, {}).queries[0].judgments == {"a": 2}
+    assert main(["run", str(path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "queries"),
+    [
+        ("q.csv", "query\nred shoes\n'=1+1\n", {"red-shoes": "red shoes", "1-1": "=1+1"}),
+        ("q.jsonl", '{"id": "q1", "text": "red shoes", "tags": ["head"]}\n', {"q1": "red shoes"}),
+        ("topics.txt", "301\tred shoes\n302\ttents\n", {"301": "red shoes", "302": "tents"}),
+        ("topics.xml", "<top>\n<num> Number: 7\n<title> red shoes\n</top>\n", {"7": "red shoes"}),
+    ],
+)
+def test_queries_of_each_form(index, init, file, content, queries):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    Path(file).write_text(content)
+    assert init("--index", name, "--queries", file)[0] == 0
+    assert {
+        query.id: query.text for query in load_suite(written(name)[0], {}, needs_judgments=False).queries
+    } == queries
+
+
+def test_without_a_file_titles_stand_in_for_queries(index, init):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    assert init("--index", name)[0] == 0
+    path, suite = written(name)
+    assert {query["text"] for query in suite["queries"]} == {"Red shoes a", "Red shoes b", "Red shoes c"}
+    assert "# TODO: the title of document a; replace it by what your users type." in path.read_text()
+    assert main(["run", str(path)]) == 0
+
+
+def test_an_alias_over_two_indexes_and_what_tells_no_documents_apart(index, init, call):
+    first = index(DOCUMENTS, mappings=MAPPINGS)
+    second = index({"d": {"title": "Tent"}})
+    alias = f"relevance-test-{uuid.uuid4().hex[:8]}"
+    actions = [{"add": {"index": one, "alias": alias}} for one in (first, second)]
+    call("POST", "/_aliases", {"actions": actions})
+    assert init("--index", alias)[0] == 0
+    path, suite = written(alias)
+    assert "sort" not in suite["request"]
+    assert "# No field tells documents apart" in path.read_text()
+    assert main(["run", str(path)]) == 0
+
+
+def test_indexes_are_listed_and_what_is_not_there_is_told(index, init):
+    name = index({"a": {"price": 3}})
+    status, told = init()
+    assert (status, f"{name}  (index)" in told.out) == (0, True)
+    status, told = init("--index", f"{name}x")
+    assert status == 3
+    assert f"did you mean {name!r}?" in told.err
+    status, told = init("--index", name)
+    assert status == 2
+    assert f"index {name!r} has no field with text to search; its fields are price" in told.err
