@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import TypeAlias, TypeVar
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from harness.model import (
     BaselineSummary,
@@ -128,9 +128,25 @@ class Masker:
 
 
 def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
-    """The login secrets of *cluster* by the variables that hold them, as far as these are set; a user name is none."""
-    names = [cluster.api_key_env, cluster.password_env, *cluster.headers_env.values()]
-    return {name: environ[name] for name in names if name and environ.get(name)}
+    """
+    The login secrets of *cluster* by the variables that hold them, as far as these are set; a user name is none.
+
+    With the passwords in the URLs of the environment's proxies.
+    """
+    named = {name: environ[name] for name in cluster.secret_variables if environ.get(name)}
+    return {**_proxy_passwords(environ), **named}
+
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+
+
+def _proxy_passwords(environ: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name in (*PROXIES, *map(str.upper, PROXIES)):
+        login, is_login, _ = environ.get(name, "").partition("://")[2].rpartition("@")
+        if is_login and ":" in login:
+            found[name] = unquote(login.partition(":")[2])
+    return found
 
 
 LOGIN = re.compile(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.config.addresses import engine_problem, lacks_scheme, url_problem
+from harness.config.addresses import ENGINES, engine_problem, lacks_scheme, url_problem
 from harness.errors import ConfigError, InputError, Option, Problem, UsageError
 from harness.files.opening import Source, read_source
 from harness.model import Cluster, Mark, Target
@@ -22,6 +22,7 @@ from harness.words import did_you_mean
 
 __all__ = [
     "CONFIG_NAME",
+    "ENGINES",
     "Config",
     "Configs",
     "config_path",
@@ -217,7 +218,7 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
             raise _unknown_cluster(name, config)
     else:
         cluster = _cluster_at(name, clusters, target.service)
-    return _with_certificate(cluster, config)
+    return _with_files(cluster, config)
 
 
 def _cluster_at(url: str, clusters: Mapping[str, Cluster], service: str) -> Cluster:
@@ -242,14 +243,18 @@ def _unknown_cluster(name: str, config: Config | None) -> UsageError:
     return UsageError(f"{found} give ", Option("url"), " or ", Option("embedded"), define)
 
 
-def _with_certificate(cluster: Cluster, config: Config | None) -> Cluster:
-    """The cluster with the path of its certificate from here, and not from harness.toml."""
-    if cluster.ca_certs is None or config is None:
+def _with_files(cluster: Cluster, config: Config | None) -> Cluster:
+    """The cluster with the paths of its certificates from here, and not from harness.toml."""
+    if config is None:
         return cluster
-    path = config.path.parent / cluster.ca_certs
-    if not path.is_file():
-        raise UsageError(f"{cluster.mark}: ca_certs of the cluster {cluster.name!r}: there is no file {path}")
-    return replace(cluster, ca_certs=str(path))
+    found: dict[str, Any] = {}
+    for key in ("ca_certs", "client_cert", "client_key"):
+        if name := getattr(cluster, key):
+            path = config.path.parent / name
+            if not path.is_file():
+                raise UsageError(f"{cluster.mark}: {key} of the cluster {cluster.name!r}: there is no file {path}")
+            found[key] = str(path)
+    return replace(cluster, **found) if found else cluster
 
 
 def _read(path: Path) -> Source:

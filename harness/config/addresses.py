@@ -7,15 +7,15 @@ from urllib.parse import urlsplit
 
 from harness.words import did_you_mean
 
-__all__ = ["engine_problem", "lacks_scheme", "url_problem"]
+__all__ = ["ENGINES", "engine_problem", "lacks_scheme", "url_problem"]
 
 _NO_LOGIN = (
     "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
     "username_env and password_env, or api_key_env"
 )
-_ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*))?")
+_ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*|serverless))?")
 _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:/\S*)?")
-_ENGINES = ("elasticsearch", "opensearch")
+ENGINES = ("elasticsearch", "opensearch")
 
 
 def lacks_scheme(text: str) -> bool:
@@ -46,9 +46,9 @@ def url_problem(url: str) -> str | None:
 def engine_problem(text: str) -> str | None:
     """What keeps *text* from naming an engine and its version."""
     match = _ENGINE.fullmatch(text.strip())
-    if match and match[1] in _ENGINES:
+    if match and match[1] in ENGINES:
         return None
-    guess = did_you_mean(match[1], _ENGINES) if match else ""
+    guess = did_you_mean(match[1], ENGINES) if match else ""
     return (
         f"found {text!r}, expected an engine and its version such as 'elasticsearch 9.4.3' or 'opensearch 2.19'{guess}"
     )

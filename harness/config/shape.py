@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from harness.config.addresses import engine_problem, url_problem
 from harness.model import Cluster
-from harness.words import did_you_mean, unknown_key
+from harness.words import did_you_mean, listed, unknown_key
 
 __all__ = ["check_clusters", "check_variables"]
 
@@ -27,6 +27,7 @@ MOST_AT_ONCE = 64
 
 _TYPES = {
     "string_type": "text in quotes",
+    "bool_type": "true or false",
     "float_type": "a number",
     "int_type": "a whole number",
     "dict_type": "a table",
@@ -51,6 +52,12 @@ def _variable_problem(name: str) -> str | None:
     if _VARIABLE.fullmatch(name):
         return None
     return "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself"
+
+
+def _proxy_problem(url: str) -> str | None:
+    if "@" in url:
+        return "a URL must not contain a login; name its variables: proxy_username_env and proxy_password_env"
+    return url_problem(url)
 
 
 def _service_problem(text: str) -> str | None:
@@ -98,6 +105,14 @@ class _ClusterShape(BaseModel):
     fingerprint: Annotated[str, _check(_fingerprint_problem)] | None = None
     timeout: Annotated[float, _check(_timeout_problem)] = 30.0
     headers_env: dict[str, _Variable] = Field(default_factory=dict)
+    bearer_token_env: _Variable | None = None
+    client_cert: _Text | None = None
+    client_key: _Text | None = None
+    client_key_password_env: _Variable | None = None
+    verify_certs: bool = True
+    proxy: Annotated[str, _check(_proxy_problem)] | None = None
+    proxy_username_env: _Variable | None = None
+    proxy_password_env: _Variable | None = None
     concurrency: Annotated[int, _check(_concurrency_problem)] = 4
     batch: Annotated[int, _check(_batch_problem)] | None = None
 
@@ -157,7 +172,7 @@ def _sentence(failure: Any) -> str:
 
 
 def _not_a_key(key: str) -> str:
-    if key in ("api_key", "username", "password"):
+    if f"{key}_env" in _ClusterShape.model_fields:
         return f"{key!r} is not allowed here; expected {key}_env, the name of an environment variable"
     return unknown_key(key, _ClusterShape.model_fields)
 
@@ -165,19 +180,42 @@ def _not_a_key(key: str) -> str:
 def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None:
     if (shape.url is None) == (shape.cloud_id is None):
         tell(place, f"found {'neither' if shape.url is None else 'both'} url and cloud_id, expected one of them")
-    if (shape.username_env is None) != (shape.password_env is None):
-        tell(place, "expected username_env and password_env together")
-    if shape.api_key_env is not None and shape.username_env is not None:
-        tell(place, "found two logins, expected api_key_env, or username_env and password_env")
     if shape.nodes and (shape.url is None or shape.service == "http"):
         tell((*place, "nodes"), "nodes are URLs of an engine's other nodes, in addition to its url")
     if shape.service == "http" and shape.batch is not None:
         tell((*place, "batch"), "an HTTP service has one search in each request")
     if shape.service == "http" and shape.cloud_id is not None:
         tell(place, "an HTTP service has a url, not a cloud_id")
-    secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")
-    if not secure and (shape.ca_certs is not None or shape.fingerprint is not None):
-        tell(place, "ca_certs and fingerprint need https, but the url begins with http://")
+    _check_logins(shape, place, tell)
+    _check_tls(shape, place, tell)
+
+
+NEEDED = {"client_key": "client_cert", "client_key_password_env": "client_cert", "proxy_username_env": "proxy"}
+"""Keys that mean nothing without another."""
+
+OF_TLS = ("ca_certs", "fingerprint", "client_cert")
+
+
+def _check_logins(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None:
+    for name, password in (("username_env", "password_env"), ("proxy_username_env", "proxy_password_env")):
+        if (getattr(shape, name) is None) != (getattr(shape, password) is None):
+            tell(place, f"expected {name} and {password} together")
+    logins = Cluster("", **shape.model_dump()).logins
+    if len(logins) > 1:
+        tell(place, f"found {len(logins)} logins, {listed(logins)}, expected one of them")
+    for key, needed in NEEDED.items():
+        if getattr(shape, key) is not None and getattr(shape, needed) is None:
+            tell((*place, key), f"{key} needs {needed}")
+
+
+def _check_tls(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None:
+    is_secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")
+    found = [key for key in OF_TLS if getattr(shape, key) is not None]
+    if found and not is_secure:
+        tell((*place, found[0]), f"{found[0]} needs https, but the url begins with http://")
+    verifying = [key for key in found if key != "client_cert"]
+    if verifying and not shape.verify_certs:
+        tell((*place, "verify_certs"), f"{verifying[0]} verifies the certificate; expected no verify_certs = false")
 
 
 def _type_name(value: Any) -> str:

@@ -44,6 +44,46 @@ class Cluster:
     mark: Mark = Mark()
     nodes: tuple[str, ...] = ()
     """More URLs of the same cluster."""
+    bearer_token_env: str | None = None
+    client_cert: str | None = None
+    """A PEM file with the client's certificate, relative to harness.toml as are the others."""
+    client_key: str | None = None
+    """The same with its private key; *client_cert* has both if it is None."""
+    client_key_password_env: str | None = None
+    verify_certs: bool = True
+    """Whether the server's certificate is verified."""
+    proxy: str | None = None
+    """The URL of a proxy, without a login; as the environment says if it is None."""
+    proxy_username_env: str | None = None
+    proxy_password_env: str | None = None
+
+    @property
+    def logins(self) -> tuple[str, ...]:
+        """The keys of the logins that an engine takes one of."""
+        named = {
+            "api_key_env": self.api_key_env,
+            "username_env": self.username_env,
+            "bearer_token_env": self.bearer_token_env,
+        }
+        return tuple(key for key, name in named.items() if name)
+
+    @property
+    def secret_variables(self) -> tuple[str, ...]:
+        """The names of the variables that hold secrets."""
+        named = (
+            self.api_key_env,
+            self.password_env,
+            self.bearer_token_env,
+            self.client_key_password_env,
+            self.proxy_password_env,
+            *self.headers_env.values(),
+        )
+        return tuple(name for name in named if name)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of all variables that it takes from the environment."""
+        return (*(name for name in (self.username_env, self.proxy_username_env) if name), *self.secret_variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +108,22 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """How a request gets to its server; empty texts stand for what there is not."""
+
+    client_cert: str = ""
+    """The file with the client's certificate."""
+    client_key: str = ""
+    """The file with its key, if that is another."""
+    client_key_password: str = ""
+    proxy: str = ""
+    """The URL of the proxy of harness.toml."""
+    proxy_login: str = ""
+    """User and password with a colon between."""
+    verify_certs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request as it is sent; ``${NAME}`` is the value of a variable of the environment that may be secret."""
 
@@ -83,6 +139,8 @@ class SentRequest:
     """The file with the CA of the server's certificate; empty if it is one that the system trusts."""
     fingerprint: str = ""
     """The SHA-256 of the server's certificate; empty if it is not pinned."""
+    route: Route | None = None
+    """How it gets there; None if nothing is to be known of that."""
     variables: tuple[str, ...] = ()
     """The names of the variables in it."""
     encoded: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 
-from harness.model import Json, SentRequest
+from harness.model import Json, Route, SentRequest
 from harness.report.sentences import printable
 
 __all__ = ["curl_line"]
@@ -26,8 +26,19 @@ def curl_line(sent: SentRequest) -> str:
         words += ["-u", _word(sent.login, sent.variables)]
     for name, value in sent.headers.items():
         words += ["-H", _header(name, value, sent)]
-    if sent.ca_certs:
-        words += ["--cacert", shlex.quote(sent.ca_certs)]
+    route = sent.route or Route()
+    options = {
+        "--cacert": sent.ca_certs,
+        "--cert": route.client_cert,
+        "--key": route.client_key,
+        "--pass": route.client_key_password,
+        "--proxy": route.proxy,
+        "--proxy-user": route.proxy_login,
+    }
+    for option, value in options.items():
+        words += [option, _word(value, sent.variables)] if value else []
+    if not route.verify_certs:
+        words.append("--insecure")
     words.append(_word(sent.url, sent.variables))
     if sent.body is not None:
         words += ["--data-raw", _word(_body(sent.body), sent.variables)]

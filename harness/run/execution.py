@@ -38,7 +38,14 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
-from harness.run.notes import deselection_notes, hooks_note, index_note, single_search_note, tails_note
+from harness.run.notes import (
+    connection_notes,
+    deselection_notes,
+    hooks_note,
+    index_note,
+    single_search_note,
+    tails_note,
+)
 from harness.run.report import assemble
 
 if TYPE_CHECKING:
@@ -46,7 +53,6 @@ if TYPE_CHECKING:
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
-
 
 REQUESTS_KEPT = 500
 """Queries of a suite whose requests the report has, those that thresholds blame first: a request may be large."""
@@ -347,6 +353,7 @@ def conclude(
         decides=inspected is None,
         report_only=options.report_only,
         notes=[
+            *connection_notes(answered.server, run.engine),
             *hooks_note(options),
             *single_search_note(suite, run),
             *index_note(suite, run, options),

@@ -23,6 +23,7 @@ from harness.model import (
     Ranking,
     ReportTiming,
     RequestTemplate,
+    Route,
     SearchRequest,
     SentRequest,
     Suite,
@@ -160,10 +161,19 @@ def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str,
     cluster = answered.server or Cluster(answered.cluster)
     sent = sent_request(request, cluster)
     masker = answered.masker or Masker(suite.variables)
-    names = {*suite.variables, *_login_variables(cluster)}
+    names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
     headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _login_headers(cluster)
-    login = f"${{{cluster.username_env}}}:${{{cluster.password_env}}}" if cluster.username_env else ""
+    login = _user_and_password(cluster.username_env, cluster.password_env)
+    route = Route(
+        client_cert=cluster.client_cert or "",
+        client_key=cluster.client_key or "",
+        client_key_password=f"${{{cluster.client_key_password_env}}}" if cluster.client_key_password_env else "",
+        proxy=cluster.proxy or "",
+        proxy_login=_user_and_password(cluster.proxy_username_env, cluster.proxy_password_env),
+        verify_certs=cluster.verify_certs,
+    )
+    filled = f"{url} {headers} {body} {login} {route.proxy_login} {route.client_key_password}"
     encoded = cluster.api_key_env if ":" in environ.get(cluster.api_key_env or "", "") else None
     return replace(
         sent,
@@ -173,16 +183,18 @@ def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str,
         login=login,
         ca_certs=cluster.ca_certs or "",
         fingerprint=cluster.fingerprint or "",
-        variables=tuple(sorted(name for name in names if "${" + name + "}" in f"{url} {headers} {body} {login}")),
+        route=None if route == Route() else route,
+        variables=tuple(sorted(name for name in names if "${" + name + "}" in filled)),
         encoded=(encoded,) if encoded else (),
     )
 
 
-def _login_variables(cluster: Cluster) -> list[str]:
-    named = (cluster.api_key_env, cluster.username_env, cluster.password_env, *cluster.headers_env.values())
-    return [name for name in named if name]
+def _user_and_password(user: str | None, password: str | None) -> str:
+    return f"${{{user}}}:${{{password}}}" if user else ""
 
 
 def _login_headers(cluster: Cluster) -> dict[str, str]:
     headers = {header: f"${{{name}}}" for header, name in cluster.headers_env.items()}
-    return headers | ({"authorization": f"ApiKey ${{{cluster.api_key_env}}}"} if cluster.api_key_env else {})
+    name = cluster.api_key_env or cluster.bearer_token_env
+    scheme = "ApiKey" if cluster.api_key_env else "Bearer"
+    return headers | ({"authorization": f"{scheme} ${{{name}}}"} if name else {})

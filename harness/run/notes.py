@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.config import ENGINES
 from harness.gate.selection import Choice, Selection, gated_thresholds
-from harness.model import Run, Suite, Verdict
+from harness.model import Cluster, Engine, Run, Suite, Verdict
 from harness.options import RunOptions
 from harness.words import count, one_of
+
+
+def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
+    """What is not safe about the connection to *cluster*, and what its login may not find out about *engine*."""
+    from harness.search.login import remarks_on
+
+    yield from [] if cluster is None else remarks_on(cluster)
+    if engine.kind in ENGINES and not engine.version and not engine.stated:
+        yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
 
 
 def hooks_note(options: RunOptions) -> Iterator[str]:

@@ -108,8 +108,9 @@ def open_search(
         EngineUnreachable: No connection, an unknown host, a TLS failure, or no answer in time.
     """
     from harness.search.batches import MOST_SEARCHES
-    from harness.search.connection import Connection, read_login
+    from harness.search.connection import Connection
     from harness.search.engine import EngineSearch, ask_who, stated_engine
+    from harness.search.login import read_login
     from harness.search.retries import Retries
 
     if cluster.service == "http":

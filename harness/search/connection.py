@@ -1,8 +1,7 @@
-"""The connection to a server: requests and answers, logins, certificates, and messages for connection errors."""
+"""The connection to a server: requests and answers, their limits, and messages for connection errors."""
 
 from __future__ import annotations
 
-import base64
 import re
 import socket
 import time
@@ -12,15 +11,11 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from http.client import IncompleteRead
-from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
-from harness.config import url_problem
-from harness.errors import EngineUnreachable, SearchError, UsageError
-from harness.masking import Masker, login_secrets
-from harness.model import Cluster
+from harness.errors import EngineUnreachable, LoginRefused, SearchError
 
 T = TypeVar("T")
 PLAIN_JSON = "application/json"
@@ -160,114 +155,12 @@ class Closing(ABC):
         self.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """
-    Headers for each request.
-
-    *secrets* are the values to mask, by the name of their variable, and *encoded* the same as encoded in the headers.
-    """
-
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    encoded: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def masker(self) -> Callable[[str], str]:
-        """A function that replaces each secret in a text by the name of its variable."""
-        outer, inner = Masker(self.encoded), Masker(self.secrets)
-        return lambda text: inner.mask(outer.mask(text))
-
-
-def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
-    """
-    The login of *cluster* as *environ* holds it.
-
-    An API key is given as the engine encoded it, or as `id:key`.
-
-    Raises:
-        UsageError: Variables are not set (the message lists all of them), or there are two logins.
-    """
-    _one_login(cluster)
-    named = [cluster.api_key_env, cluster.username_env, cluster.password_env, *cluster.headers_env.values()]
-    unset = sorted({name for name in named if name and not environ.get(name)})
-    if unset:
-        verb = "is" if len(unset) == 1 else "are"
-        raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
-    secrets = login_secrets(cluster, environ)
-    headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
-    if cluster.api_key_env:
-        token, name = _encoded(environ[cluster.api_key_env]), cluster.api_key_env
-        return Login({**headers, "authorization": f"ApiKey {token}"}, secrets, {name: token})
-    if cluster.username_env and cluster.password_env:
-        token = _basic(environ[cluster.username_env], environ[cluster.password_env])
-        return Login({**headers, "authorization": f"Basic {token}"}, secrets, {cluster.password_env: token})
-    return Login(headers, secrets)
-
-
-def _one_login(cluster: Cluster) -> None:
-    if bool(cluster.username_env) != bool(cluster.password_env):
-        raise UsageError(f'cluster "{cluster.name}" needs both `username_env` and `password_env`, or neither')
-    if cluster.api_key_env and cluster.username_env:
-        raise UsageError(f'cluster "{cluster.name}" has both an API key and a user name; use one of them')
-
-
-def _encoded(key: str) -> str:
-    """Base64 has no colon, so a key with a colon is not encoded."""
-    return base64.b64encode(key.encode()).decode() if ":" in key else key
-
-
-def _basic(username: str, password: str) -> str:
-    return base64.b64encode(f"{username}:{password}".encode()).decode()
-
-
-def checked_url(url: str) -> str:
-    """
-    *url*, if it is one and holds no login.
-
-    Raises:
-        ValueError: It is not; the message gives the remedy, and does not show a login.
-    """
-    sentence = url_problem(url)
-    if sentence:
-        raise ValueError(sentence)
-    return url
-
-
-def fingerprint_of(cluster: Cluster, url: str) -> str | None:
-    """
-    The SHA-256 of the server's certificate as 64 hexadecimal digits, None where the cluster has none.
-
-    Raises:
-        ValueError: It is no SHA-256, or there is no TLS.
-    """
-    _needs_tls(cluster, url)
-    if not cluster.fingerprint:
-        return None
-    digits = cluster.fingerprint.replace(":", "").strip().lower()
-    if not re.fullmatch("[0-9a-f]{64}", digits):
-        raise ValueError("its `fingerprint` should be a SHA-256: 64 hexadecimal digits, with or without colons")
-    return digits
-
-
-def ca_file_of(cluster: Cluster, url: str) -> str | None:
-    """
-    The path of the CA file, None where the cluster has none.
-
-    Raises:
-        ValueError: The file is not there, or there is no TLS.
-    """
-    _needs_tls(cluster, url)
-    if cluster.ca_certs and not Path(cluster.ca_certs).is_file():
-        raise ValueError(f'its CA file "{cluster.ca_certs}" does not exist')
-    return cluster.ca_certs
-
-
-def _needs_tls(cluster: Cluster, url: str) -> None:
-    if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
-        raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
-
-
 REFUSED = "connection refused; is it running?"
+PROXY_LOGIN = 407
+PROXY_REFUSES = (
+    "the proxy refuses the login (407): set `proxy_username_env` and `proxy_password_env` in harness.toml, or the "
+    "login in HTTPS_PROXY"
+)
 CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
@@ -292,6 +185,8 @@ def why_unreachable(error: BaseException, *, answered: bool = False, sent: int =
     text = " ".join(str(link) for link in chain)
     if any(isinstance(link, socket.gaierror) for link in chain) or "NameResolution" in _types(chain):
         return "unknown host name; check its spelling and the network of this machine"
+    if "ProxyError" in _types(chain):
+        return _proxy_reason(text)
     tls = _tls(text)
     if tls:
         return tls
@@ -305,6 +200,22 @@ def why_unreachable(error: BaseException, *, answered: bool = False, sent: int =
     if any(isinstance(link, IncompleteRead) for link in chain):
         return "it closed the connection before the end of its answer"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
+
+
+def _proxy_reason(text: str) -> str:
+    """Why there is no way through the proxy: its answer to CONNECT stands in the message of the library."""
+    if "407" in text:
+        return PROXY_REFUSES
+    answer = re.search(r"Tunnel connection failed: (\d{3}[^'\")]*)", text)
+    if answer:
+        return f"the proxy does not connect to it: {answer[1].strip()[:100]}"
+    return "its proxy does not answer; see `proxy` in harness.toml, or HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+
+
+def raise_if_proxy_refuses(answer: Answer) -> None:
+    """Only a proxy answers with this status, which has nothing to do with the request."""
+    if answer.status == PROXY_LOGIN:
+        raise LoginRefused(PROXY_REFUSES)
 
 
 def was_closed(error: BaseException) -> bool:
@@ -322,6 +233,10 @@ def _tls(text: str) -> str | None:
         return "its certificate has expired"
     if "certificate verify failed" in lowered:
         return UNTRUSTED
+    if "certificate required" in lowered or "bad certificate" in lowered or "handshake failure" in lowered:
+        return "it refuses the client's certificate, or there is none: see `client_cert` in harness.toml"
+    if "eof occurred in violation of protocol" in lowered:
+        return "it ended the TLS connection; does it want a client's certificate? See `client_cert` in harness.toml"
     if "wrong version number" in lowered or "record layer failure" in lowered or "http_request" in lowered:
         return "it does not use TLS on that port; should the URL begin with http://?"
     return f"TLS failed: {text[:300]}" if "ssl" in lowered and "error" in lowered else None

@@ -106,6 +106,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         return read_state(self.connection, index, timeout)
 
 
+SERVERLESS = "serverless"
+"""What stands for the version where the server has none."""
+
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
 
 
@@ -136,6 +139,8 @@ def ask_who(connection: Connection, retries: Retries) -> Engine:
         SearchError: The server is neither Elasticsearch nor OpenSearch.
     """
     answer = ask_one(connection, retries, "GET", "/")
+    if answer.status == 403 and (kind := _kind_that_refuses(answer)):
+        return Engine(kind)
     if answer.status in (401, 403):
         raise login_refused(answer, connection)
     content = json_of(answer)
@@ -147,8 +152,20 @@ def ask_who(connection: Connection, retries: Retries) -> Engine:
     return _engine(version, content)
 
 
+def _kind_that_refuses(answer: Answer) -> str | None:
+    """Which engine says that the login may not ask for its version; None if it may be a proxy that says so."""
+    if answer.headers.get("x-elastic-product") == "Elasticsearch":
+        return "elasticsearch"
+    reason = refusal_text(answer)
+    if "[cluster:monitor/main]" not in reason:
+        return None
+    return "opensearch" if "no permissions for" in reason else "elasticsearch"
+
+
 def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
     number = printable(version.get("number", ""))
+    if version.get("build_flavor") == SERVERLESS:  # it has a number for old clients only
+        return Engine("elasticsearch", SERVERLESS)
     if version.get("distribution") == "opensearch":
         return Engine("opensearch", number)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:

@@ -16,7 +16,7 @@ from typing import Any
 from harness.errors import FixtureError, Option, SearchError
 from harness.model import Fixture, Json, Mark
 from harness.search import Search
-from harness.search.engine import EngineSearch
+from harness.search.engine import SERVERLESS, EngineSearch
 from harness.search.indexes import Document, Indexes, Marker, read_documents
 from harness.search.retries import Clock
 
@@ -151,6 +151,9 @@ def ensure_index(
     if not isinstance(search, EngineSearch):
         raise FixtureError(f'suite "{name}" builds its own index, which needs an engine, not {search.engine}')
     recipe = read_recipe(fixture, base, name)
+    if search.engine.version == SERVERLESS:  # it decides on shards and replicas itself, and refuses to be told
+        kept = {name: value for name, value in recipe.settings.items() if name not in DEFAULTS}
+        recipe = replace(recipe, settings=kept)
     indexes = Indexes(search.connection, search.retries)
     return _Keeper(recipe, indexes, times or Times(), allow_write).ensure()
 

@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3 import disable_warnings
+from urllib3.exceptions import InsecureRequestWarning
 
 from harness.errors import EngineUnreachable, Option, SearchError, UsageError
 from harness.model import (
@@ -34,11 +36,8 @@ from harness.search.connection import (
     Answer,
     AnswerTooLarge,
     ConnectionClosed,
-    Login,
     NoAnswerInTime,
-    ca_file_of,
-    checked_url,
-    fingerprint_of,
+    raise_if_proxy_refuses,
     read_in_time,
     was_closed,
     why_unreachable,
@@ -47,6 +46,7 @@ from harness.search.connection import (
 from harness.search.engine import NOTHING_KNOWN, is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
+from harness.search.login import Login, checked_url, tls_options
 from harness.search.retries import Retries, retry_after
 from harness.search.session import INTERRUPTED, ConnectedSearch, ServerHealth
 
@@ -67,12 +67,11 @@ class WebConnection:
         """
         try:
             self._url = checked_url(cluster.url or "").rstrip("/")
-            self._fingerprint = fingerprint_of(cluster, self._url)
-            ca_certs = ca_file_of(cluster, self._url)
+            self._tls = tls_options(cluster, login, self._url)
+            self._proxy = login.proxy_for(self._url)
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
-        # given with each request, because a variable such as REQUESTS_CA_BUNDLE overrides a session's
-        self._trusted: bool | str = not self._fingerprint and (ca_certs or True)
+        self._trusted: bool | str = self._tls.get("ca_certs", not self._tls)
         self.mask = login.masker()
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
@@ -112,6 +111,8 @@ class WebConnection:
         self, method: str, url: str, params: Mapping[str, Any], headers: Mapping[str, str], json: Any, timeout: float
     ) -> Answer:
         session, end = self._session(), time.monotonic() + timeout
+        if self._tls and not self._trusted and "assert_fingerprint" not in self._tls:
+            disable_warnings(InsecureRequestWarning)  # a remark of the report says it
 
         def send() -> Answer:
             with session.request(
@@ -129,7 +130,7 @@ class WebConnection:
                 return Answer(response.status_code, content, {k.lower(): v for k, v in response.headers.items()})
 
         try:
-            return within(timeout, send)
+            answer = within(timeout, send)
         except (requests.Timeout, TimeoutError) as error:
             self._own.session = None  # it may be in use still
             raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
@@ -138,15 +139,18 @@ class WebConnection:
         except requests.RequestException as error:
             kind = ConnectionClosed if was_closed(error) else EngineUnreachable
             raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
+        raise_if_proxy_refuses(answer)
+        return answer
 
     def _session(self) -> requests.Session:
         """The session of the calling thread, because sessions of requests are not documented as thread-safe."""
         session: requests.Session | None = getattr(self._own, "session", None)
         if session is None:
             session = requests.Session()
-            session.auth = _no_other_login
-            if self._fingerprint:
-                session.mount("https://", _PinnedAdapter(self._fingerprint))
+            session.trust_env = False  # neither ~/.netrc nor REQUESTS_CA_BUNDLE; proxies are those of the login
+            session.proxies = {urlsplit(self._url).scheme: self._proxy.url} if self._proxy else {}
+            headers = self._proxy.headers if self._proxy else {}
+            session.mount(f"{urlsplit(self._url).scheme}://", _Adapter(self._tls, headers))
             self._own.session = session
             self._sessions.append(session)
         return session
@@ -157,20 +161,24 @@ class WebConnection:
             session.close()
 
 
-class _PinnedAdapter(HTTPAdapter):
-    """Trusts only the certificate with the given SHA-256, whoever signed it."""
+class _Adapter(HTTPAdapter):
+    """Opens connections with options of urllib3's pools, through a proxy with the headers of its login."""
 
-    def __init__(self, fingerprint: str) -> None:
-        self._fingerprint = fingerprint
+    def __init__(self, tls: dict[str, Any], proxy_headers: dict[str, str]) -> None:
+        self._tls = tls
+        self._proxy_headers = proxy_headers
         super().__init__()
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, **options, assert_fingerprint=self._fingerprint)
+        options |= self._tls
+        super().init_poolmanager(*args, **options)
 
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        options |= self._tls
+        return super().proxy_manager_for(proxy, **options)
 
-def _no_other_login(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Without this, a login in ~/.netrc would override that of the cluster."""
-    return request
+    def proxy_headers(self, proxy: str) -> dict[str, str]:  # noqa: ARG002
+        return self._proxy_headers
 
 
 def joined(url: str, path: str) -> str:

@@ -9,13 +9,21 @@ answers itself, because elastic_transport reads one whatever its size, and as lo
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from itertools import count
 from threading import Lock
 from typing import Any
 
 from elastic_transport import NodeConfig, Urllib3HttpNode
 from elastic_transport.client_utils import parse_cloud_id, url_to_node_config
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
+from urllib3 import PoolManager, ProxyManager, disable_warnings
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    InsecureRequestWarning,
+    NewConnectionError,
+    ReadTimeoutError,
+)
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import Cluster
@@ -25,16 +33,17 @@ from harness.search.connection import (
     REFUSED,
     Answer,
     ConnectionClosed,
-    Login,
     NoAnswerInTime,
-    ca_file_of,
-    checked_url,
-    fingerprint_of,
+    raise_if_proxy_refuses,
     read_in_time,
     was_closed,
     why_unreachable,
     within,
 )
+from harness.search.login import Login, Proxy, checked_url, tls_options
+
+MOST_CONNECTIONS = 64
+"""Connections to a node that are kept."""
 
 AWAY = frozenset({502, 503, 504})
 """Statuses after which another node is asked next."""
@@ -47,13 +56,13 @@ class TransportConnection:
     A node that did not answer is asked again when no other is left, or all others did not answer after it.
     """
 
-    def __init__(self, nodes: list[NodeConfig], login: Login, timeout: float) -> None:
+    def __init__(self, nodes: list[Node], login: Login, timeout: float) -> None:
         self.nodes = len(nodes)
-        self._urls = ", ".join(_url_of(node) for node in nodes)
+        self._urls = ", ".join(_url_of(node.config) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
         self.mask = login.masker()
-        self._alive = [Node(node) for node in nodes]
+        self._alive = nodes
         self._away: list[Node] = []
         self._turn = count()
         self._lock = Lock()
@@ -71,6 +80,7 @@ class TransportConnection:
         except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, HTTPError, OSError) as error:
             self._mark(node, is_alive=False)
             raise self._unreachable(error, node, seconds, len(body or b"")) from error
+        raise_if_proxy_refuses(answer)
         self._mark(node, is_alive=answer.status not in AWAY)
         self._has_answered = True
         return answer
@@ -105,6 +115,17 @@ class TransportConnection:
 class Node(Urllib3HttpNode):
     """A node whose answers are limited in size, also after decompression, and in time."""
 
+    def __init__(self, config: NodeConfig, tls: Mapping[str, Any], proxy: Proxy | None) -> None:
+        super().__init__(config)
+        manager = PoolManager() if proxy is None else ProxyManager(proxy.url, proxy_headers=proxy.headers)
+        # elastic_transport's looks for a fingerprint in the whole chain of certificates
+        manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, config.scheme: type(self.pool)}
+        options = {"maxsize": MOST_CONNECTIONS, **tls}
+        self.pool = manager.connection_from_host(config.host, config.port, config.scheme, options)
+        self._is_verified = tls.get("cert_reqs") != "CERT_NONE" or "assert_fingerprint" in tls
+        needs_whole_url = proxy is not None and config.scheme == "http"
+        self._prefix = _url_of(config) if needs_whole_url else config.path_prefix
+
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float) -> Answer:
         """
         The answer to one request; raises the errors of urllib3.
@@ -113,13 +134,16 @@ class Node(Urllib3HttpNode):
             AnswerTooLarge, TimeoutError: See `read_in_time`.
         """
         end = time.monotonic() + seconds
+        if not self._is_verified:
+            disable_warnings(InsecureRequestWarning)  # a remark of the report says it
         response = self.pool.urlopen(
             method,
-            f"{self.path_prefix}{path}",
+            f"{self._prefix}{path}",
             body=body,
             headers=headers,
             retries=False,
             redirect=False,
+            assert_same_host=False,
             timeout=seconds,
             preload_content=False,
         )
@@ -140,7 +164,7 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
         UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid.
     """
     try:
-        return TransportConnection([_node(url, cluster) for url in urls_of(cluster)], login, cluster.timeout)
+        return TransportConnection([_node(url, cluster, login) for url in urls_of(cluster)], login, cluster.timeout)
     except (ValueError, OSError) as error:
         raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
 
@@ -168,14 +192,9 @@ def _cloud_url(cloud_id: str) -> str:
     return f"https://{address[0]}:{address[1]}"
 
 
-def _node(url: str, cluster: Cluster) -> NodeConfig:
-    node = url_to_node_config(checked_url(url), use_default_ports_for_scheme=True)
-    trust: dict[str, Any] = {}
-    if fingerprint := fingerprint_of(cluster, url):
-        trust["ssl_assert_fingerprint"] = fingerprint
-    elif ca_certs := ca_file_of(cluster, url):
-        trust["ca_certs"] = ca_certs
-    return node.replace(request_timeout=cluster.timeout, **trust)
+def _node(url: str, cluster: Cluster, login: Login) -> Node:
+    config = url_to_node_config(checked_url(url), use_default_ports_for_scheme=True)
+    return Node(config, tls_options(cluster, login, url), login.proxy_for(url))
 
 
 def _url_of(node: NodeConfig) -> str:

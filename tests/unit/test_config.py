@@ -109,7 +109,9 @@ CASES = {
         DEFAULT + "  time_out = 5\n",
         "3:3",
         "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, "
-        "password_env, ca_certs, fingerprint, timeout, headers_env, concurrency, batch; did you mean 'timeout'?",
+        "password_env, ca_certs, fingerprint, timeout, headers_env, "
+        "bearer_token_env, client_cert, client_key, client_key_password_env, verify_certs, proxy, proxy_username_env, "
+        "proxy_password_env, concurrency, batch; did you mean 'timeout'?",
         "  time_out ",
         3,
     ),
@@ -189,8 +191,36 @@ CASES = {
     "two logins": (
         DEFAULT + 'username_env = "U"\npassword_env = "P"\napi_key_env = "K"\n',
         "1:1",
-        "found two logins, expected api_key_env, or username_env and password_env",
+        "found 2 logins, api_key_env, username_env, expected one of them",
         "[clusters.default]",
+        1,
+    ),
+    "a certificate's key alone": (
+        DEFAULT + 'client_key = "k.pem"\n',
+        "3:1",
+        "client_key needs client_cert",
+        "client_key ",
+        1,
+    ),
+    "a login in the proxy's URL": (
+        DEFAULT + 'proxy = "http://kim:s3cret@proxy:3128"\n',
+        "3:1",
+        "a URL must not contain a login; name its variables: proxy_username_env and proxy_password_env",
+        "proxy ",
+        1,
+    ),
+    "a token itself": (
+        DEFAULT + 'bearer_token = "s3cret"\n',
+        "3:1",
+        "'bearer_token' is not allowed here; expected bearer_token_env, the name of an environment variable",
+        "bearer_token ",
+        1,
+    ),
+    "no verification with a CA": (
+        DEFAULT.replace("http:", "https:") + 'ca_certs = "ca.pem"\nverify_certs = false\n',
+        "4:1",
+        "ca_certs verifies the certificate; expected no verify_certs = false",
+        "verify_certs ",
         1,
     ),
     "a node that is no URL": (
@@ -234,9 +264,9 @@ CASES = {
     ),
     "certificate without https": (
         DEFAULT + 'ca_certs = "ca.pem"\n',
-        "1:1",
-        "ca_certs and fingerprint need https, but the url begins with http://",
-        "[clusters.default]",
+        "3:1",
+        "ca_certs needs https, but the url begins with http://",
+        "ca_certs ",
         1,
     ),
     "engine": (

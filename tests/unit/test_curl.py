@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.model import SentRequest
+from harness.model import Route, SentRequest
 from harness.report.curl import curl_line
 from harness.report.sentences import printable
 
@@ -68,3 +68,23 @@ def test_a_key_that_is_not_encoded_is_encoded_by_the_shell():
 
 def test_without_a_body_nothing_is_sent():
     assert words(curl_line(sent())) == ["-X", "POST", "http://shop/p/_search?a=b&c=d"]
+
+
+def test_certificates_and_a_proxy_are_options_of_curl():
+    line = curl_line(
+        sent(
+            route=Route(
+                client_cert="my cert.pem",
+                client_key="key.pem",
+                client_key_password="${PW}",
+                proxy="http://proxy:3128",
+                proxy_login="${PU}:${PP}",
+                verify_certs=False,
+            ),
+            variables=("PP", "PU", "PW"),
+        )
+    )
+    certificate = ["--cert", "my cert.pem", "--key", "key.pem", "--pass", "of the key"]
+    proxy = ["--proxy", "http://proxy:3128", "--proxy-user", "kim:a b"]
+    found = words(line, PW="of the key", PU="kim", PP="a b")
+    assert found[2:] == [*certificate, *proxy, "--insecure", "http://shop/p/_search?a=b&c=d"]

@@ -22,8 +22,8 @@ from harness.metrics.score import failure_text
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Mark, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
-from harness.search.connection import Login
 from harness.search.http import HttpSearch, WebConnection
+from harness.search.login import Login
 from harness.search.retries import Clock, Retries
 from harness.search.session import MOST_REFUSALS
 

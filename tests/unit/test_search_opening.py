@@ -46,7 +46,7 @@ class TestIdentity:
         [
             (ELASTICSEARCH, Engine("elasticsearch", "9.4.3")),
             (OPENSEARCH, Engine("opensearch", "3.8.0")),
-            ({"version": {"number": "8.11.0", "build_flavor": "serverless"}}, Engine("elasticsearch", "8.11.0")),
+            ({"version": {"number": "8.11.0", "build_flavor": "serverless"}}, Engine("elasticsearch", "serverless")),
         ],
     )
     def test_is_what_the_server_says(self, httpserver: HTTPServer, says: Any, engine: Engine) -> None:
@@ -154,7 +154,10 @@ class TestLogin:
         ("more", "words"),
         [
             ({"username_env": "U"}, "both `username_env` and `password_env`"),
-            ({"username_env": "U", "password_env": "P", "api_key_env": "K"}, "both an API key"),
+            (
+                {"username_env": "U", "password_env": "P", "api_key_env": "K"},
+                "more than one login: api_key_env and username_env",
+            ),
         ],
     )
     def test_half_a_login_and_two_logins_are_refused(
@@ -178,7 +181,7 @@ class TestLogin:
         assert "${P}" in str(caught.value)
 
     def test_a_login_is_not_in_the_text_of_anything(self) -> None:
-        from harness.search.connection import read_login
+        from harness.search.login import read_login
 
         login = read_login(Cluster("c", username_env="U", password_env="P"), {"U": "u", "P": "hunter2"})
 
@@ -210,7 +213,7 @@ class TestAddress:
         assert "changeme" not in str(caught.value)
 
     def test_a_cloud_id_leads_to_its_host(self) -> None:
-        from harness.search.connection import Login
+        from harness.search.login import Login
         from harness.search.transport import connect
 
         place = base64.b64encode(b"127.0.0.1.example.invalid:1$deployment$kibana").decode()

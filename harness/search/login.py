@@ -1,0 +1,307 @@
+"""What a server is sent to know the client, how the client knows the server, and the proxy between them."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from harness.config import url_problem
+from harness.errors import UsageError
+from harness.masking import Masker, login_secrets
+from harness.model import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy at *url*, which holds no login."""
+
+    url: str
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The login as the header of requests to the proxy."""
+        return {"proxy-authorization": f"Basic {_basic(self.username, self.password)}"} if self.username else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """
+    Headers for each request, and the client's certificate.
+
+    *secrets* are the values to mask, by the name of their variable, and *encoded* the same as encoded in the headers.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    encoded: Mapping[str, str] = field(default_factory=dict, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+    """Of the client's private key."""
+    proxy: Proxy | None = None
+    """That of harness.toml."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Names the proxies where harness.toml has none."""
+
+    def masker(self) -> Callable[[str], str]:
+        """A function that replaces each secret in a text by the name of its variable."""
+        outer, inner = Masker(self.encoded), Masker(self.secrets)
+        return lambda text: inner.mask(outer.mask(text))
+
+    def proxy_for(self, url: str) -> Proxy | None:
+        """
+        The proxy for *url*: that of harness.toml, else that of `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`.
+
+        Those of the environment are not used for this machine, and not for what `NO_PROXY` lists.
+
+        Raises:
+            ValueError: The variable holds no URL of a proxy.
+        """
+        if self.proxy is not None:
+            return self.proxy
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if is_this_machine(host) or _is_left_out(host, parts.port, self._variable("no_proxy")[1]):
+            return None
+        name, text = self._variable(f"{parts.scheme}_proxy")
+        name, text = (name, text) if text else self._variable("all_proxy")
+        return _proxy_in(name, text) if text else None
+
+    def _variable(self, name: str) -> tuple[str, str]:
+        """The variable *name* in lower case, as curl prefers it, or in upper case; a server sets HTTP_PROXY for CGI."""
+        upper = name.upper()
+        usable = not (upper == "HTTP_PROXY" and "REQUEST_METHOD" in self.environment)
+        found = self.environment.get(name)
+        return (name, found) if found is not None else (upper, self.environment.get(upper, "") if usable else "")
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether *host* is the loopback address, or its name."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _is_left_out(host: str, port: int | None, listed: str) -> bool:
+    """Whether `NO_PROXY` lists *host*: by its name, its domain, its address, a network, or `*`."""
+    for entry in re.split(r"[\s,]+", listed.strip().lower()):
+        name, _, entry_port = entry.rpartition(":") if re.fullmatch(r"[^:]+:\d+", entry) else (entry, "", "")
+        if not name or (entry_port and entry_port != str(port)):
+            continue
+        domain = name.removeprefix("*").lstrip(".")
+        if name == "*" or host == domain or host.endswith(f".{domain}") or _is_in(host, name):
+            return True
+    return False
+
+
+def _is_in(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network.strip("[]"), strict=False)
+    except ValueError:
+        return False
+
+
+def _proxy_in(name: str, text: str) -> Proxy:
+    """The proxy that the variable *name* holds; the text may have a login and lack its scheme."""
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        is_proxy = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_proxy = False
+    if not is_proxy:
+        raise ValueError(f"{name} in the environment should be a proxy's URL such as http://proxy.example:3128")
+    host = parts.netloc.rpartition("@")[2]
+    return Proxy(f"{parts.scheme}://{host}", unquote(parts.username or ""), unquote(parts.password or ""))
+
+
+def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
+    """
+    The login of *cluster* as *environ* holds it.
+
+    An API key is given as the engine encoded it, or as `id:key`.
+
+    Raises:
+        UsageError: Variables are not set (the message lists all of them), or there are two logins.
+    """
+    _one_login(cluster)
+    unset = sorted({name for name in cluster.variables if not environ.get(name)})
+    if unset:
+        verb = "is" if len(unset) == 1 else "are"
+        raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
+    headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
+    authorization, encoded = _authorization(cluster, environ)
+    proxy = _proxy_of(cluster, environ)
+    if proxy and cluster.proxy_password_env:
+        encoded = {**encoded, cluster.proxy_password_env: _basic(proxy.username, proxy.password)}
+    return Login(
+        headers | authorization,
+        login_secrets(cluster, environ),
+        encoded,
+        key_password=environ.get(cluster.client_key_password_env or ""),
+        proxy=proxy,
+        environment=environ,
+    )
+
+
+def _proxy_of(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
+    if cluster.proxy is None:
+        return None
+    named = (cluster.proxy_username_env, cluster.proxy_password_env)
+    return Proxy(cluster.proxy, *(environ.get(name or "", "") for name in named))
+
+
+def _authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The header of the login, if there is one, and what is encoded in it."""
+    if cluster.api_key_env:
+        token = _encoded(environ[cluster.api_key_env])
+        return {"authorization": f"ApiKey {token}"}, {cluster.api_key_env: token}
+    if cluster.bearer_token_env:
+        return {"authorization": f"Bearer {environ[cluster.bearer_token_env]}"}, {}
+    if cluster.username_env and cluster.password_env:
+        token = _basic(environ[cluster.username_env], environ[cluster.password_env])
+        return {"authorization": f"Basic {token}"}, {cluster.password_env: token}
+    return {}, {}
+
+
+def _one_login(cluster: Cluster) -> None:
+    if bool(cluster.username_env) != bool(cluster.password_env):
+        raise UsageError(f'cluster "{cluster.name}" needs both `username_env` and `password_env`, or neither')
+    if len(cluster.logins) > 1:
+        raise UsageError(
+            f'cluster "{cluster.name}" has more than one login: {" and ".join(cluster.logins)}; use one of them'
+        )
+
+
+def _encoded(key: str) -> str:
+    """Base64 has no colon, so a key with a colon is not encoded."""
+    return base64.b64encode(key.encode()).decode() if ":" in key else key
+
+
+def _basic(username: str, password: str) -> str:
+    return base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def checked_url(url: str) -> str:
+    """
+    *url*, if it is one and holds no login.
+
+    Raises:
+        ValueError: It is not; the message gives the remedy, and does not show a login.
+    """
+    sentence = url_problem(url)
+    if sentence:
+        raise ValueError(sentence)
+    return url
+
+
+def tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]:
+    """
+    What a pool of urllib3 needs to know the server at *url* by its certificate, and to show the client's.
+
+    Raises:
+        ValueError: A file is not there or cannot be used, the fingerprint is no SHA-256, or there is no TLS.
+    """
+    fingerprint, ca_certs = fingerprint_of(cluster, url), ca_file_of(cluster, url)
+    if not url.startswith("https://"):
+        return {}
+    certificate = _certificate(cluster, login)
+    if fingerprint:
+        return {"cert_reqs": "CERT_NONE", "assert_hostname": False, "assert_fingerprint": fingerprint, **certificate}
+    if not cluster.verify_certs:
+        return {"cert_reqs": "CERT_NONE", "assert_hostname": False, **certificate}
+    return {"cert_reqs": "CERT_REQUIRED", "ca_certs": ca_certs or _public_authorities(), **certificate}
+
+
+def _public_authorities() -> str:
+    import certifi
+
+    return certifi.where()
+
+
+def _certificate(cluster: Cluster, login: Login) -> dict[str, str]:
+    """The client's certificate and its key, which may be in one file."""
+    if not cluster.client_cert:
+        return {}
+    key = cluster.client_key or cluster.client_cert
+    for name, path in (("client_cert", cluster.client_cert), ("client_key", key)):
+        if not Path(path).is_file():
+            raise ValueError(f'the file "{path}" of its `{name}` does not exist')
+    try:
+        # without a password the library would ask for one on the terminal
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(
+            cluster.client_cert, key, password=lambda: login.key_password or ""
+        )
+    except (OSError, ValueError) as error:
+        raise ValueError(f"its client certificate cannot be used: {_why_unusable(error, cluster)}") from None
+    found = {"cert_file": cluster.client_cert, "key_file": key}
+    return found | ({"key_password": login.key_password} if login.key_password else {})
+
+
+def _why_unusable(error: Exception, cluster: Cluster) -> str:
+    if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
+        return "`client_key` is not the key of `client_cert`"
+    if cluster.client_key_password_env:
+        return f"is {cluster.client_key_password_env} the password of its key, and are both files PEM?"
+    return "both files should be PEM; if the key is encrypted, name its password's variable: `client_key_password_env`"
+
+
+def fingerprint_of(cluster: Cluster, url: str) -> str | None:
+    """
+    The SHA-256 of the server's certificate as 64 hexadecimal digits, None where the cluster has none.
+
+    Raises:
+        ValueError: It is no SHA-256, or there is no TLS.
+    """
+    _needs_tls(cluster, url)
+    if not cluster.fingerprint:
+        return None
+    digits = cluster.fingerprint.replace(":", "").strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", digits):
+        raise ValueError("its `fingerprint` should be a SHA-256: 64 hexadecimal digits, with or without colons")
+    return digits
+
+
+def ca_file_of(cluster: Cluster, url: str) -> str | None:
+    """
+    The path of the CA file, None where the cluster has none.
+
+    Raises:
+        ValueError: The file is not there, or there is no TLS.
+    """
+    _needs_tls(cluster, url)
+    if cluster.ca_certs and not Path(cluster.ca_certs).is_file():
+        raise ValueError(f'its CA file "{cluster.ca_certs}" does not exist')
+    return cluster.ca_certs
+
+
+def _needs_tls(cluster: Cluster, url: str) -> None:
+    if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
+        raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
+    if cluster.client_cert and not url.startswith("https://"):
+        raise ValueError("a client certificate needs a URL that begins with https://")
+
+
+def remarks_on(cluster: Cluster) -> list[str]:
+    """What others on the way to the server could read or change, and what allows that."""
+    urls = [url for url in (cluster.url, *cluster.nodes) if url]
+    is_secure = cluster.cloud_id is not None or any(url.startswith("https://") for url in urls)
+    remarks = []
+    if is_secure and not cluster.verify_certs and not cluster.fingerprint:
+        remarks.append(
+            "the server's certificate is not verified (`verify_certs = false`): whoever is between can read the login "
+            "and change the answers; name its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
+        )
+    plain = [url for url in urls if url.startswith("http://") and not is_this_machine(urlsplit(url).hostname or "")]
+    if plain and (cluster.logins or cluster.headers_env):
+        remarks.append(f"the login is sent without encryption to {plain[0]}; use https://")
+    if cluster.proxy_username_env and (cluster.proxy or "").startswith("http://"):
+        remarks.append(f"the login of the proxy is sent without encryption to {cluster.proxy}")
+    return remarks
