@@ -167,6 +167,7 @@ class _Pooling:
                 pinned=pinned_of(template.body),
                 title_field=self.suite.title_field,
                 snippet=self.options.snippet or ANY_TEXT,
+                id_field=self.suite.target.id_field,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
             notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
@@ -277,7 +278,7 @@ def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: 
     try:
         if cluster is not None:
             for name in indexes:
-                known, repeated[name] = _look_up(cluster, name, ids)
+                known, repeated[name] = _look_up(cluster, name, ids, one.suite.target.id_field)
                 found |= known
     except SearchError as error:
         lint.errors.append(f"{one.suite.path}: {error}")
@@ -285,7 +286,9 @@ def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: 
     return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
 
 
-def _look_up(cluster: OpenCluster, index: str, ids: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _look_up(
+    cluster: OpenCluster, index: str, ids: set[str], id_field: str | None
+) -> tuple[frozenset[str], frozenset[str]]:
     """The documents that are there, and those of another spelling in place of those that are not."""
     if cluster is None or cluster.search is None:
         raise (
@@ -294,9 +297,9 @@ def _look_up(cluster: OpenCluster, index: str, ids: set[str]) -> tuple[frozenset
             else SearchError(f"no server was asked for index {index}")
         )
     search: Search = cluster.search
-    known = find_documents(search, index, sorted(ids))
+    known = find_documents(search, index, sorted(ids), id_field=id_field)
     others = {other for document in ids - known.found for other in other_spellings(document)} - ids
-    spelt = find_documents(search, index, sorted(others)) if others else known
+    spelt = find_documents(search, index, sorted(others), id_field=id_field) if others else known
     return known.found | spelt.found, known.repeated
 
 

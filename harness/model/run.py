@@ -100,7 +100,9 @@ class SearchRequest:
     snippet: str | None = None
     """The field returned as snippet, or `ANY_TEXT`; likewise."""
     unique_ids: bool = False
-    """Whether an `_id` identifies one document in all indexes searched."""
+    """Whether an id identifies one document in all indexes searched."""
+    id_field: str | None = None
+    """The field that holds the id of a document; None for its `_id`."""
     url_params: Mapping[str, str] = field(default_factory=dict)
     """Parameters of the URL of `_search`, as the suite has them."""
     built_for: Query | None = field(default=None, compare=False, repr=False)

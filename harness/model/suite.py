@@ -102,6 +102,8 @@ class Target:
     """Either "engine" or "http"."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes that *index* resolves to."""
+    id_field: str | None = None
+    """The field that holds the id of a document; None for its `_id`."""
 
 
 @dataclass(frozen=True, slots=True)

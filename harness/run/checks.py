@@ -80,7 +80,7 @@ class Targets:
         if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping) or "template" in sent[0].body:
             return None
         pinned = pinned_of(sent[0].body)
-        key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0])], sort_keys=True))
+        key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
         known = self._known.setdefault(key, _Known())
         return TargetCheck(suite, sent, search, None if pinned else sent[0].index, pinned, known)
 
@@ -98,6 +98,7 @@ class TargetCheck:
         known: _Known,
     ) -> None:
         self._title_field = suite.title_field
+        self._id_field = suite.target.id_field
         self._sent = sent
         self._search = search
         self._index = index
@@ -115,13 +116,15 @@ class TargetCheck:
         self.requests = tuple(requests)
 
     def _look_up(self, ids: Sequence[str]) -> SearchRequest:
-        request = ids_request("", self._index, ids, pinned=self._pinned)
+        request = ids_request("", self._index, ids, pinned=self._pinned, id_field=self._id_field)
         return replace(request, url_params=of_indexes(self._sent[0]))
 
     def _sample(self) -> SearchRequest:
         body = {"query": {"match_all": {}}, "size": EXAMPLES}
         body |= {} if self._pinned is None else {"pit": self._pinned}
-        return SearchRequest("", self._index, body, unique_ids=True, url_params=of_indexes(self._sent[0]))
+        return SearchRequest(
+            "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._sent[0])
+        )
 
     def concluded(self, run: Run, answers: Sequence[Response]) -> Run:
         """
@@ -234,11 +237,17 @@ class TargetCheck:
     def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
         """*checks* with the ids there that some of *documents*, which are not visible, were likely meant to be."""
         absent = [one for one in checks.absent if one in documents]
-        similar = find_similar(absent, self._index, self._search, pinned=self._pinned) if absent else {}
+        similar = (
+            find_similar(absent, self._index, self._search, pinned=self._pinned, id_field=self._id_field)
+            if absent
+            else {}
+        )
         return replace(checks, absent={**checks.absent, **similar}) if similar else checks
 
 
-def find_similar(documents: Sequence[str], index: str | None, search: Search, *, pinned: Json = None) -> dict[str, str]:
+def find_similar(
+    documents: Sequence[str], index: str | None, search: Search, *, pinned: Json = None, id_field: str | None = None
+) -> dict[str, str]:
     """
     For each of *documents*, which are not visible, the id in *index* that differs in its form only, if there is one.
 
@@ -246,7 +255,8 @@ def find_similar(documents: Sequence[str], index: str | None, search: Search, *,
     """
     spellings = sorted({other for one in documents[:RESPELLED] for other in other_spellings(one)} - set(documents))
     try:
-        [answer] = search.search([ids_request("", index, spellings, pinned=pinned)]) if spellings else [None]
+        request = ids_request("", index, spellings, pinned=pinned, id_field=id_field)
+        [answer] = search.search([request]) if spellings else [None]
     except SearchError:
         return {}
     return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}

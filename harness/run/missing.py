@@ -21,7 +21,7 @@ from harness.model import (
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
 from harness.run.searching import SEARCHED
-from harness.search.indexes import ids_request, of_indexes, pinned_of
+from harness.search.indexes import ids_query, ids_request, of_indexes, pinned_of
 from harness.suites.depth import COSTLY, deeper, shows_all
 
 if TYPE_CHECKING:
@@ -140,7 +140,9 @@ def _search_for(
 
 def _look_up(request: SearchRequest, ids: Sequence[str], title_field: str | None) -> SearchRequest:
     """A search for the documents *ids* themselves, where *request* searched."""
-    found = ids_request("", request.index, ids, pinned=pinned_of(request.body), title_field=title_field)
+    found = ids_request(
+        "", request.index, ids, pinned=pinned_of(request.body), title_field=title_field, id_field=request.id_field
+    )
     return replace(found, url_params=of_indexes(request))
 
 
@@ -154,7 +156,7 @@ def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequ
     if not isinstance(body, Mapping) or "template" in body or not shows_all([request.url_params, body]):
         return
     kept = {key: value for key, value in body.items() if key not in COSTLY | RANKS_ONLY}
-    filters: list[Json] = [{"ids": {"values": list(ids)}}]
+    filters: list[Json] = [ids_query(ids, request.id_field)]
     filters += [body["post_filter"]] if "post_filter" in body else []
     filtered = {**kept, "post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
     yield replace(request, body=filtered, unique_ids=True, built_for=None)  # hooks have had it
@@ -168,7 +170,8 @@ def _with_similar(
     if not absent:
         return dict(located)
     sent = next(iter(found.values())).sent
-    similar = find_similar(sorted(set(absent)), sent.index, search, pinned=pinned_of(sent.body))
+    pinned = pinned_of(sent.body)
+    similar = find_similar(sorted(set(absent)), sent.index, search, pinned=pinned, id_field=sent.id_field)
     return {
         query: tuple(replace(one, similar=similar.get(one.id)) for one in documents)
         for query, documents in located.items()

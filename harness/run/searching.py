@@ -349,7 +349,14 @@ def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[s
         return run
     pinned = pinned_of(template.body)
     try:
-        hits, _ = find_texts(search, run.index, wanted[:TITLES_AT_MOST], pinned=pinned, title_field=suite.title_field)
+        hits, _ = find_texts(
+            search,
+            run.index,
+            wanted[:TITLES_AT_MOST],
+            pinned=pinned,
+            title_field=suite.title_field,
+            id_field=suite.target.id_field,
+        )
     except SearchError:
         return run
     found = {document: hit.title for document, hit in hits.items() if hit.title}

@@ -19,8 +19,8 @@ from harness.metrics.score import failure_text
 from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ranking, SearchRequest
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch
-from harness.search.hits import MalformedAnswer, excerpt
-from harness.search.indexes import of_indexes
+from harness.search.hits import MalformedAnswer, excerpt, id_in
+from harness.search.indexes import ids_query, of_indexes
 from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
 from harness.search.session import ask_one
@@ -139,11 +139,18 @@ class _Asker:
             if document in self._ranked:
                 return self._ranked[document]
         body = {key: value for key, value in self.body.items() if key not in LEFT_OUT}
-        return self._explained_hits({**body, "size": 1, "post_filter": {"ids": {"values": [document]}}}).get(document)
+        return self._explained_hits({**body, "size": 1, "post_filter": self._only(document)}).get(document)
 
     def _explained_hits(self, body: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
         hits = self._hits({**body, "explain": True, "_source": False})
-        return {str(hit.get("_id")): hit for hit in hits if "_explanation" in hit}
+        return {self._id_of(hit): hit for hit in hits if "_explanation" in hit}
+
+    def _only(self, document: str) -> Json:
+        return ids_query([document], self._request.id_field)
+
+    def _id_of(self, hit: Mapping[str, Json]) -> str:
+        field = self._request.id_field
+        return str(hit.get("_id")) if field is None else id_in(hit, field)
 
     def doubt(self, hit: Mapping[str, Json], rank: int | None) -> dict[str, Any]:
         """What the request does with a document that its query finds and that is not among the hits."""
@@ -161,7 +168,7 @@ class _Asker:
     def held(self, document: str) -> Mapping[str, Json] | None:
         """The document itself, as the target shows it; None if it shows none."""
         request = replace(self._request, url_params=of_indexes(self._request))
-        body = {"query": {"ids": {"values": [document]}}, "size": 1, "_source": False}
+        body = {"query": self._only(document), "size": 1, "_source": False}
         return next(iter(self._hits(body, request)), None)
 
     def of_query_alone(self, held: Mapping[str, Json]) -> Json:

@@ -20,8 +20,8 @@ class MalformedAnswer(Exception):
     """An answer is invalid; the message says where. It becomes the `Failure` of its query."""
 
 
-_Place: TypeAlias = tuple[str, Json]
-"""The index and routing of a document: an index may have the same `_id` with different routings."""
+_Place: TypeAlias = tuple[str, Json, str]
+"""The index, routing and `_id` of a document: an index may have the same `_id` with different routings."""
 
 
 def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool = False) -> Ranking | Failure:
@@ -43,7 +43,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
     found = [_hit(hit, place, entry) for place, hit in enumerate(inner)]
-    if not entry.unique_ids and (reason := _ambiguity(found)):
+    if not entry.unique_ids and (reason := _ambiguity(found, with_id=entry.id_field is not None)):
         return Failure(FailureKind.AMBIGUOUS, reason)
     hits, duplicates = unique_hits([hit for hit, _ in found])
     total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
@@ -80,7 +80,28 @@ def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
         raise MalformedAnswer(f"{name} should have a text `_index`, found {shown(index)}")
     score = read_score(hit.get("_score"), f"`hits.hits[{place}]._score`")
     text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
-    return Hit(identity, score, _title(hit, entry.title_field), text), (index, hit.get("_routing"))
+    known_as = identity if entry.id_field is None else id_in(hit, entry.id_field, name)
+    return Hit(known_as, score, _title(hit, entry.title_field), text), (index, hit.get("_routing"), identity)
+
+
+def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
+    """
+    The id of a document that has it in *field*; *name* is what a reason calls the *hit*.
+
+    Raises:
+        MalformedAnswer: It has no such value, or several, or one that is neither a text nor a whole number.
+    """
+    found = lookup(hit.get("fields"), field)
+    if found is None:
+        found = lookup(hit.get("_source"), field)
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    if not is_text(found) and type(found) is not int:
+        raise MalformedAnswer(
+            f"{name} ({shown(hit.get('_id'))}) should have one text or whole number in {field!r}, the `id_field` of "
+            f"the target, found {'nothing' if found is None else shown(found)}"
+        )
+    return str(found)
 
 
 def read_score(score: Json, name: str) -> float | None:
@@ -160,7 +181,7 @@ def _took(took: Json) -> tuple[float | None, str]:
     return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
 
 
-def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
+def _ambiguity(found: Sequence[tuple[Hit, _Place]], *, with_id: bool) -> str:
     """A sentence about an id of two documents, with a remedy; empty if there is none."""
     if len({hit.id for hit, _ in found}) == len(found):
         return ""
@@ -169,16 +190,19 @@ def _ambiguity(found: Sequence[tuple[Hit, _Place]]) -> str:
         known_rank, known = first.setdefault(hit.id, (rank, place))
         if known != place:
             return (
-                f'"{hit.id}" is in {_described(known)} at rank {known_rank} and in {_described(place)} at rank {rank}, '
+                f'"{hit.id}" is in {_described(known, with_id=with_id)} at rank {known_rank} '
+                f"and in {_described(place, with_id=with_id)} at rank {rank}, "
                 "and a judgment cannot distinguish them: use a target with one index, or set `ids: unique` in it if "
                 "both are one document"
             )
     return ""
 
 
-def _described(place: _Place) -> str:
-    index, routing = place
-    return index if routing is None else f"{index} (routing {shown(routing)})"
+def _described(place: _Place, *, with_id: bool) -> str:
+    index, routing, identity = place
+    details = [] if routing is None else [f"routing {shown(routing)}"]
+    details += [f"_id {identity}"] if with_id else []
+    return f"{index} ({', '.join(details)})" if details else index
 
 
 def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:

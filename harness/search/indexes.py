@@ -163,6 +163,7 @@ def ids_request(
     pinned: Json = None,
     title_field: str | None = None,
     snippet: str | None = None,
+    id_field: str | None = None,
 ) -> SearchRequest:
     """
     A search for the documents *ids* themselves.
@@ -175,10 +176,18 @@ def ids_request(
         pinned: The point in time of the search, if any.
         title_field: The field with the title.
         snippet: The field for the snippet, or `ANY_TEXT`.
+        id_field: The field with the ids; None for `_id`.
     """
-    body = {"query": {"ids": {"values": list(ids)}}, "size": size or len(ids)}
+    body = {"query": ids_query(ids, id_field), "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
-    return SearchRequest(query, index, body, title_field=title_field, snippet=snippet, unique_ids=True)
+    return SearchRequest(
+        query, index, body, title_field=title_field, snippet=snippet, unique_ids=True, id_field=id_field
+    )
+
+
+def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
+    """The query for the documents *ids*, which *id_field* holds, or `_id` where it is None."""
+    return {"ids": {"values": list(ids)}} if id_field is None else {"terms": {id_field: list(ids)}}
 
 
 def of_indexes(request: SearchRequest) -> dict[str, str]:
@@ -187,9 +196,11 @@ def of_indexes(request: SearchRequest) -> dict[str, str]:
     return {name: value for name, value in request.url_params.items() if name in names}
 
 
-def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> KnownDocuments:
+def find_documents(
+    search: Search, index: str | None, ids: Iterable[str], *, id_field: str | None = None
+) -> KnownDocuments:
     """
-    Which of *ids* are in *index*.
+    Which of *ids*, which *id_field* holds, or `_id` where it is None, are in *index*.
 
     Raises:
         SearchError: A look-up has no answer.
@@ -198,7 +209,7 @@ def find_documents(search: Search, index: str | None, ids: Iterable[str]) -> Kno
     repeated: set[str] = set()
     pending = _parts(list(ids), IDS_AT_ONCE)
     while pending:
-        sent = [ids_request("", index, part, size=HITS_AT_ONCE) for part in pending]
+        sent = [ids_request("", index, part, size=HITS_AT_ONCE, id_field=id_field) for part in pending]
         smaller: list[list[str]] = []
         for part, response in zip(pending, search.search(sent), strict=True):
             ranking = _answered(response, index)
@@ -218,9 +229,11 @@ def find_texts(
     pinned: Json,
     title_field: str | None,
     snippet: str | None = None,
+    id_field: str | None = None,
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title, and with snippet if one is named, by id, and why look-ups failed.
+    The documents *ids* of *index* with title, and with snippet if one is named, by id, and why look-ups failed. The ids
+    are those that *id_field* holds, or `_id` where it is None.
 
     Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
 
@@ -229,7 +242,16 @@ def find_texts(
     """
     parts = _parts(ids, TEXTS_AT_ONCE if snippet else IDS_AT_ONCE)
     sent = [
-        ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, title_field=title_field, snippet=snippet)
+        ids_request(
+            "",
+            index,
+            part,
+            size=len(part) * COPIES,
+            pinned=pinned,
+            title_field=title_field,
+            snippet=snippet,
+            id_field=id_field,
+        )
         for part in parts
     ]
     responses = search.search(sent) if sent else []

@@ -40,8 +40,8 @@ class Entry:
     """
     The encoded lines of a search, and what is needed to read its answer.
 
-    *unique_ids* says that an `_id` identifies one document in all indexes, *may_stop_early* that the request has or may
-    have `terminate_after`.
+    *unique_ids* says that an id identifies one document in all indexes, *id_field* which field holds it,
+    *may_stop_early* that the request has or may have `terminate_after`.
     """
 
     place: int
@@ -50,6 +50,7 @@ class Entry:
     title_field: str | None = None
     snippet: str | None = None
     unique_ids: bool = False
+    id_field: str | None = None
     may_stop_early: bool = False
     size: int | None = None
     """The number of hits asked for; None where the body does not say it."""
@@ -79,6 +80,7 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         title_field=request.title_field,
         snippet=request.snippet,
         unique_ids=request.unique_ids,
+        id_field=request.id_field,
         may_stop_early=_has_key(body, STOPS_EARLY),
         size=size if type(size := body.get("size")) is int else None,
     )
@@ -92,9 +94,12 @@ def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
 
 
 def _with_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
-    """*body* with the fields to return, if it does not select fields itself."""
+    """*body* with the fields to return, if it does not select fields itself, and the one that holds the id."""
     read = [field for field in (request.title_field, request.snippet) if field]
     content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
+    if request.id_field is not None:
+        fields = body.get("fields")
+        content["fields"] = [*(fields if isinstance(fields, list) else []), request.id_field]
     return {**body, **content}
 
 
@@ -115,6 +120,7 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
         is_template=True,
         title_field=request.title_field,
         unique_ids=request.unique_ids,
+        id_field=request.id_field,
         may_stop_early=_template_may_stop_early(template),
     )
 

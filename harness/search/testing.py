@@ -96,7 +96,7 @@ class FakeSearch(Closing):
         )
         if isinstance(request.body, Mapping) and "bool" in request.body.get("post_filter", {}):
             first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.missing`
-            hits = tuple(hit for hit in hits if hit.id in first["ids"]["values"])
+            hits = tuple(hit for hit in hits if hit.id in _named(first))
         size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
         return Ranking(hits[:size], total=len(hits), took=1.0)
 
@@ -105,8 +105,8 @@ class FakeSearch(Closing):
         every = [one for one in self._rankings.values() if not isinstance(one, Failure)]
         hits = [hit for one in every for hit in (one.hits if isinstance(one, Ranking) else one)]
         ids = dict.fromkeys(hit if isinstance(hit, str) else hit.id for hit in hits)
-        wanted = body["query"].get("ids")
-        return [one for one in ids if wanted is None or one in wanted["values"]]
+        wanted = None if "match_all" in body["query"] else _named(body["query"])
+        return [one for one in ids if wanted is None or one in wanted]
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""
@@ -129,3 +129,12 @@ class FakeSearch(Closing):
     def close(self) -> None:
         """Record that it was closed."""
         self.closed = True
+
+
+def _named(query: Json) -> Sequence[str]:
+    """The ids of a query of `harness.search.indexes.ids_query`."""
+    if "ids" in query:
+        ids: Sequence[str] = query["ids"]["values"]
+        return ids
+    [ids] = query["terms"].values()
+    return ids

@@ -219,6 +219,9 @@ class LoadedSuite:
 
     def _target(self) -> Any:
         target = read_target(self.reading, self._templates.values())
+        if target.id_field is not None and self.reading.shape.fixture is not None:
+            message = "'id_field' is for an index that exists; the fixture's `id` names the field with its ids"
+            self.reading.problems.at(target.mark, message)
         if self.is_whole("target", "index", "fixture", "request", "requests"):
             check_indexes(target, self._templates.values(), self.reading)
         return target

@@ -53,6 +53,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
         mark=reading.key_mark("target"),
         service=service,
         unique_ids=shape.ids == "unique",
+        id_field=None if shape.id_field is None else str(shape.id_field),
     )
 
 
@@ -111,9 +112,12 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
     if reading.shape.fixture is not None:
         message = "a fixture needs an engine, but the requests go over HTTP; remove it"
         reading.problems.at(reading.key_mark("fixture"), message)
-    if reading.shape.target is not None and reading.shape.target.ids == "unique":
-        message = "'ids: unique' needs an engine, but the requests go over HTTP; remove it"
-        reading.problems.at(reading.key_mark("target"), message)
+    target = reading.shape.target
+    of_engine = {"ids: unique": target and target.ids == "unique", "id_field": target and target.id_field is not None}
+    for key, is_given in of_engine.items():
+        if is_given:
+            message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
+            reading.problems.at(reading.key_mark("target"), message)
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
@@ -390,6 +394,7 @@ def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchReque
         index,
         {"size": suite.depth, **body},
         unique_ids=suite.target.unique_ids,
+        id_field=suite.target.id_field,
         url_params=parameters,
         built_for=query,
     )

@@ -140,6 +140,9 @@ class TargetShape(Shape):
         "per_index",
         description="Whether an _id identifies a document per index, or in all indexes. Default: per_index.",
     )
+    id_field: Text = Field(
+        None, description="The field with the id of a document, a keyword or a whole number. Default: _id."
+    )
 
 
 class LineShape(Shape):

@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from harness.api import Relevance
+from harness.model import Absence, Explained, SearchRequest
 from harness.options import RunOptions
+from harness.search.explain import explain_documents
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
 SUITES = re.findall(r"```yaml\n(suite: nearest\n.*?)```", PAGE, re.DOTALL)
@@ -164,3 +166,60 @@ def test_an_index_of_another_cluster_is_a_target(products, rankings, search, cal
         assert f"1 of 1 clusters did not answer in full: {remote}: index_not_found_exception" in missing
     finally:
         call("PUT", "/_cluster/settings", {"persistent": {seeds: None}})
+
+
+VARIANTS = {
+    "a": {"title": "red tent", "sku": "tent-1", "shop": {"number": 7}},
+    "b": {"title": "tent pole", "sku": "pole-1", "shop": {"number": 8}},
+    "c": {"title": "tent pole of steel", "sku": "pole-1", "shop": {"number": 9}},
+    "d": {"title": "rope", "sku": "rope-1", "shop": {"number": 10}},
+}
+OF_VARIANTS = {
+    "title": {"type": "text"}, "sku": {"type": "keyword"}, "shop": {"properties": {"number": {"type": "integer"}}},
+}  # fmt: skip
+
+
+def test_ids_may_be_those_of_a_field(index, engine_url, tmp_path):
+    name = index(VARIANTS, mappings={"properties": OF_VARIANTS})
+    path = tmp_path / "fields.relevance.yaml"
+    path.write_text(
+        f"""\
+suite: fields
+target: {{index: {name}, id_field: sku}}
+title_field: title
+measures: ["nDCG@10"]
+requests:
+  plain: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
+  own-fields: {{query: {{match: {{title: "{{{{text}}}}"}}}}, fields: [shop.number], _source: [title]}}
+queries:
+  - {{id: red, text: red, judgments: {{tent-1: 1, rope-1: 1, gone-1: 1}}, thresholds: ["nDCG@10 = 1"]}}
+  - {{id: tent, text: pole, judgments: {{pole-1: 1}}}}
+""",
+        encoding="utf-8",
+    )
+    with Relevance(options=RunOptions(url=engine_url)) as relevance:
+        for request in ("plain", "own-fields"):
+            red, pole = relevance.run(path, request=request).queries
+            assert [(hit.id, hit.title) for hit in red.ranking] == [("tent-1", "red tent")]
+            assert {one.id: one.absence for one in red.missing} == {
+                "rope-1": Absence.NO_MATCH,
+                "gone-1": Absence.NOT_VISIBLE,
+            }
+            assert f'"pole-1" is in {name} (_id b) at rank 1 and in {name} (_id c) at rank 2' in pole.reason
+        path.write_text(path.read_text().replace("id_field: sku", "id_field: sku, ids: unique"), encoding="utf-8")
+        _, pole = relevance.run(path).queries
+        assert [hit.id for hit in pole.ranking] == ["pole-1"]
+        path.write_text(path.read_text().replace("id_field: sku", "id_field: shop.number"), encoding="utf-8")
+        assert [hit.id for hit in relevance.run(path).queries[1].ranking] == ["8", "9"]
+        path.write_text(path.read_text().replace("id_field: shop.number", "id_field: ean"), encoding="utf-8")
+        assert "one text or whole number in 'ean', the `id_field` of the target, found nothing" in (
+            relevance.run(path).queries[0].reason
+        )
+
+
+def test_documents_are_explained_by_the_ids_of_a_field(index, search):
+    name = index(VARIANTS, mappings={"properties": OF_VARIANTS})
+    request = SearchRequest("red", name, {"query": {"match": {"title": "red"}}, "size": 10}, id_field="sku")
+    found = explain_documents(search, request, ["tent-1", "rope-1", "gone-1"], ranking=["tent-1"], known=[])
+    assert [one.outcome for one in found] == [Explained.SCORED, Explained.UNMATCHED, Explained.INVISIBLE]
+    assert found[0].score == pytest.approx(sum(part.score for part in found[0].parts))

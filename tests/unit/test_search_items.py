@@ -466,6 +466,30 @@ class TestSeveralIndexes:
     def test_different_ids_in_two_are_what_they_are(self) -> None:
         assert ranking(answer(hit("a"), hit("b", _index="archive"))).hits == (Hit("a", 1.0), Hit("b", 1.0))
 
+    @pytest.mark.parametrize("found", ["sku-1", ["sku-1"]])
+    def test_the_id_may_be_that_of_a_field(self, found: Any) -> None:
+        hits = [hit("1", fields={"sku": found}), hit("2", _source={"sku": 7})]
+
+        assert [one.id for one in ranking(answer(*hits), id_field="sku").hits] == ["sku-1", "7"]
+
+    @pytest.mark.parametrize(
+        ("found", "shown"),
+        [(None, "nothing"), ([], "a list"), (["a", "b"], "a list"), (1.5, "1.5"), (True, "true"), ("", '""')],
+    )
+    def test_a_field_without_one_id_makes_no_ranking(self, found: Any, shown: str) -> None:
+        reason = failure(answer(hit("2", fields={"sku": found})), id_field="sku").reason
+
+        should = "should have one text or whole number in 'sku', the `id_field` of the target"
+        assert reason == f'`hits.hits[0]` ("2") {should}, found {shown}'
+
+    def test_two_documents_with_one_id_in_the_field_are_told_apart_by_their_own(self) -> None:
+        hits = [hit("1", fields={"sku": ["s"]}), hit("2", fields={"sku": ["s"]})]
+
+        assert failure(answer(*hits), id_field="sku").reason.startswith(
+            '"s" is in products (_id 1) at rank 1 and in products (_id 2) at rank 2'
+        )
+        assert [one.id for one in ranking(answer(*hits), id_field="sku", unique_ids=True).hits] == ["s"]
+
     def test_where_ids_are_unique_the_copies_are_one_document(self) -> None:
         found = ranking(answer(hit("a"), hit("a", _index="archive")), unique_ids=True)
 

@@ -124,11 +124,20 @@ def test_a_fixture_is_refused_where_requests_go_over_http(folder):
     ]
 
 
-def test_unique_ids_are_refused_where_requests_go_over_http(folder):
+@pytest.mark.parametrize(("target", "key"), [("ids: unique", "ids: unique"), ("id_field: sku", "id_field")])
+def test_what_says_how_an_engine_knows_documents_is_refused_where_requests_go_over_http(folder, target, key):
     text = SUITE.replace('{query: {match: {title: "{{text}}"}}}', HTTP)
-    text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", "target: {ids: unique}\n")
+    text = text.replace("fixture: {documents: products.jsonl, id: sku}\n", f"target: {{{target}}}\n")
     assert refusals(folder, text) == [
-        "shop.relevance.yaml:3:1: 'ids: unique' needs an engine, but the requests go over HTTP; remove it"
+        f"shop.relevance.yaml:3:1: '{key}' needs an engine, but the requests go over HTTP; remove it"
+    ]
+
+
+def test_ids_of_a_field_are_refused_beside_a_fixture(folder):
+    text = SUITE.replace("id: sku}\n", "id: sku}\ntarget: {id_field: sku}\n")
+    assert refusals(folder, text) == [
+        "shop.relevance.yaml:4:1: 'id_field' is for an index that exists; "
+        "the fixture's `id` names the field with its ids"
     ]
 
 
