@@ -235,6 +235,23 @@ class RunOptions:
         "SECONDS",
         ini=True,
     )
+    journal: Path | None = _option(
+        None,
+        FILE,
+        "Keep each response in this file as soon as it is there; otherwise beside the first report, until the end.",
+        Commands.RUN,
+        "FILE",
+        python=False,
+        tells_apart=False,
+    )
+    resume: bool = _option(
+        False,
+        FLAG,
+        "Go on with the unfinished run in the journal, if it is one of the same suite, request, target and judgments.",
+        Commands.RUN,
+        python=False,
+        tells_apart=False,
+    )
     strict_xfail: bool = _option(False, FLAG, "Count an unexpected pass as a failure.", Commands.RUN)
     report_only: bool = _option(
         False,

@@ -32,8 +32,10 @@ from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
 from harness.report.json import dumps_report
 from harness.report.outputs import KINDS, Output, write_report
+from harness.report.sentences import printable
 from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, run_suites
+from harness.run.journal import Journal
 from harness.words import one_of
 
 
@@ -92,7 +94,8 @@ def command(
                 "--report-only decides nothing, so there is no codequality report; remove one of them"
             )
         found = found_suites(suites)
-        report = _run(found.suites, options, matrix, quiet=quiet)
+        journal = _journal(options, outputs)
+        report = _run(found.suites, options, matrix, journal, quiet=quiet)
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
         step.summarise(report)
@@ -100,6 +103,8 @@ def command(
         write_report(report, output)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
+    if journal is not None:
+        journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
     if not quiet:
         say_left_out(found)
     return report.exit_status or _undecided(report, options)
@@ -119,9 +124,27 @@ def _undecided(report: Report, options: RunOptions) -> int:
     return 1
 
 
-def _run(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
+def _journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
+    """The journal that was asked for, or one beside the first report; None if there is no file to be beside."""
+    files = [output.path for output in outputs if output.path.is_file() or not output.path.exists()]
+    beside = files[0].with_name(f"{files[0].name}.journal") if files else None
+    path = options.journal or beside
+    if path is None:
+        if options.resume:
+            _tell("starting anew: without --journal and --output no run leaves a journal")
+        return None
+    return Journal(path, resume=options.resume, is_kept=options.journal is not None, tell=_tell)
+
+
+def _tell(line: str) -> None:
+    click.echo(printable(f"harness: {line}"), err=True)
+
+
+def _run(
+    suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal | None, *, quiet: bool
+) -> Report:
     with run_progress(quiet=quiet) as progress:
-        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix)
+        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=journal)
 
 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:

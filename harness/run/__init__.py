@@ -19,6 +19,7 @@ from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
+from harness.run.journal import Journal, header_of
 from harness.search.connection import Closing
 from harness.words import did_you_mean
 
@@ -41,6 +42,7 @@ def run_suites(
     environ: Mapping[str, str],
     progress: Progress | None = None,
     matrix: Matrix | None = None,
+    journal: Journal | None = None,
 ) -> Report:
     """
     Run suites and decide their thresholds.
@@ -51,13 +53,14 @@ def run_suites(
         environ: Where variables and logins are looked up.
         progress: Told how far the run is.
         matrix: The requests and indexes that each suite runs with, in place of those of *options*.
+        journal: Gets the responses, and has those of an earlier run that is gone on with.
 
     Raises:
         InputError: a suite or harness.toml is wrong; holds all problems of all files.
         UsageError: an option asks for what cannot be, or a variable that holds a login is not set.
         EngineStartError: the embedded node could not be started.
     """
-    with Runner(environ, progress) as runner:
+    with Runner(environ, progress, journal) as runner:
         return make_report([run.report for run in runner.run(paths, options, matrix=matrix)])
 
 
@@ -192,12 +195,16 @@ SERVER = ("url", "embedded", "engine_version", "cluster", "client", "hooks", "al
 class Runner(Closing):
     """Runs suites; connections stay open from one call to the next, and are closed in the end."""
 
-    def __init__(self, environ: Mapping[str, str], progress: Progress | None = None) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], progress: Progress | None = None, journal: Journal | None = None
+    ) -> None:
         """
         Args:
             environ: Where variables and logins are looked up.
             progress: Told how far a run is.
+            journal: Gets the responses, and has those of an earlier run that is gone on with.
         """
+        self._journal = journal
         self._environ = environ
         self._progress = progress
         self._open: list[tuple[RunOptions, Connections]] = []
@@ -276,8 +283,10 @@ class Runner(Closing):
             masker = None if cluster is None else cluster.masker(selection.suite, self._environ, connections.hooks)
             server = None if cluster is None else cluster.cluster
             for cell in cells.cells(selection.suite, options):
+                header = header_of(selection, cell, name, masker) if self._journal else None
+                section = self._journal.section(header, masker) if self._journal and header else None
                 execution = SuiteExecution(
-                    selection, cell, name, masker, self._progress, builds, targets, earlier, server
+                    selection, cell, name, masker, self._progress, builds, targets, earlier, server, section
                 )
                 try:
                     if cluster is None:

@@ -38,6 +38,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
+from harness.run.journal import NOT_ASKED, Section
 from harness.run.notes import (
     connection_notes,
     deselection_notes,
@@ -125,8 +126,9 @@ class SuiteExecution:
 
     *cluster* is what the report calls the server, *server* how it is reached. *masker* hides secrets. *progress* is
     told how far the run is. *builds* are the indexes of the run that it belongs to, *targets* what that has found out
-    about what it searches; without them it builds and asks its own. Where *earlier* is a run of the same suite, only
-    the queries that had no answer there are asked.
+    about what it searches; without them it builds and asks its own. *section* is that of a journal, which gets the
+    responses. Where it has an earlier run, or *earlier* is one of the same suite, only the queries that had no answer
+    there are asked.
     """
 
     selection: Selection
@@ -138,6 +140,7 @@ class SuiteExecution:
     targets: Targets | None = None
     earlier: FinishedSuite | None = None
     server: Cluster | None = None
+    section: Section | None = None
 
     def over(self, search: Search) -> AnsweredSuite:
         """
@@ -146,49 +149,77 @@ class SuiteExecution:
         An engine that goes away, or refuses, is no error of this call: the queries fail.
 
         Raises:
-            UsageError: the suite has no request of the name that was asked for.
+            UsageError: the suite has no request of the name that was asked for, or the journal cannot be written.
         """
-        kept = self._answered()
-        active = self._start(kept)
+        earlier = self._earlier()
+        active = self._start(earlier)
+        if earlier is not None and self._is_whole(earlier):
+            return self._answered_suite(earlier, search if self._is_same_target(earlier, search) else None)
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
             before = self._state(active, search)
+            if self.section is not None and earlier is not self.section.begin(search.engine, before):
+                earlier = None
+                self._start(None)
             hooked = self._hooks.around(search, sent)
-            run = self._with_tails(active, self._search(active, hooked), hooked)
+            run = _joined(self._search(active, hooked, earlier), earlier)
+            is_searched = earlier is not None and earlier.tails is not None
+            run = self._with_tails(_without(active, earlier) if is_searched else active, run, hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
             if before is not None and run.has_rankings:
-                run = replace(run, states=(before, search.index_state(run.index, timeout=self._patience(run.seconds))))
+                after = search.index_state(run.index, timeout=self._patience(run.seconds))
+                run = replace(run, states=_from_first_to_last(earlier, (before, after)))
         except SearchError as error:
-            run = self._failed_run(active, search.engine, error)
-        return replace(self._answered_suite(self._joined(run, kept), search), sent=sent)
+            run = self._failed_run(active, search.engine, error, earlier)
+        if self.section is not None:
+            self.section.end(run)
+        return replace(self._answered_suite(run, search), sent=sent)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:
         """There is no connection: each selected query fails with *error*, which is None where none is selected."""
-        kept = self._answered()
+        earlier = self._earlier()
+        active = self._start(earlier)
+        if earlier is not None and self._is_whole(earlier):
+            return self._answered_suite(earlier, None)
         engine = Engine("not asked" if error is None else "not reached")
-        run = self._failed_run(self._start(kept), engine, error)
-        return self._answered_suite(self._joined(run, kept), None)
+        run = self._failed_run(active, engine, error, earlier)
+        if self.section is not None:
+            self.section.begin(NOT_ASKED, None)
+            self.section.end(run)
+        return self._answered_suite(run, None)
 
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
         return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
 
-    def _answered(self) -> dict[str, Response]:
-        """What was answered earlier, and is not asked again."""
+    def _earlier(self) -> Run | None:
+        """The earlier run, whose answers are not asked for again."""
+        if self.section is not None:
+            return self.section.earlier
         earlier = self.earlier
-        if earlier is None or earlier.suite != self.selection.selected:
-            return {}
-        return {query: answer for query, answer in earlier.run.responses.items() if isinstance(answer, Ranking)}
+        return None if earlier is None or earlier.suite != self.selection.selected else earlier.run
 
-    def _start(self, kept: Mapping[str, Response]) -> Suite:
+    def _is_whole(self, earlier: Run) -> bool:
+        """Whether nothing is left to ask."""
+        if self.section is not None:
+            return self.section.is_whole
+        return not _without(self.selection.active, earlier).queries
+
+    def _is_same_target(self, earlier: Run, search: Search) -> bool:
+        """Whether the target is what the journal's run ended with, so that more can be asked of it."""
+        if self.section is None or earlier.states is None:
+            return True
+        now = search.index_state(earlier.index, timeout=self._patience(0.0))
+        return self.section.is_same_target(search.engine, now)
+
+    def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
         from harness.suites.requests import on_index
 
         active = self.selection.active
-        if kept:
-            active = replace(active, queries=tuple(query for query in active.queries if query.id not in kept))
         if self.progress is not None:
-            self.progress.suite_started(self.selection.suite, len(active.queries), self.options.chosen())
+            left = len(_without(active, earlier).queries)
+            self.progress.suite_started(self.selection.suite, left, self.options.chosen())
         if self.options.index is not None:
             return on_index(active, self.options.index)
         return active if active.fixture is None else _targeting(active, None)
@@ -201,7 +232,7 @@ class SuiteExecution:
         builds = self.builds or FixtureBuilds(allow_write=allow_write)
         return _targeting(active, builds.index_of(active, active.fixture, search))
 
-    def _search(self, active: Suite, search: Search) -> Run:
+    def _search(self, active: Suite, search: Search, earlier: Run | None) -> Run:
         from harness.run.searching import execute
 
         return execute(
@@ -214,9 +245,12 @@ class SuiteExecution:
             further=not (self.options.unjudged or self._hooks.concern_searches),
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
+            kept=_kept(earlier),
         )
 
     def _heard(self, responses: Mapping[str, Response]) -> None:
+        if self.section is not None:
+            self.section.add(responses)
         if self.progress is not None:
             self.progress.queries_done(len(responses))
 
@@ -234,22 +268,6 @@ class SuiteExecution:
         """Seconds for each look at the state of the target, when *spent* of the budget are over."""
         budget = self.options.budget
         return SECONDS_FOR_STATE if budget is None else min(SECONDS_FOR_STATE, budget - spent)
-
-    def _joined(self, run: Run, kept: Mapping[str, Response]) -> Run:
-        """The earlier run, with the answers of *run* to the queries that had none."""
-        if self.earlier is None or not kept:
-            return run
-        answers = {**run.responses, **kept}
-        return replace(
-            self.earlier.run,
-            responses={query.id: answers[query.id] for query in self.selection.selected.queries if query.id in answers},
-            seconds=self.earlier.run.seconds + run.seconds,
-            tails=run.tails or self.earlier.run.tails,
-            resent={**self.earlier.run.resent, **run.resent},
-            checks=run.checks or self.earlier.run.checks,
-            states=_from_first_to_last(self.earlier.run.states, run.states),
-            titles={**self.earlier.run.titles, **run.titles},
-        )
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
         """*run* with what ties with its last hits, where that is compared with another run's."""
@@ -290,22 +308,45 @@ class SuiteExecution:
         """Whether the run is held against a baseline, or becomes one."""
         return self.options.save_baseline or self.selection.compares
 
-    def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None) -> Run:
+    def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
         from harness.suites.requests import choose_template
 
-        template = choose_template(active, self.options.request)
+        template, kept = choose_template(active, self.options.request), _kept(earlier)
         failure = Failure(FailureKind.ERROR, error.text(self.options.entry) if error else "")
-        responses = {query.id: failure for query in active.queries}
-        return Run(responses, engine, template.name, template.index or active.target.index)
+        responses = {query.id: kept.get(query.id, failure) for query in active.queries}
+        return _joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)
 
 
-def _from_first_to_last(
-    earlier: tuple[IndexState, IndexState] | None, later: tuple[IndexState, IndexState] | None
-) -> tuple[IndexState, IndexState] | None:
-    """The state before the earlier of two runs, and that after the later one, as far as either is known."""
-    if earlier is None or later is None:
-        return earlier or later
-    return earlier[0], later[1]
+def _kept(earlier: Run | None) -> Mapping[str, Response]:
+    """What was answered earlier, and is not asked again."""
+    responses = {} if earlier is None else earlier.responses
+    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
+
+
+def _without(active: Suite, earlier: Run | None) -> Suite:
+    """*active* with the queries that have no answer in *earlier*."""
+    kept = _kept(earlier)
+    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active
+
+
+def _joined(run: Run, earlier: Run | None) -> Run:
+    """*run*, which has the answers of *earlier*, with what else that found out."""
+    if earlier is None or not earlier.has_rankings:
+        return run
+    return replace(
+        earlier,
+        responses=run.responses,
+        request=run.request,
+        index=run.index,
+        seconds=earlier.seconds + run.seconds,
+        resent={**earlier.resent, **run.resent},
+        checks=run.checks or earlier.checks,
+    )
+
+
+def _from_first_to_last(earlier: Run | None, states: tuple[IndexState, IndexState]) -> tuple[IndexState, IndexState]:
+    """The state before *earlier* as far as it is known, and the last of *states*."""
+    return states if earlier is None or earlier.states is None else (earlier.states[0], states[1])
 
 
 def _targeting(suite: Suite, index: str | None) -> Suite:

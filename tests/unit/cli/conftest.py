@@ -10,7 +10,7 @@ def stand_in(monkeypatch):
     """Takes the place of the pipeline: gives its *answer*, or raises it, and keeps what it was asked."""
 
     class StandIn:
-        def __call__(self, paths, options, *, environ, progress, matrix):
+        def __call__(self, paths, options, *, environ, progress, matrix, journal):
             self.paths, self.options, self.environ, self.progress = paths, options, environ, progress
             self.matrix = matrix
             if isinstance(self.answer, BaseException):

@@ -1,0 +1,436 @@
+"""
+The journal of a run: a file of JSON lines that holds each response as soon as it is there, so that a run that was
+killed can go on, and the parts of a run can be put together.
+
+The file has a section for each cell, which is a suite with one request on one index. A section begins with a `Header`,
+has a line for each query, of which the last one holds, and ends with what else the run found out. A last line that was
+cut short is dropped. A section of the same cell that comes later goes on with the earlier one if its header says so,
+and takes its place if not. Secrets are masked, and only the user can read the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from harness import __version__
+from harness.errors import FormatError, UsageError
+from harness.gate.judge_answers import why_moving
+from harness.gate.selection import Selection
+from harness.masking import Masker, redact_run
+from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
+from harness.options import RunOptions
+from harness.words import count, listed
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+__all__ = ["Header", "Journal", "Recorded", "Section", "header_of", "read_journal"]
+
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
+SEARCHED_WITH = (
+    "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
+)  # fmt: skip
+"""The options that choose what is sent where."""
+
+NOT_ASKED = Engine("not asked")
+
+
+BEGINNING = b'{"journal": '
+NO_JOURNAL = "found no line of a journal of `harness run`"
+
+Cell: TypeAlias = tuple[str, Json, Json]
+"""What tells a cell from the others of a journal: the suite, the request and the index that were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a section is about."""
+
+    journal: int
+    """`SCHEMA`."""
+    suite: str
+    """The path of its file, as it was given."""
+    name: str
+    cluster: str
+    """What reports call the server."""
+    queries: int
+    """The number of queries that run."""
+    parts: Mapping[str, str]
+    """What the answers depend on, by a name for users: texts and fingerprints."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """Those of `SEARCHED_WITH` that were given, by field."""
+    shard: str = ""
+    """Which part of the queries runs, such as 2/4; empty if all do."""
+    builds_index: bool = False
+    """Whether the suite builds its index, whose name then says what it holds."""
+    engine: Engine = NOT_ASKED
+    state: IndexState | None = None
+    """The target before the searches."""
+    continues: bool = False
+    """Whether the section goes on with the one before it of the same cell."""
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that the section is about."""
+        return self.suite, self.options.get("request"), self.options.get("index")
+
+    def differences(self, other: Header) -> list[str]:
+        """The parts in which *other* differs."""
+        names = dict.fromkeys([*self.parts, *other.parts])
+        return [name for name in names if self.parts.get(name) != other.parts.get(name)]
+
+    def change_since(self, other: Header) -> str:
+        """How the target changed since that of *other*; empty if it did not, or if that is not known."""
+        if NOT_ASKED not in (self.engine, other.engine) and self.engine != other.engine:
+            return f"{other.engine} is {self.engine} now"
+        before, now = other.comparable(other.state), self.comparable(self.state)
+        return "" if before is None or now is None else why_moving(Run({}, self.engine, states=(before, now)))
+
+    def comparable(self, state: IndexState | None) -> IndexState | None:
+        """*state*, without what differs between two builds of the same index."""
+        if state is None or state.uuids is None or not self.builds_index:
+            return state
+        return replace(state, uuids=dict.fromkeys(state.uuids, ""))
+
+
+def header_of(
+    selection: Selection, options: RunOptions, cluster: str, masker: Masker | None, shard: str = ""
+) -> Header:
+    """
+    The header of a section.
+
+    Args:
+        selection: All queries that run, of which a shard has some.
+        options: Those of the cell.
+        cluster: What reports call the server.
+        masker: Hides secrets.
+        shard: Which part of the queries runs.
+    """
+    mask = (lambda text: text) if masker is None else masker.mask
+    suite = selection.suite
+    template = suite.requests.get(options.request or next(iter(suite.requests)))
+    bare = [replace(query, judgments={}, thresholds=(), skip=None) for query in suite.queries]
+    given = {name: getattr(options, name) for name in SEARCHED_WITH}
+    texts = {
+        "judgments": [suite.gain, suite.grades, {query.id: query.judgments for query in suite.queries}],
+        "queries": [bare, [query.id for query in selection.active.queries]],
+        "request": [template, suite.depth, suite.title_field],
+        "thresholds": [suite.thresholds, {query.id: query.thresholds for query in suite.queries}],
+        "other settings of the suite": replace(
+            suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None
+        ),
+        "index": [options.index, suite.target.index],
+        "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged],
+    }
+    parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
+    parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
+    parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
+    parts["version of the harness"] = __version__
+    return Header(
+        SCHEMA,
+        suite.path,
+        suite.name,
+        mask(cluster),
+        len(selection.active.queries),
+        parts,
+        {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
+        shard,
+        suite.fixture is not None,
+    )
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _plain(value: object) -> Json:
+    """What stands in JSON for a value of a suite: its places in files and values of the environment are left out."""
+    if is_dataclass(value):
+        names = [one.name for one in fields(value) if one.name not in ("mark", "path", "variables")]
+        return {name: getattr(value, name) for name in names}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return sorted(value) if isinstance(value, set | frozenset) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a journal holds of a cell; *rest* is the run without its responses, None if it did not end."""
+
+    header: Header
+    responses: dict[str, Response]
+    rest: Run | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run as far as it came."""
+        return replace(self.rest or Run({}, self.header.engine), responses=self.responses)
+
+    @property
+    def answered(self) -> int:
+        """The number of queries with a ranking."""
+        return sum(isinstance(response, Ranking) for response in self.responses.values())
+
+
+def read_journal(path: Path) -> tuple[list[Recorded], bool]:
+    """
+    What the journal at *path* holds of each cell, in the order of their first sections, and whether all was reported.
+
+    Raises:
+        FormatError: It is no journal, or one of another version.
+        UsageError: It cannot be read.
+    """
+    return parse_journal(_content_of(path), str(path))
+
+
+def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
+    """As `read_journal`, from the *content* of a file that errors call *path*."""
+    found: dict[Cell, Recorded] = {}
+    cell: Cell | None = None
+    is_reported = False
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            raw = json.loads(line)
+            if "journal" in raw:
+                header = _header_of(raw, path, number)
+                cell, is_reported = header.cell, False
+                before = found.get(cell) if header.continues else None
+                found[cell] = replace(before, rest=None) if before and before.answered else Recorded(header, {})
+            elif cell is None:
+                raise FormatError.at(path, number, 1, NO_JOURNAL)
+            elif "query" in raw:
+                found[cell].responses[raw["query"]] = _response_of(raw)
+            elif "reported" in raw:
+                is_reported = True
+            else:
+                found[cell] = replace(found[cell], rest=_adapter(Run).validate_python({"responses": {}, **raw["end"]}))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise FormatError.at(path, number, 1, NO_JOURNAL) from None
+    return list(found.values()), is_reported
+
+
+def _header_of(raw: Json, path: str, number: int) -> Header:
+    if raw["journal"] != SCHEMA:
+        raise FormatError.at(path, number, 1, f"found version {raw['journal']!r} of a journal, expected {SCHEMA}")
+    header: Header = _adapter(Header).validate_python(raw)
+    return header
+
+
+def _response_of(raw: Json) -> Response:
+    response: Response
+    if "ranking" in raw:
+        response = _adapter(Ranking).validate_python(raw["ranking"])
+    else:
+        response = _adapter(Failure).validate_python(raw["failure"])
+    return response
+
+
+def _line_of(query: str, response: Response) -> Json:
+    name, adapter = ("ranking", _adapter(Ranking)) if isinstance(response, Ranking) else ("failure", _adapter(Failure))
+    return {"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)}
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+class Section:
+    """
+    The part of a journal that is about one cell, as it is written.
+
+    *earlier* is an earlier run of the same, None if there is none. It *is_whole* if nothing is left to ask.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        masker: Masker | None,
+        write: Callable[[Iterable[Json]], None],
+        recorded: Recorded | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            header: What it is about.
+            masker: Hides secrets.
+            write: Appends lines.
+            recorded: An unfinished run of the same.
+            tell: Is given a line for the user.
+        """
+        self._header = header
+        self._masker = masker
+        self._write = write
+        self._recorded = recorded
+        self.earlier = None if recorded is None else recorded.run
+        self._tell = tell
+        self._written: dict[str, Response] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether *earlier* ended with an answer to each query."""
+        recorded = self._recorded
+        return recorded is not None and recorded.rest is not None and recorded.answered == self._header.queries
+
+    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
+        """Whether *engine* and *state* are those that *earlier* ended with, as far as that is known."""
+        states = self.earlier.states if self.earlier is not None else None
+        header = replace(self._header, engine=engine, state=state)
+        return not header.change_since(replace(header, state=states and states[1]))
+
+    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
+        """
+        Write the header, with the *state* of the target before the searches.
+
+        Returns:
+            What is gone on with: the earlier run, unless the target is another by now.
+        """
+        header = replace(self._header, engine=engine, state=state)
+        if self._recorded is not None and (change := header.change_since(self._recorded.header)):
+            self._tell(f"{header.name}: starting anew: {change}")
+            self._recorded = self.earlier = None
+        if self._recorded is not None:
+            answered = f"{self._recorded.answered:,} of {count(header.queries, 'query')} answered"
+            self._tell(f"{header.name}: going on with an earlier run: {answered}")
+            self._written |= self._recorded.responses
+        self._write([_adapter(Header).dump_python(replace(header, continues=self._recorded is not None), mode="json")])
+        return self.earlier
+
+    def add(self, responses: Mapping[str, Response]) -> None:
+        """Write *responses*, by query."""
+        masked = self._masked(Run(responses, NOT_ASKED)).responses
+        self._write([_line_of(query, response) for query, response in masked.items()])
+        self._written |= responses
+
+    def end(self, run: Run) -> None:
+        """Write what the whole *run* found out: the responses that it changed after they came, and the rest."""
+        self.add({query: one for query, one in run.responses.items() if self._written.get(query) is not one})
+        rest = _adapter(Run).dump_python(self._masked(replace(run, responses={})), mode="json", exclude_defaults=True)
+        self._write([{"end": {name: value for name, value in rest.items() if name != "responses"}}])
+
+    def _masked(self, run: Run) -> Run:
+        return run if self._masker is None else redact_run(run, self._masker.mask)
+
+
+class Journal:
+    """The file that a run writes, and what an earlier run left in it."""
+
+    def __init__(
+        self, path: Path, *, resume: bool = False, is_kept: bool = True, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """
+        Args:
+            path: Of the file.
+            resume: Whether an unfinished run in it is gone on with.
+            is_kept: Whether the file stays when the run is finished.
+            tell: Is given a line for the user, such as why a run starts anew.
+
+        Raises:
+            UsageError: There is a file that is no journal, or it cannot be read.
+        """
+        self._path = path
+        self._is_kept = is_kept
+        self._resumes = resume
+        self._tell = tell
+        self._file: IO[bytes] | None = None
+        self._recorded: dict[Cell, Recorded] = {}
+        self._whole_lines = 0
+        if path.exists() and not (path.is_file() and _is_journal(path)):
+            raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
+        self._refusal = self._why_anew() if resume else ""
+
+    def _why_anew(self) -> str:
+        """Read what is there; why none of it can be gone on with, empty if some may."""
+        if not self._path.exists():
+            return f"there is no journal {self._path}"
+        content = _content_of(self._path)
+        try:
+            recorded, is_reported = parse_journal(content, str(self._path))
+        except FormatError as error:
+            return str(error)
+        self._whole_lines = content.rfind(b"\n") + 1
+        if is_reported:
+            return f"the run in {self._path} is finished"
+        self._recorded = {one.header.cell: one for one in recorded}
+        return ""
+
+    def section(self, header: Header, masker: Masker | None) -> Section:
+        """The section of the cell that *header* is about, with what an earlier run has of the same."""
+        recorded = self._recorded.get(header.cell)
+        why = self._refusal
+        if recorded is not None and (names := recorded.header.differences(header)):
+            recorded, why = None, f"the run in {self._path} differs in {listed(names)}"
+        elif recorded is None:
+            why = why or f"there is no run of it in {self._path}"
+        if self._resumes and why:
+            self._tell(f"{header.name}: starting anew: {why}")
+        return Section(header, masker, self._write, recorded, self._tell)
+
+    def finish(self, *, is_complete: bool) -> None:
+        """All was reported: remove the file, or note that in it, if the run *is_complete*; else it can be gone on."""
+        if self._file is None:
+            return
+        if is_complete and self._is_kept:
+            self._write([{"reported": True}])
+        self._file.close()
+        if is_complete and not self._is_kept:
+            self._path.unlink(missing_ok=True)
+
+    def _write(self, lines: Iterable[Json]) -> None:
+        data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        try:
+            if self._file is None:
+                self._file = self._continued() if self._recorded else self._begun(data)
+                data = data if self._recorded else b""
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(f"{self._path}: the journal could not be written: {error.strerror or error}") from None
+
+    def _continued(self) -> IO[bytes]:
+        """The file that is there, without a last line that was cut short."""
+        file = self._path.open("r+b")
+        file.truncate(self._whole_lines)
+        file.seek(self._whole_lines)
+        return file
+
+    def _begun(self, data: bytes) -> IO[bytes]:
+        """A new file with *data*, which nobody sees without it."""
+        part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        try:
+            file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            file.write(data)
+            file.flush()
+            part.replace(self._path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+        return file
+
+
+def _content_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether the file at *path* begins as a journal does, or is empty."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(BEGINNING)) in (BEGINNING, b"")
+    except OSError as error:
+        raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None

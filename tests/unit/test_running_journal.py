@@ -1,0 +1,211 @@
+"""Runs that were killed and go on: what the journal holds, what is asked again, and that the report is the same."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders.engine import SHARDS, ScriptedEngine
+from harness.cli import main
+
+QUERIES = 60
+JOURNAL = Path("run.journal")
+REPORT = Path("report.json")
+SETTINGS = "/products/_settings/index.uuid"
+
+
+def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
+    lines = [
+        "suite: shop",
+        "target: {index: products}",
+        'request: {query: {match: {title: "{{text}}"}}}',
+        f"depth: {depth}",
+        "measures: [RR@3, nDCG@3]",
+        f"thresholds: {json.dumps(thresholds or ('mean nDCG@3 >= 0.95', 'every RR@3 >= 0.2'))}",
+        "queries:",
+    ]
+    lines += [
+        f"  - {{id: q{n}, text: text {n}, judgments: {{d{n}: {grade}, e{n}: 1, gone{n}: 1}}}}" for n in range(QUERIES)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(suite_text(), encoding="utf-8")
+    with ScriptedEngine() as engine:
+        for n in range(QUERIES):
+            engine.rankings[f"text {n}"] = [f"x{n}", f"d{n}", f"e{n}", f"f{n}"] if n % 3 else [f"d{n}", f"e{n}"]
+        set_index(engine)
+        yield engine
+
+
+def set_index(engine, uuid="one", documents=200):
+    engine.gets[SETTINGS] = {"products": {"settings": {"index": {"uuid": uuid}}}}
+    engine.gets["/products/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
+
+
+def run(engine, *options, report=REPORT):
+    """The exit status of a run, and its report without what time and transport move."""
+    status = main(["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--output", f"json={report}", *options])
+    return status, without_timing(json.loads(report.read_text(encoding="utf-8")))
+
+
+def without_timing(value):
+    if isinstance(value, dict):
+        return {
+            key: without_timing(one)
+            for key, one in value.items()
+            if key not in ("created", "seconds", "timing", "took")
+        }
+    return [without_timing(one) for one in value] if isinstance(value, list) else value
+
+
+def cut_at(size: int) -> None:
+    JOURNAL.write_bytes(JOURNAL.read_bytes()[:size])
+
+
+@pytest.mark.parametrize("is_compared", [False, True])
+def test_a_run_cut_short_anywhere_goes_on_to_the_same_report(engine, is_compared, capsys):
+    if is_compared:
+        engine.score = 1.0  # all tie, so that the tails are searched
+        Path("shop.relevance.yaml").write_text(suite_text("drop nDCG@3 <= 0.01"), encoding="utf-8")
+        assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url]) == 0
+    whole = run(engine, "--journal", str(JOURNAL))
+    content = JOURNAL.read_bytes()
+    chosen = random.Random(7)
+    for size in [0, 40, len(content) - 20, len(content) - 19, *chosen.sample(range(len(content) - 19), 8)]:
+        JOURNAL.write_bytes(content[:size])
+        kept = content[:size].count(b"}\n") - 1  # without the header
+        engine.asked.clear()
+        assert run(engine, "--journal", str(JOURNAL), "--resume") == whole, size
+        if not is_compared:  # the deeper searches for tails are made again
+            assert sum(engine.asked.values()) == QUERIES - min(QUERIES, max(0, kept)), size
+
+
+def test_a_run_that_is_killed_leaves_a_journal_that_only_its_user_reads(engine, capfd):
+    whole = run(engine)
+    beside = Path("report.json.journal")
+
+    def kill_when_some_are_answered():
+        while not beside.exists() or beside.read_bytes().count(b"\n") < 2:
+            engine.closing.wait(0.01)
+        process.send_signal(signal.SIGKILL)
+
+    searches = iter([lambda: None, kill_when_some_are_answered])
+    engine.before_search = lambda: next(searches, lambda: None)()
+    command = [sys.executable, "-m", "harness", "run", "shop.relevance.yaml", "--url", engine.url]
+    process = subprocess.Popen([*command, "--output", f"json={REPORT}"], stderr=subprocess.DEVNULL)
+    assert process.wait() == -signal.SIGKILL
+    assert beside.stat().st_mode & 0o777 == 0o600
+    engine.asked.clear()
+    assert run(engine, "--resume") == whole
+    assert sum(engine.asked.values()) < QUERIES
+    assert not beside.exists()
+
+
+def test_what_had_no_answer_is_asked_again_by_the_next_run(engine, capsys):
+    whole = run(engine)
+    engine.broken = {"text 7": 400, "text 8": 400}
+    assert run(engine)[0] == 3
+    assert Path("report.json.journal").exists()
+    engine.broken.clear()
+    engine.asked.clear()
+    capsys.readouterr()
+    assert run(engine, "--resume") == whole
+    assert set(engine.asked) == {"text 7", "text 8"}
+    assert "harness: shop: going on with an earlier run: 58 of 60 queries answered" in capsys.readouterr().err
+    assert not Path("report.json.journal").exists()
+
+
+CHANGED = {
+    "judgments": suite_text(grade=1),
+    "request": suite_text(depth=4),
+    "thresholds": suite_text("mean nDCG@3 >= 0.5"),
+    "queries": suite_text().replace("text 59", "text 1"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_another_suite_starts_anew_and_says_what_differs(engine, what, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    Path("shop.relevance.yaml").write_text(CHANGED[what], encoding="utf-8")
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    told = capsys.readouterr().err
+    assert f"harness: shop: starting anew: the run in run.journal differs in {what}\n" in told
+
+
+@pytest.mark.parametrize(
+    ("uuid", "documents", "change"),
+    [("two", 200, "products was deleted and created again"), ("one", 150, "it had 200 documents and has 150")],
+)
+def test_an_index_that_is_another_by_now_is_asked_whole(engine, uuid, documents, change, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    set_index(engine, uuid, documents)
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    assert change in capsys.readouterr().err
+
+
+def test_a_finished_run_is_not_taken_for_a_new_one(engine, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    assert "starting anew: the run in run.journal is finished" in capsys.readouterr().err
+
+
+def test_each_cell_goes_on_by_itself(engine, capsys):
+    cells = ("--index", "products", "--index", "other", "--journal", str(JOURNAL))
+    engine.gets["/other/_settings/index.uuid"] = {}
+    whole = run(engine, *cells)
+    content = JOURNAL.read_bytes()
+    second = content.index(b'{"journal"', 10)
+    cut_at(second + 3000)
+    engine.asked.clear()
+    assert run(engine, *cells, "--resume") == whole
+    assert 0 < sum(engine.asked.values()) < QUERIES
+
+
+def test_a_file_that_is_no_journal_stays(engine, capsys):
+    JOURNAL.write_text("precious\n", encoding="utf-8")
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url, "--journal", str(JOURNAL)]) == 2
+    assert "run.journal is there and is no journal; remove it, or name another file" in capsys.readouterr().err
+    assert JOURNAL.read_text(encoding="utf-8") == "precious\n"
+
+
+@pytest.mark.parametrize("line", ['{"query": "q1"}', '{"query": "q1", "ranking": {"hits": 3}}', "[]", "{", "\x00"])
+def test_a_journal_with_a_wrong_line_is_not_gone_on_with(engine, line, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    JOURNAL.write_bytes(JOURNAL.read_bytes().rpartition(b"\n")[0] + f"\n{line}\n".encode())
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    assert "found no line of a journal" in capsys.readouterr().err
+
+
+def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
+    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
+    text = suite_text().replace("text 5,", '"${TENANT_TOKEN}",')
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    engine.answers["s3cr3t-of-acme"] = {"error": {"type": "x", "reason": "no s3cr3t-of-acme"}, "status": 400}
+    assert run(engine, "--journal", str(JOURNAL))[0] == 3
+    content = JOURNAL.read_text(encoding="utf-8")
+    assert "${TENANT_TOKEN}" in content
+    assert "s3cr3t" not in content
+
+
+def test_without_a_place_for_a_journal_a_resumed_run_starts_anew(engine, capsys):
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--resume"]) == 1
+    assert "harness: starting anew: without --journal and --output no run leaves a journal" in capsys.readouterr().err
