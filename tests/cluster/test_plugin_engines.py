@@ -39,7 +39,7 @@ DOCUMENTS = """\
 """
 PATIENCE = 180.0  # seconds
 CACHE = cache_folder()  # as it is before pytester moves the home folder
-WORKERS = pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n2"]], ids=["alone", "two-workers"])
+IN_TWO = ["-p", "xdist", "-n2"]
 
 Run = Callable[..., pytest.RunResult]
 
@@ -60,7 +60,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *options: pytester.runpytest("-p", "relevance", "-W", "error", "-v", *options)
 
 
-@WORKERS
+@pytest.mark.parametrize("workers", [[], IN_TWO], ids=["alone", "two-workers"])
 def test_a_suite_builds_its_index_and_runs_once(
     suite_name: str,
     run: Run,
@@ -126,14 +126,13 @@ def pytest_runtest_teardown(item):
 
 
 @pytest.mark.embedded
-@WORKERS
 def test_one_node_serves_a_session_and_ends_with_it(
-    suite_name: str, run: Run, pytester: pytest.Pytester, temporary: Path, workers: list[str]
+    suite_name: str, run: Run, pytester: pytest.Pytester, temporary: Path
 ) -> None:
     (pytester.path / "two.relevance.yaml").write_text(SUITE.format(name=f"{suite_name}-two"), encoding="utf-8")
     pytester.makeconftest(NOTE_NODES)
 
-    result = run("--relevance-embedded", *workers)
+    result = run("--relevance-embedded", *IN_TWO)
 
     result.assert_outcomes(passed=8, failed=2)
     result.stdout.fnmatch_lines("plugin-*: nDCG@10 *; opensearch 3.8.0")
@@ -151,11 +150,15 @@ def test_the_version_can_be_chosen(suite_name: str, run: Run, temporary: Path) -
 
     result.assert_outcomes(passed=1, deselected=4)
     result.stdout.fnmatch_lines("plugin-*; opensearch 2.19.*")
+    assert node_processes(temporary) == []
 
 
 @pytest.mark.embedded
-@WORKERS
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["ctrl-c", "ended", "killed"])
+@pytest.mark.parametrize(
+    ("how", "workers"),
+    [(signal.SIGINT, IN_TWO), (signal.SIGTERM, []), (signal.SIGKILL, IN_TWO)],
+    ids=["ctrl-c", "ended", "killed"],
+)
 def test_however_a_session_ends_its_node_ends(
     suite_name: str, pytester: pytest.Pytester, temporary: Path, workers: list[str], how: signal.Signals
 ) -> None:

@@ -107,8 +107,9 @@ def test_another_request_is_another_run(
     assert engine.asked == {"red shoes": 2, "rubber boots": 2}
 
 
-@pytest.mark.parametrize("named", ["current", "candidate"])
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize(
+    ("named", "workers"), [("current", ()), ("candidate", ()), ("candidate", ("-p", "xdist", "-n2"))]
+)
 def test_a_baseline_is_updated_under_the_request_that_was_named(
     two_requests: Path, run: Run, pytester: pytest.Pytester, named: str, workers: tuple[str, ...]
 ) -> None:

@@ -89,16 +89,16 @@ def test_what_is_named_outright_is_read(tree: None, run: Run, pytester: pytest.P
         result.stdout.no_fnmatch_line("*skipped: *")
 
 
-@pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
 @pytest.mark.parametrize(
-    "named",
+    ("named", "options"),
     [
-        "build",
-        "build/left.relevance.yaml",
-        "node_modules/deep",
-        "web/c.relevance.yml",
-        "web/other.yaml",
-        "web/../build",
+        ("build", ()),
+        ("build", IN_TWO),
+        ("build/left.relevance.yaml", ()),
+        ("node_modules/deep", ()),
+        ("web/c.relevance.yml", ()),
+        ("web/other.yaml", ()),
+        ("web/../build", IN_TWO),
     ],
 )
 def test_what_is_named_beside_a_folder_that_holds_it_is_read(

@@ -43,9 +43,13 @@ def test_one_item_a_threshold_and_one_a_query_with_its_own(suite: Suite, run: Ru
     assert ids(result) == [MEAN, TAIL, SHOES]
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
 @pytest.mark.parametrize(
-    "option", ["--collect-only", "--setup-plan", "--setup-only", "--fixtures", "--fixtures-per-test"]
+    ("option", "workers"),
+    [
+        *((option, ()) for option in ("--collect-only", "--setup-plan", "--setup-only", "--fixtures")),
+        ("--fixtures-per-test", ()),
+        *((option, ("-p", "xdist", "-n1")) for option in ("--collect-only", "--setup-plan")),
+    ],
 )
 def test_a_session_that_runs_no_item_sends_nothing(
     suite: Suite,

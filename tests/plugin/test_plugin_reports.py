@@ -154,7 +154,8 @@ def down(pytester: pytest.Pytester, suite: Suite) -> None:
     ("grief", "workers"),
     [
         (broken, ()),  # pytest-xdist runs what else could be collected
-        *((grief, workers) for grief in (wrong, unmet, stopped, down) for workers in ((), ("-p", "xdist", "-n1"))),
+        *((grief, ()) for grief in (wrong, unmet, stopped, down)),
+        *((grief, ("-p", "xdist", "-n1")) for grief in (wrong, stopped)),
     ],
 )
 def test_where_what_should_run_does_not_no_earlier_report_is_left(

@@ -134,7 +134,7 @@ def test_junit_tells_the_requests_apart(two_requests: Path, run: Run, pytester: 
     assert [found["relevance.observed"][:6] for found in properties[::2]] == ["0.8154", "0.6703"]
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup", "worksteal", "no"])
+@pytest.mark.parametrize("mode", ["load", "loadscope"])
 def test_with_every_dist_each_request_is_sent_once(
     two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester, mode: str
 ) -> None:
