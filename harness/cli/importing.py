@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.cli.options import existing_file
+from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, Given, Migrated, import_suites
+from harness.migrate.click_logs import CLICKS
+from harness.migrate.clicks import CUT_POINTS, LEAST_IMPRESSIONS, ClickModel, import_clicks, read_propensities
 from harness.migrate.placed import read_placed
 from harness.report.sentences import printable
+from harness.suites import load_suite
 from harness.words import count
 
 LEFT_OVER = 1
@@ -20,6 +26,20 @@ LEFT_OVER = 1
 def formats_text(formats: Mapping[str, Format]) -> str:
     """The formats for a command's help."""
     return "\b\nFormats:\n" + "\n".join(f"  {name:15} {format.summary}" for name, format in formats.items())
+
+
+class CutPoints(click.ParamType[tuple[float, ...]]):
+    """Numbers above 0 that rise, separated by commas."""
+
+    name = "A,B,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """The numbers that *value* writes."""
+        numbers = [read_number(part.strip()) for part in str(value).split(",")]
+        points = [number for number in numbers if number is not None and 0 < number < inf]
+        if len(points) < len(numbers) or sorted(set(points)) != points:
+            self.fail(f"found {value!r}, expected numbers above 0 that rise, such as 0.5,1,2", param, ctx)
+        return tuple(points)
 
 
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
@@ -39,6 +59,28 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 @click.option("--index", metavar="NAME", help="The index to search, if the source does not name it.")
 @click.option("--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text.")
 @strict_option
+@click.option(
+    "--suite", "known", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
+)
+@click.option(
+    "--cut-points",
+    metavar="A,B,…",
+    type=CutPoints(),
+    help="Of clicks: the COEC from which on each grade above 0 is given; 0.5,1,2 by default.",
+)
+@click.option(
+    "--least-impressions",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    help=f"Of clicks: leave out what was shown less often for a query; {LEAST_IMPRESSIONS} by default.",
+)
+@click.option(
+    "--propensities",
+    metavar="FILE",
+    type=existing_file,
+    help="Of clicks: CSV with position and propensity; by default estimated from the clicks.",
+)
+@click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
 def command(
     kind: str,
     sources: Sequence[str],
@@ -47,16 +89,41 @@ def command(
     index: str | None,
     request_file: Path | None,
     strict: bool,
+    known: Path | None,
+    **of_clicks: Any,
 ) -> int:
     """
-    Write a suite from the files of another system.
+    Write a suite from the files of another system, or grades from clicks.
 
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
     """
     request = None if request_file is None else read_placed(request_file).object()
-    migrated = import_suites(kind, sources, output, Given(name, index, request))
+    given = Given(name, index, request)
+    if FORMATS[kind].module == "clicks":
+        suite = None if known is None else load_suite(known, None, needs_judgments=False)
+        migrated = import_clicks(kind, sources, output, _click_model(**of_clicks), given, suite)
+    elif known is not None or any(of_clicks.values()):
+        raise click.UsageError(
+            "--suite, --cut-points, --least-impressions, --propensities and --click-action are of clicks"
+        )
+    else:
+        migrated = import_suites(kind, sources, output, given)
     return say_migrated(migrated, strict=strict)
+
+
+def _click_model(
+    cut_points: tuple[float, ...] | None,
+    least_impressions: int | None,
+    propensities: Path | None,
+    actions: tuple[str, ...],
+) -> ClickModel:
+    return ClickModel(
+        cut_points or CUT_POINTS,
+        least_impressions or LEAST_IMPRESSIONS,
+        None if propensities is None else read_propensities(propensities),
+        actions or CLICKS,
+    )
 
 
 def say_migrated(migrated: Migrated, *, strict: bool) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.migrate.exported import Exported
     from harness.model import Json, Suite
 
-__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites", "write_drafts"]
+__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites", "write_drafts", "write_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ FORMATS = {
     "trec": Format("TREC: topics, qrels, runs", "trec"),
     "beir": Format("BEIR: a folder with queries, qrels and corpus", "beir"),
     "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False),
+    "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks", writes=False),
+    "clicks": Format("impressions and clicks as CSV, as grades", "clicks", writes=False),
     "csv": Format("queries and judgments as CSV", "records"),
     "jsonl": Format("queries and judgments as JSON lines", "records"),
 }
@@ -90,7 +92,9 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given)
     return write_drafts(_module(kind).read(sources), output, given)
 
 
-def write_drafts(drafts: Sequence[Draft], output: Path, given: Given) -> Migrated:
+def write_drafts(
+    drafts: Sequence[Draft], output: Path, given: Given, *, beside: Mapping[Path, str] | None = None
+) -> Migrated:
     """
     Write suites.
 
@@ -98,6 +102,7 @@ def write_drafts(drafts: Sequence[Draft], output: Path, given: Given) -> Migrate
         drafts: What they hold.
         output: The file, or a folder: where its name does not end in .yaml or .yml.
         given: What takes the place of what *drafts* say.
+        beside: Other files, with their texts.
 
     Raises:
         UsageError: A file that would be written is there already, and then none is.
@@ -108,7 +113,8 @@ def write_drafts(drafts: Sequence[Draft], output: Path, given: Given) -> Migrate
     for draft, path in zip(drafts, _suite_paths(output, drafts, given.name), strict=True):
         _complete(draft, given)
         files |= suite_files(draft, path)
-    _write(files)
+    files |= beside or {}
+    write_files(files)
     return Migrated(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers.values()))
 
 
@@ -126,7 +132,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
     """
     suffix = FORMATS[kind].suffix
     if not FORMATS[kind].writes:
-        raise UsageError(f"{kind} is only read; export beir or trec")
+        raise UsageError(f"{kind} is only read; export another format")
     from harness.migrate.exported import suite_stem
 
     module = _module(kind)
@@ -140,7 +146,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
             raise UsageError(f"{path}: two of the suites would be written there; export them one by one")
         files |= written
         leftovers += exported.leftovers.values()
-    _write(files)
+    write_files(files)
     return Migrated(tuple(files), tuple(leftovers))
 
 
@@ -184,7 +190,13 @@ def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> lis
     return [output / f"{stem}{_SUFFIX}" for stem in stems]
 
 
-def _write(files: dict[Path, str]) -> None:
+def write_files(files: Mapping[Path, str]) -> None:
+    """
+    Write each file, whole.
+
+    Raises:
+        UsageError: One of them is there already, and then none is written; or it cannot be written.
+    """
     taken = [path for path in files if path.exists() or path.is_symlink()]
     if taken:
         raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))

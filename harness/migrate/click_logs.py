@@ -1,0 +1,271 @@
+"""
+Logs of what was shown and clicked: the documents of OpenSearch's User Behavior Insights, and CSV.
+
+Source: the JSON schemas of UBI 1.3.0 (o19s/ubi) and the mappings of opensearch-project/user-behavior-insights.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from harness.errors import FormatError
+from harness.files.opening import Source, read_source
+from harness.files.records import without_mark
+from harness.migrate.draft import Leftovers, Place
+from harness.migrate.placed import MOST_BYTES
+from harness.migrate.table import Row, Table, read_table
+from harness.model import Json
+
+__all__ = ["CLICKS", "ClickLog", "Pair", "folded", "read_csv", "read_ubi"]
+
+CLICKS = ("click", "click_through")
+"""The actions of UBI that are clicks on a result."""
+
+IMPRESSION = "impression"
+
+Pair: TypeAlias = tuple[str, str]
+"""The text of a query, and the id of a document."""
+
+
+def folded(query: str) -> str:
+    """
+    The text by which queries are the same.
+
+    >>> folded(" Red  Shoes")
+    'red shoes'
+    """
+    return " ".join(query.split()).casefold()
+
+
+@dataclass(slots=True)
+class ClickLog:
+    """How often each document was shown and clicked for a query, by position."""
+
+    shown: dict[Pair, Counter[int]] = field(default_factory=dict)
+    clicked: dict[Pair, Counter[int]] = field(default_factory=dict)
+    leftovers: Leftovers = field(default_factory=Leftovers)
+    basis: str = ""
+    """What counts as an impression, in words."""
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def add(self, query: str, document: str, position: int, *, shown: int, clicked: int) -> None:
+        """Count what happened at a position. Queries that differ in case or blanks are one, written as the first."""
+        pair = self._texts.setdefault(folded(query), " ".join(query.split())), document
+        self.shown.setdefault(pair, Counter())[position] += shown
+        if clicked:
+            self.clicked.setdefault(pair, Counter())[position] += clicked
+
+
+# User Behavior Insights.
+
+
+@dataclass(slots=True)
+class _Search:
+    """One search of a user: each document counts once, however often it was seen or clicked."""
+
+    text: str = ""
+    hits: Sequence[str] = ()
+    impressions: dict[str, int] = field(default_factory=dict)
+    clicks: dict[str, Place] = field(default_factory=dict)
+    place: Place = ("", 0, 0)
+
+
+def read_ubi(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLog:
+    """
+    Documents of `ubi_queries` and `ubi_events`, which may be in one file or in several.
+
+    An impression is an event with the action ``impression``; where a log has none, each of a query's
+    `query_response_hit_ids` is one, at its place in that list.
+
+    Args:
+        sources: JSON lines, as exported or as hits with `_source`, or the JSON of a search.
+        actions: Those that are clicks.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    log, searches = ClickLog(), dict[str, _Search]()
+    for path in map(Path, sources):
+        for document, place in _documents(path):
+            _take(document, place, searches, log, actions)
+    has_impressions = any(search.impressions for search in searches.values())
+    log.basis = "impression events" if has_impressions else "query_response_hit_ids"
+    for search in searches.values():
+        _count(search, log, has_impressions=has_impressions)
+    return log
+
+
+def _documents(path: Path) -> Iterator[tuple[Mapping[str, Json], Place]]:
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    if path.suffix.lower() == ".json":
+        found = _parsed(source, source.text, 1)
+        hits = found.get("hits", {}).get("hits", [found]) if isinstance(found, dict) else found
+        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in hits)
+        return
+    for number, line in enumerate(source.lines, start=1):
+        if line.strip():
+            yield _source(_parsed(source, line, number), source, number), (str(path), number, 1)
+
+
+def _parsed(source: Source, text: str, line: int) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError([source.problem(line, 1, f"this is not JSON: {error}")]) from None
+
+
+def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
+    document = found.get("_source", found) if isinstance(found, dict) else found
+    if not isinstance(document, dict):
+        raise FormatError([source.problem(line, 1, "expected an object, a document of ubi_queries or ubi_events")])
+    return document
+
+
+def _take(
+    document: Mapping[str, Json], place: Place, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
+) -> None:
+    name, action = document.get("query_id"), document.get("action_name")
+    if not isinstance(name, str) or not name:
+        log.leftovers.add(place, "documents without a query_id")
+        return
+    search = searches.setdefault(name, _Search(place=place))
+    text = document.get("user_query")
+    if isinstance(text, str) and text.strip():
+        search.text = search.text or text
+    if action is None:
+        search.hits = [str(one) for one in document.get("query_response_hit_ids") or ()]
+    elif action == IMPRESSION or action in actions:
+        _take_event(document, place, search, log, clicked=action != IMPRESSION)
+    else:
+        log.leftovers.add(place, f"events with the action {action!r}")
+
+
+def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log: ClickLog, *, clicked: bool) -> None:
+    attributes = document.get("event_attributes")
+    thing = attributes.get("object") if isinstance(attributes, dict) else None
+    identity = thing.get("object_id") if isinstance(thing, dict) else None
+    if not isinstance(identity, (str, int)) or isinstance(identity, bool) or not str(identity).strip():
+        log.leftovers.add(place, "events without an object_id")
+        return
+    assert isinstance(attributes, dict)
+    assert isinstance(thing, dict)
+    if thing.get("object_id_field") not in (None, "", "_id"):
+        what = f"that object_id is the field {thing['object_id_field']!r}; a suite's judgments are of _id"
+        log.leftovers.add(place, what)
+    position = attributes.get("position")
+    ordinal = position.get("ordinal") if isinstance(position, dict) else None
+    name = str(identity)
+    known = isinstance(ordinal, int) and not isinstance(ordinal, bool)
+    if clicked:
+        search.clicks.setdefault(name, place)
+    elif known:
+        search.impressions.setdefault(name, int(ordinal))  # type: ignore[arg-type]
+    elif name in search.hits:
+        search.impressions.setdefault(name, search.hits.index(name) + 1)
+    else:
+        log.leftovers.add(place, "impressions without a position")
+
+
+def _count(search: _Search, log: ClickLog, *, has_impressions: bool) -> None:
+    shown = search.impressions
+    if not has_impressions:
+        shown = {document: rank for rank, document in reversed(list(enumerate(search.hits, start=1)))}
+    if not search.text:
+        if shown or search.clicks:
+            log.leftovers.add(search.place, "searches without a user_query")
+        return
+    for document, position in shown.items():
+        log.add(search.text, document, position, shown=1, clicked=int(document in search.clicks))
+    for document, place in search.clicks.items():
+        if document not in shown:
+            log.leftovers.add(place, "clicks on documents that were not shown")
+
+
+# CSV.
+
+_QUERIES = ("query", "query_text", "user_query", "text")
+_DOCUMENTS = ("document", "document_id", "docid", "doc", "object_id", "product_id")
+_POSITIONS = ("position", "rank", "ordinal")
+_IMPRESSIONS = ("impressions", "views", "shown", "examinations")
+_CLICKED = ("clicks", "clicked", "click")
+_ACTIONS = ("action", "action_name", "event", "event_type")
+_SEARCHES = ("query_id", "search_id", "session_id", "session")
+
+
+def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLog:
+    """
+    CSV with a header: query, document, position, and one of
+
+    - impressions and clicks, counted;
+    - clicks or clicked, 0 or 1, where each line is an impression;
+    - action, ``impression`` or one of *actions*, where each line is an event. With a query_id each document counts once
+      in a search.
+
+    Raises:
+        InputError: A file cannot be read, or lacks a column.
+    """
+    log = ClickLog(basis="CSV")
+    for path in map(Path, sources):
+        table = read_table(path)
+        columns = {"query": table.need(*_QUERIES), "document": table.need(*_DOCUMENTS)}
+        position = table.column(*_POSITIONS)
+        if position is None:
+            log.leftovers.add((str(path), 1, 1), "the rank bias: there is no column 'position'")
+        impressions, clicked, action = (table.column(*names) for names in (_IMPRESSIONS, _CLICKED, _ACTIONS))
+        if action is not None and clicked is None:
+            _take_events(table, columns, position, action, log, actions)
+            continue
+        if clicked is None:
+            table.need("clicks", "clicked", "action")
+        for row in table.rows:
+            query, document = _names(row, columns)
+            shown = 1 if impressions is None else _whole(row, impressions)
+            clicks = _whole(row, str(clicked))
+            if clicks > shown:
+                log.leftovers.add(row.place, "lines with more clicks than impressions")
+                continue
+            log.add(query, document, 1 if position is None else _whole(row, position), shown=shown, clicked=clicks)
+    return log
+
+
+def _take_events(
+    table: Table, columns: Mapping[str, str], position: str | None, action: str, log: ClickLog, actions: Sequence[str]
+) -> None:
+    column = table.column(*_SEARCHES)
+    searches: dict[tuple[str, str], _Search] = {}
+    for row in table.rows:
+        query, document = _names(row, columns)
+        name = row.cells[action].strip()
+        if name != IMPRESSION and name not in actions:
+            log.leftovers.add(row.place, f"events with the action {name!r}")
+            continue
+        at = 1 if position is None or not row.cells[position].strip() else _whole(row, position)
+        if column is None:  # nothing says which click belongs to which impression
+            log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
+            continue
+        search = searches.setdefault((row.cells[column].strip(), folded(query)), _Search(query))
+        if name == IMPRESSION:
+            search.impressions.setdefault(document, at)
+        else:
+            search.clicks.setdefault(document, row.place)
+    for search in searches.values():
+        _count(search, log, has_impressions=True)
+
+
+def _names(row: Row, columns: Mapping[str, str]) -> tuple[str, str]:
+    return without_mark(row.need(columns["query"])), without_mark(row.need(columns["document"]))
+
+
+def _whole(row: Row, column: str) -> int:
+    text = row.cells[column].strip().lower()
+    if text in ("true", "false"):
+        return int(text == "true")
+    number = row.grade(column)
+    if number is None or number != int(number) or number < 0:
+        row.refuse(f"found {text[:60]!r} as {column}, expected a whole number of at least 0")
+    return int(number)

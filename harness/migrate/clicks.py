@@ -1,0 +1,282 @@
+"""
+Judgments from clicks: clicks over expected clicks (COEC), with intervals and cut points.
+
+A result is clicked because it is seen and because it is attractive, and how often it is seen depends on its position.
+For a query and a document the expected clicks are those that an average result would have had at the same positions::
+
+    expected = sum over positions p of impressions(p) * rate(p)        COEC = clicks / expected
+
+rate(p) is the share of all impressions at p that were clicked, or the given propensity of p times one factor for all p,
+chosen so that all clicks together are expected. COEC is 1 for an average result.
+
+Source: Zhang & Jones (2007), Comparing click logs and editorial labels for training query rewriting; the examination
+hypothesis of Craswell et al. (2008), An experimental comparison of click position-bias models. The interval is that of
+Wilson (1927) for clicks of impressions, multiplied by impressions / expected, which the positions fix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from pathlib import Path
+from statistics import NormalDist
+
+from harness.errors import UsageError
+from harness.files.records import mark_as_text
+from harness.migrate import Given, Migrated, write_drafts, write_files
+from harness.migrate.click_logs import CLICKS, ClickLog, Pair, folded, read_csv, read_ubi
+from harness.migrate.draft import Draft, Leftover
+from harness.migrate.exported import json_lines
+from harness.migrate.table import csv_text, read_table, unwritable
+from harness.model import Json, Profile, Suite
+from harness.report.sentences import printable
+
+__all__ = ["ClickModel", "ClickedDocument", "import_clicks", "judge_clicks", "read_propensities", "wilson"]
+
+CUT_POINTS = (0.5, 1.0, 2.0)
+LEAST_IMPRESSIONS = 20
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class ClickModel:
+    """How clicks become grades."""
+
+    cut_points: tuple[float, ...] = CUT_POINTS
+    """A grade is the number of cut points that COEC reaches."""
+    least_impressions: int = LEAST_IMPRESSIONS
+    """A document that was shown less often for a query gets no grade."""
+    propensities: Mapping[int, float] | None = None
+    """How likely a result is seen, by position, up to a factor; estimated from the log where None."""
+    actions: tuple[str, ...] = CLICKS
+    """Those of events that are clicks."""
+
+    def grade(self, coec: float) -> int:
+        """
+        The number of cut points that are reached.
+
+        >>> [ClickModel().grade(coec) for coec in (0.49, 0.5, 1.9, 2.0)]
+        [0, 1, 2, 3]
+        """
+        return sum(coec >= point for point in self.cut_points)
+
+
+@dataclass(frozen=True, slots=True)
+class ClickedDocument:
+    """A document of a query with its grade, and what that was computed from."""
+
+    query: str
+    document: str
+    grade: int
+    impressions: int
+    clicks: int
+    expected: float
+    coec: float
+    low: float
+    """The ends of the interval of *coec*."""
+    high: float
+
+
+def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """
+    The interval of Wilson (1927) for a share, without correction for continuity.
+
+    Args:
+        clicks: At most *impressions*.
+        impressions: At least 1.
+        confidence: In (0, 1).
+
+    >>> [round(end, 4) for end in wilson(8, 20)]
+    [0.2188, 0.6134]
+    """
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    share, spread = clicks / impressions, 1 + z2 / impressions
+    middle = (share + z2 / (2 * impressions)) / spread
+    half = sqrt(z2 * (share * (1 - share) + z2 / (4 * impressions)) / impressions) / spread
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def judge_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, float]]:
+    """
+    The documents of *log* that get a grade, and the click rate by position that they were held against.
+
+    What gets none is added to the leftovers of *log*.
+
+    Raises:
+        UsageError: Nothing was clicked, so that nothing can be expected.
+    """
+    rates = _rates(log, model)
+    found = []
+    for pair, shown in log.shown.items():
+        impressions, clicks = shown.total(), log.clicked.get(pair, Counter()).total()
+        if missing := [position for position, count in shown.items() if count and position not in rates]:
+            _leave(log, f"documents at a position without a propensity, such as {missing[0]}")
+        elif clicks > impressions:
+            _leave(log, "documents with more clicks than impressions")
+        elif impressions < model.least_impressions:
+            _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
+        elif not (expected := sum(count * rates[position] for position, count in shown.items() if count)):
+            _leave(log, "documents at positions where nothing was clicked")
+        else:
+            coec = clicks / expected
+            low, high = (end * impressions / expected for end in wilson(clicks, impressions))
+            found.append(ClickedDocument(*pair, model.grade(coec), impressions, clicks, expected, coec, low, high))
+    return found, rates
+
+
+def _rates(log: ClickLog, model: ClickModel) -> dict[int, float]:
+    shown, clicked = _by_position(log.shown), _by_position(log.clicked)
+    if not clicked.total():
+        raise UsageError("the sources have no click on a document that was shown, so there is nothing to grade by")
+    if model.propensities is None:
+        return {position: clicked[position] / count for position, count in sorted(shown.items()) if count}
+    seen = sum(count * model.propensities.get(position, 0.0) for position, count in shown.items())
+    known = sum(count for position, count in clicked.items() if position in model.propensities)
+    factor = known / seen if seen else 0.0
+    return {position: propensity * factor for position, propensity in sorted(model.propensities.items())}
+
+
+def _by_position(counts: Mapping[Pair, Counter[int]]) -> Counter[int]:
+    total: Counter[int] = Counter()
+    for one in counts.values():
+        total.update(one)
+    return total
+
+
+def _leave(log: ClickLog, what: str) -> None:
+    log.leftovers.add(("clicks", 0, 0), what)
+
+
+def read_propensities(path: Path) -> dict[int, float]:
+    """
+    CSV with the columns position and propensity.
+
+    Raises:
+        InputError: It cannot be read, or a propensity is not above 0.
+    """
+    table = read_table(path)
+    position, propensity = table.need("position", "rank"), table.need("propensity", "bias", "examination")
+    found = {}
+    for row in table.rows:
+        at, value = row.grade(position), row.grade(propensity)
+        if at is None or at != int(at) or value is None or value <= 0:
+            row.refuse("expected a whole number as position and a number above 0 as propensity")
+        found[int(at)] = value
+    return found
+
+
+def import_clicks(
+    kind: str, sources: Sequence[str], output: Path, model: ClickModel, given: Given, suite: Suite | None = None
+) -> Migrated:
+    """
+    Write grades from clicks, and beside them a file that says how they came about.
+
+    Args:
+        kind: ``ubi`` or ``clicks``.
+        sources: Files.
+        output: A judgment file, .csv or .jsonl; or a suite, .yaml.
+        model: How clicks become grades.
+        given: What a suite lacks otherwise.
+        suite: Its queries, found by their text, give the judgments their ids; others are left out.
+
+    Raises:
+        InputError: A source is not what it should be.
+        UsageError: Nothing was clicked, a file that would be written is there already, or its ending is another one.
+    """
+    log = (read_ubi if kind == "ubi" else read_csv)(sources, model.actions)
+    found, rates = judge_clicks(log, model)
+    if suite is not None:
+        found = _with_ids(found, suite, log)
+    suffix = output.suffix.lower()
+    provenance = output.with_name(f"{output.name}.provenance.json")
+    texts = {provenance: _provenance(sources, log, model, rates, found)}
+    if suffix in (".yaml", ".yml"):
+        migrated = write_drafts([_draft(found, output)], output, given, beside=texts)
+        return Migrated(migrated.written, (*log.leftovers.values(), *migrated.leftovers))
+    if suffix not in (".csv", ".jsonl"):
+        raise UsageError(f"{output}: expected a file .csv or .jsonl for judgments, or .relevance.yaml for a suite")
+    files = {output: (_csv(found, log) if suffix == ".csv" else _lines(found)), **texts}
+    write_files(files)
+    return Migrated(tuple(files), tuple(log.leftovers.values()))
+
+
+def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
+    """*found* with the ids of the queries of *suite* that have the texts."""
+    ids = {folded(query.text): query.id for query in suite.queries}
+    kept = []
+    for one in found:
+        identity = ids.get(folded(one.query))
+        if identity is None:
+            _leave(log, f"documents of queries that {suite.path} does not have")
+        else:
+            kept.append(replace(one, query=identity))
+    return kept
+
+
+def _draft(found: Sequence[ClickedDocument], output: Path) -> Draft:
+    draft = Draft(Profile.STANDARD)
+    for one in found:
+        draft.judge(draft.of_text(one.query), one.document, one.grade, (str(output), 0, 0))
+    return draft
+
+
+_COLUMNS = ("query", "document", "grade", "impressions", "clicks", "expected", "coec", "low", "high")
+
+
+def _csv(found: Sequence[ClickedDocument], log: ClickLog) -> str:
+    rows = []
+    for one in found:
+        if unwritable(one.query) or unwritable(one.document):
+            _leave(log, "documents and queries with control characters, which CSV does not keep")
+            continue
+        figures = [f"{value:.6g}" for value in (one.expected, one.coec, one.low, one.high)]
+        counts = [str(value) for value in (one.grade, one.impressions, one.clicks)]
+        rows.append([mark_as_text(one.query), mark_as_text(one.document), *counts, *figures])
+    text = csv_text(_COLUMNS, rows)
+    return text if text.isascii() else f"\ufeff{text}"
+
+
+def _lines(found: Sequence[ClickedDocument]) -> str:
+    return json_lines(
+        {name: round(value, 6) if isinstance(value := getattr(one, name), float) else value for name in _COLUMNS}
+        for one in found
+    )
+
+
+def _provenance(
+    sources: Sequence[str],
+    log: ClickLog,
+    model: ClickModel,
+    rates: Mapping[int, float],
+    found: Sequence[ClickedDocument],
+) -> str:
+    """All that it takes to compute the grades again."""
+    uncertain = sum(model.grade(one.low) != model.grade(one.high) for one in found)
+    content: dict[str, Json] = {
+        "model": "COEC: clicks / sum over positions of impressions * click rate of the position",
+        "sources": [{"file": source, "sha256": _digest(source)} for source in sources],
+        "impressions_from": log.basis,
+        "click_actions": list(model.actions),
+        "position_bias": "estimated from the log" if model.propensities is None else "given",
+        "click_rate_by_position": {str(position): rate for position, rate in rates.items()},
+        "interval": f"Wilson, {CONFIDENCE:.0%}, of clicks of impressions, times impressions / expected",
+        "least_impressions": model.least_impressions,
+        "grade_cut_points": list(model.cut_points),
+        "judgments": len(found),
+        "grade_uncertain": uncertain,
+        "left_out": [_leftover(one) for one in log.leftovers.values()],
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _leftover(one: Leftover) -> Json:
+    return {"what": printable(one.what), "times": one.count}
+
+
+def _digest(source: str) -> str:
+    with Path(source).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

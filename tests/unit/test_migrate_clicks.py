@@ -1,0 +1,259 @@
+"""Grades from clicks: worked by hand, and what is left out."""
+
+import csv
+import doctest
+import json
+
+import pytest
+
+from harness.cli import main
+from harness.files.judgments import read_judgments
+from harness.migrate import click_logs, clicks
+from harness.migrate.clicks import wilson
+
+# At position 1 there are 100 impressions and 40 clicks, at position 2 100 and 10: rates 0.4 and 0.1. So 24 clicks are
+# expected of a (60 * 0.4), 6 of b, 16 of c and 4 of d, and COEC is 30/24, 9/6, 10/16 and 1/4.
+COUNTED = """\
+query,document,position,impressions,clicks
+two tents,a,1,60,30
+two tents,b,2,60,9
+rope,c,1,40,10
+rope,d,2,40,1
+"""
+COEC = {"a": 1.25, "b": 1.5, "c": 0.625, "d": 0.25}
+GRADES = {"two tents": {"a": 2, "b": 2}, "rope": {"c": 1, "d": 0}}
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch, capsys):
+    """Writes a source and imports it; the exit status, the rows, the provenance, and what was said."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(kind, text, *options, name="log.csv", output="graded.csv"):
+        (tmp_path / name).write_text(text)
+        status = main(["import", kind, name, "--output", output, *options])
+        told = capsys.readouterr()
+        written = tmp_path / output
+        rows = {}
+        if output.endswith(".csv") and written.exists():
+            with written.open(encoding="utf-8-sig") as file:
+                rows = {row["document"]: row for row in csv.DictReader(file)}
+        beside = tmp_path / f"{output}.provenance.json"
+        return status, rows, json.loads(beside.read_text()) if beside.exists() else {}, told.err
+
+    return run
+
+
+@pytest.mark.parametrize("module", [clicks, click_logs])
+def test_docstring_examples_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_clicks_are_held_against_those_of_the_position(graded, tmp_path):
+    status, rows, provenance, told = graded("clicks", COUNTED)
+    assert (status, told) == (0, "")
+    assert {name: float(row["coec"]) for name, row in rows.items()} == COEC
+    assert {name: float(row["expected"]) for name, row in rows.items()} == {"a": 24, "b": 6, "c": 16, "d": 4}
+    assert read_judgments(tmp_path / "graded.csv") == GRADES
+    assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
+    assert provenance["position_bias"] == "estimated from the log"
+    assert len(provenance["sources"][0]["sha256"]) == 64
+
+
+def test_the_interval_is_wilsons_for_the_share_scaled_as_the_share_is():
+    # 30 of 60 with z = 1.95996: 0.5 +- 1.95996 * sqrt(0.25/60 + z^2/(4 * 3600)) / (1 + z^2/60) = 0.5 +- 0.12265
+    low, high = wilson(30, 60)
+    assert (low, high) == pytest.approx((0.37735, 0.62265), abs=1e-5)
+    assert wilson(0, 10) == pytest.approx((0, 0.27753), abs=1e-5)
+
+
+def test_the_interval_is_written_and_grades_that_it_leaves_open_are_counted(graded):
+    _, rows, provenance, _ = graded("clicks", COUNTED)
+    assert float(rows["a"]["low"]) == pytest.approx(0.37735 * 60 / 24, abs=1e-4)
+    assert float(rows["a"]["high"]) == pytest.approx(0.62265 * 60 / 24, abs=1e-4)
+    assert provenance["grade_uncertain"] == 4  # a 0.94 to 1.56, b 0.81 to 2.62, c 0.36 to 1.00, d 0.04 to 1.29
+
+
+def test_given_propensities_are_scaled_so_that_all_clicks_are_expected(graded, tmp_path):
+    # 100 * 1 + 100 * 0.5 = 150 of the 50 clicks: a factor of 1/3. Expected of a are 60 / 3 = 20.
+    (tmp_path / "seen.csv").write_text("position,propensity\n1,1\n2,0.5\n")
+    _, rows, provenance, _ = graded("clicks", COUNTED, "--propensities", "seen.csv")
+    found = {name: float(row["coec"]) for name, row in rows.items()}
+    assert found == pytest.approx({"a": 1.5, "b": 0.9, "c": 0.75, "d": 0.15}, abs=1e-5)
+    assert provenance["position_bias"] == "given"
+    (tmp_path / "one.csv").write_text("position,propensity\n1,1\n")
+    status, rows, _, told = graded("clicks", COUNTED, "--propensities", "one.csv", output="one-position.csv")
+    assert (status, set(rows)) == (0, {"a", "c"})
+    assert "documents at a position without a propensity, such as 2 (2 times)" in told
+
+
+def test_what_was_shown_too_seldom_is_left_out_and_listed(graded):
+    status, rows, provenance, told = graded("clicks", COUNTED, "--least-impressions", "41", "--strict")
+    assert (status, set(rows)) == (1, {"a", "b"})
+    assert "documents with fewer than 41 impressions for their query (2 times)" in told
+    assert provenance["left_out"] == [{"what": "documents with fewer than 41 impressions for their query", "times": 2}]
+
+
+def test_the_cut_points_are_given(graded):
+    _, rows, provenance, _ = graded("clicks", COUNTED, "--cut-points", "0.3, 1.25")
+    assert {name: row["grade"] for name, row in rows.items()} == {"a": "2", "b": "2", "c": "1", "d": "0"}
+    assert provenance["grade_cut_points"] == [0.3, 1.25]
+
+
+@pytest.mark.parametrize("points", ["1,0.5", "0,1", "x", "1,1", "inf"])
+def test_cut_points_that_do_not_rise_are_refused(graded, points):
+    status, _, _, told = graded("clicks", COUNTED, "--cut-points", points)
+    assert status == 2
+    assert "expected numbers above 0 that rise" in told
+
+
+def test_a_line_may_be_an_event(graded):
+    text = "session_id,query,document,position,action\n" + "".join(
+        f"s{n},Tent,{document},{position},impression\n"
+        + (f"s{n},tent ,{document},{position},click\n" * 2 if n % 10 < clicked else "")
+        for n in range(20)
+        for document, position, clicked in (("a", 1, 4), ("b", 2, 1))
+    )
+    text += "s1,tent,a,1,add_to_cart\ns99,tent,z,1,click\n"
+    status, rows, _, told = graded("clicks", text)
+    assert status == 0
+    assert {name: (row["impressions"], row["clicks"]) for name, row in rows.items()} == {
+        "a": ("20", "8"),
+        "b": ("20", "2"),
+    }
+    assert "events with the action 'add_to_cart'" in told
+    assert "clicks on documents that were not shown" in told
+
+
+def test_a_line_may_be_an_impression(graded):
+    text = (
+        "query,document,position,clicked\n" + "tent,a,1,true\ntent,a,1,false\n" * 10 + "tent,b,2,0\ntent,b,2,1\n" * 10
+    )
+    _, rows, _, _ = graded("clicks", text)
+    assert {name: (row["clicks"], row["coec"]) for name, row in rows.items()} == {"a": ("10", "1"), "b": ("10", "1")}
+
+
+def test_hostile_cells_are_marked_and_read_back(graded, tmp_path):
+    text = 'query,document,position,impressions,clicks\n"=cmd()",007,1,50,10\n"=cmd()",@x,2,50,5\n'
+    _, rows, _, _ = graded("clicks", text)
+    assert set(rows) == {"'007", "'@x"}
+    assert {row["query"] for row in rows.values()} == {"'=cmd()"}
+    assert read_judgments(tmp_path / "graded.csv") == {"=cmd()": {"007": 2, "@x": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query,document,position\nq,d,1\n", "log.csv:1:1: found the columns query, document, position, expected one"),
+        ("query,document,position,clicks,impressions\nq,d,x,1,1\n", "log.csv:2:1: found 'x' as position"),
+        ("query,document,position,clicks,impressions\nq,,1,1,1\n", "log.csv:2:1: the document is empty"),
+        ("query,document,position,clicks,impressions\nq,d,1,0,30\n", "the sources have no click"),
+        ("query,document,position,clicks,impressions\nq,d,1,5,3\n", "the sources have no click"),
+    ],
+)
+def test_a_log_that_cannot_be_used_is_told(graded, text, message):
+    status, rows, _, told = graded("clicks", text)
+    assert (status, rows) == (2, {})
+    assert message in told
+
+
+def ubi(*, impressions=True):
+    """Twenty searches for a tent: a is shown first and clicked in eight, b is second and clicked in two."""
+    lines = []
+    for n in range(20):
+        query = {"query_id": f"q{n}", "user_query": "Tent", "client_id": "c", "query_response_hit_ids": ["a", "b"]}
+        lines.append({"_index": "ubi_queries", "_source": query} if n % 2 else query)
+        for document, ordinal, clicked in (("a", 1, n < 8), ("b", 2, n < 2)):
+            thing = {"object": {"object_id": document, "object_id_field": "_id"}, "position": {"ordinal": ordinal}}
+            actions = [*(["impression"] if impressions else []), *(["click", "click_through"] if clicked else [])]
+            lines += [{"query_id": f"q{n}", "action_name": one, "event_attributes": thing} for one in actions]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+@pytest.mark.parametrize("impressions", [True, False])
+def test_ubi_counts_a_document_once_in_each_search(graded, impressions):
+    status, rows, provenance, told = graded("ubi", ubi(impressions=impressions), name="ubi.ndjson")
+    assert (status, told) == (0, "")
+    assert {name: (row["query"], row["impressions"], row["clicks"], row["coec"]) for name, row in rows.items()} == {
+        "a": ("Tent", "20", "8", "1"),
+        "b": ("Tent", "20", "2", "1"),
+    }
+    assert provenance["impressions_from"] == ("impression events" if impressions else "query_response_hit_ids")
+
+
+def test_what_ubi_cannot_tell_is_listed(graded):
+    others = [
+        {"query_id": "q1", "action_name": "add_to_cart", "event_attributes": {"object": {"object_id": "a"}}},
+        {"query_id": "lost", "action_name": "click", "event_attributes": {"object": {"object_id": "a"}}},
+        {"query_id": "q1", "action_name": "click", "event_attributes": {"object": {"object_id": "gone"}}},
+        {"query_id": "q1", "action_name": "click", "event_attributes": {}},
+        {"action_name": "click"},
+        {
+            "query_id": "q1",
+            "action_name": "click",
+            "event_attributes": {"object": {"object_id": "a", "object_id_field": "sku"}},
+        },
+    ]
+    status, rows, _, told = graded("ubi", ubi() + "".join(f"{json.dumps(one)}\n" for one in others), name="ubi.jsonl")
+    assert (status, set(rows)) == (0, {"a", "b"})
+    for what in (
+        "events with the action 'add_to_cart'",
+        "searches without a user_query",
+        "clicks on documents that were not shown",
+        "events without an object_id",
+        "documents without a query_id",
+        "that object_id is the field 'sku'; a suite's judgments are of _id",
+    ):
+        assert what in told
+
+
+def test_ubi_as_the_answer_to_a_search_and_other_actions(graded):
+    hits = [{"_source": json.loads(line).get("_source", json.loads(line))} for line in ubi().splitlines()]
+    text = json.dumps({"hits": {"hits": hits}})
+    _, rows, provenance, _ = graded("ubi", text, "--click-action", "click_through", name="ubi.json")
+    assert rows["a"]["clicks"] == "8"
+    assert provenance["click_actions"] == ["click_through"]
+
+
+@pytest.mark.parametrize("line", ["{", "3", '"x"'])
+def test_a_line_of_ubi_that_is_no_document_has_its_place(graded, line):
+    status, _, _, told = graded("ubi", f"{ubi()}{line}\n", name="ubi.jsonl")
+    assert status == 2
+    assert told.startswith(f"ubi.jsonl:{ubi().count(chr(10)) + 1}:1: ")
+
+
+SUITE = """\
+suite: shop
+target: {cluster: "http://127.0.0.1:1", index: i}
+request: {query: {match: {title: "{{text}}"}}}
+queries: [{id: t, text: Two  Tents}]
+"""
+
+
+def test_a_suite_gives_its_ids_and_reads_the_grades(graded, tmp_path):
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    status, _, _, told = graded("clicks", COUNTED, "--suite", "shop.relevance.yaml")
+    assert status == 0
+    assert "documents of queries that shop.relevance.yaml does not have (2 times)" in told
+    assert read_judgments(tmp_path / "graded.csv") == {"t": GRADES["two tents"]}
+    (tmp_path / "shop.relevance.yaml").write_text(f"{SUITE}judgments: graded.csv\n")
+    assert main(["validate", "shop.relevance.yaml"]) == 0
+
+
+def test_jsonl_and_a_suite_are_written_too(graded, tmp_path):
+    assert graded("clicks", COUNTED, output="graded.jsonl")[0] == 0
+    assert read_judgments(tmp_path / "graded.jsonl") == GRADES
+    assert graded("clicks", COUNTED, "--index", "i", output="shop.relevance.yaml")[0] == 0
+    assert "{id: two-tents, text: two tents, judgments: {a: 2, b: 2}}" in (tmp_path / "shop.relevance.yaml").read_text()
+    assert (tmp_path / "shop.relevance.yaml.provenance.json").exists()
+    status, _, _, told = graded("clicks", COUNTED, output="graded.txt")
+    assert status == 2
+    assert "expected a file .csv or .jsonl" in told
+
+
+def test_nothing_is_replaced_and_other_formats_have_no_cut_points(graded):
+    assert graded("clicks", COUNTED)[0] == 0
+    assert graded("clicks", COUNTED)[0] == 2
+    status, _, _, told = graded("csv", COUNTED, "--cut-points", "1", output="x.relevance.yaml")
+    assert status == 2
+    assert "are of clicks" in told
