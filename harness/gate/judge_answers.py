@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import groupby, pairwise
+from typing import TypeVar
 
 from harness.gate.scope import Finding, by_cause, holds, number
 from harness.metrics.score import failure_text
@@ -39,6 +41,9 @@ __all__ = [
     "what_may_follow",
     "why_moving",
 ]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,23 +285,33 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
 
 def why_moving(run: Run) -> str:
     """How the target changed during the searches of *run*; empty if it did not, or if that is not known."""
-    if run.states is None:
-        return ""
-    before, after = run.states
-    changes = [*_moved(before.uuids, after.uuids), *_grown(before.documents, after.documents)]
+    uuids = [state.uuids for state in run.states if state.uuids is not None]
+    changes = [*_moved(uuids), *_grown([state.documents for state in run.states if state.documents is not None])]
     return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
 
 
-def _moved(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> Iterator[str]:
-    if before is None or after is None:
-        return
-    if before.keys() != after.keys():
-        yield f"it stood for {listed(sorted(before))} and stands for {listed(sorted(after))}"
-    rebuilt = [name for name in sorted(before.keys() & after.keys()) if before[name] != after[name]]
+def _moved(uuids: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    names = _each_change([sorted(one) for one in uuids])
+    if len(names) > 1:
+        *before, now = map(listed, names)
+        yield f"it stood for {', then '.join(before)} and stands for {now}"
+    rebuilt = {
+        name
+        for before, after in pairwise(uuids)
+        for name in before.keys() & after.keys()
+        if before[name] != after[name]
+    }
     if rebuilt:
-        yield f"{listed(rebuilt)} was deleted and created again"
+        yield f"{listed(sorted(rebuilt))} was deleted and created again"
 
 
-def _grown(before: int | None, after: int | None) -> Iterator[str]:
-    if before is not None and after is not None and before != after:
-        yield f"it had {count(before, 'document')} and has {after:,}"
+def _grown(documents: Sequence[int]) -> Iterator[str]:
+    found = _each_change(documents)
+    if len(found) > 1:
+        first, *between, now = found
+        yield f"it had {count(first, 'document')}{''.join(f', then {one:,}' for one in between)} and has {now:,}"
+
+
+def _each_change(values: Sequence[T]) -> list[T]:
+    """*values* without those that are as the one before."""
+    return [value for value, _ in groupby(values)]

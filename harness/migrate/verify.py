@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.gate.judge_answers import why_moving
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import failure_text, measures_of
@@ -358,9 +359,8 @@ class _Pair:
         if repeated or self.ranking.duplicates:
             return CauseKind.INDEXES, repeated or self.ranking.duplicates
         sent = self.of.requests[self.query.id]
-        states = self.of.run.states
         scores = {hit.id: hit.score for hit in ours}
-        if states is not None and states[0] != states[1]:
+        if why_moving(self.of.run):
             return CauseKind.CHANGED, at
         if self.of._parameters:
             return CauseKind.PARAMETERS, at

@@ -111,7 +111,7 @@ from harness.model.suite import (
     Threshold,
     Waiver,
 )
-from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, SuiteTiming
+from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming
 from harness.model.verification import (
     Cause,
     CauseKind,
@@ -203,6 +203,7 @@ __all__ = [
     "ScorePart",
     "SearchRequest",
     "SentRequest",
+    "ShardCopy",
     "Side",
     "SideKind",
     "SignificanceCondition",

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from harness.model.conditions import Operator
 from harness.model.suite import HttpRequest, Json, Mark, Query, Waiver
-from harness.model.timing import LatencyFigures
+from harness.model.timing import LatencyFigures, ShardCopy
 
 ANY_TEXT = "*"
 """The field of a snippet if none is named: the longest text that is not the title."""
@@ -308,6 +308,8 @@ class IndexState:
     """The UUID of each index by its name, None if unknown."""
     documents: int | None = None
     """The number of documents that searches see, None if unknown."""
+    copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
+    """The started copies of each shard, such as "products[0]", the one that answers first; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +331,8 @@ class Run:
     """Why a query's request was sent more than once, by query: "status 429", "timeout", "connection closed"."""
     checks: TargetChecks | None = None
     """None if the target was not checked."""
-    states: tuple[IndexState, IndexState] | None = None
-    """The target before and after the searches, None if it was not looked at."""
+    states: tuple[IndexState, ...] = ()
+    """The target before, between and after the searches, where it was not as at the look before; empty if unknown."""
 
     @property
     def has_rankings(self) -> bool:

@@ -20,6 +20,17 @@ class ReportTiming:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardCopy:
+    """A started copy of a shard."""
+
+    node: str
+    """The name of the node that holds it."""
+    allocation: str = ""
+    """The id that a copy has until it is built anew; empty if unknown."""
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteTiming:
     """How long the searches of a suite took, and what it took to have their answers."""
 
@@ -29,6 +40,11 @@ class SuiteTiming:
     """The duration of the repeated searches for what ties with last hits; None if there were none."""
     resent: Mapping[str, int] = field(default_factory=dict)
     """The number of queries whose request was sent more than once, by the last reason, such as "status 429"."""
+    copies: tuple[Mapping[str, tuple[ShardCopy, ...]], ...] = ()
+    """
+    The started copies of each shard of the target, such as "products[0]"; the one that answers comes first. More than
+    one entry if they changed while the queries ran, in order of time; empty if unknown.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from harness.errors import EntryPoint
@@ -20,6 +20,7 @@ from harness.model import (
     QueryReport,
     RankedDocument,
     Report,
+    ShardCopy,
     Status,
     SuiteReport,
     TargetChecks,
@@ -29,7 +30,7 @@ from harness.model import (
 from harness.options import OPTIONS
 from harness.report.overview import suites_text
 from harness.report.sentences import change_text, matching_text, plain_text, printable, score_text, tally_text
-from harness.words import count, instead
+from harness.words import count, instead, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -242,13 +243,36 @@ NAMED = 3
 
 
 def remark_lines(suite: SuiteReport) -> Iterator[str]:
-    """What was sent again, and the notes on *suite*."""
+    """What was sent again, which shard copies changed, and the notes on *suite*."""
     resent = suite.timing.resent
     if resent:
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
         sent, all_of_them = sum(resent.values()), count(len(suite.queries), "query")
         yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
+    changes = [change for before, after in pairwise(suite.timing.copies) for change in _moved_copies(before, after)]
+    if changes:
+        yield (
+            f"while the queries ran, {', then '.join(changes)}: rankings may differ where copies of a shard have other "
+            "deleted documents"
+        )
     yield from suite.notes
+
+
+def _moved_copies(before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]) -> Iterator[str]:
+    """Which nodes no longer hold copies, which hold some now, and which shards have other copies on the same nodes."""
+    nodes, now = ({copy.node for held in one.values() for copy in held} for one in (before, after))
+    indexes = listed(sorted({shard.rpartition("[")[0] for shard in (*before, *after)}))
+    if nodes - now:
+        yield f"node {listed(sorted(nodes - now))} left the cluster or lost its copies of {indexes}"
+    if now - nodes:
+        yield f"node {listed(sorted(now - nodes))} got copies of {indexes}"
+    anew = [shard for shard in sorted(before.keys() & after.keys()) if _built(before[shard]) != _built(after[shard])]
+    if anew and nodes == now:
+        yield f"copies of {listed(anew)} were built anew"
+
+
+def _built(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
+    return {(copy.node, copy.allocation) for copy in copies}
 
 
 def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
@@ -21,7 +22,6 @@ from harness.model import (
     Engine,
     Failure,
     FailureKind,
-    IndexState,
     MissingDocument,
     Query,
     Ranking,
@@ -48,6 +48,7 @@ from harness.run.notes import (
     tails_note,
 )
 from harness.run.report import assemble
+from harness.run.watching import TargetWatch
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -57,10 +58,6 @@ QUERIES_LOCATED = 20
 
 REQUESTS_KEPT = 500
 """Queries of a suite whose requests the report has, those that thresholds blame first: a request may be large."""
-
-
-SECONDS_FOR_STATE = 5.0
-"""How long a look at the state of a target may take."""
 
 
 @runtime_checkable
@@ -154,22 +151,23 @@ class SuiteExecution:
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier):
-            return self._answered_suite(earlier, search if self._is_same_target(earlier, search) else None)
+            return self._answered_suite(earlier, search if self._is_same_target(earlier, active, search) else None)
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
-            before = self._state(active, search)
-            if self.section is not None and earlier is not self.section.begin(search.engine, before):
+            watch = self._watch(active, search)
+            watch.look()
+            if self.section is not None and earlier is not self.section.begin(search.engine, watch.first):
                 earlier = None
                 self._start(None)
             hooked = self._hooks.around(search, sent)
-            run = _joined(self._search(active, hooked, earlier), earlier)
+            run = _joined(self._search(active, hooked, earlier, watch), earlier)
             is_searched = earlier is not None and earlier.tails is not None
             run = self._with_tails(_without(active, earlier) if is_searched else active, run, hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
-            if before is not None and run.has_rankings:
-                after = search.index_state(run.index, timeout=self._patience(run.seconds))
-                run = replace(run, states=_from_first_to_last(earlier, (before, after)))
+            if run.has_rankings:
+                watch.look()
+                run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
@@ -205,12 +203,15 @@ class SuiteExecution:
             return self.section.is_whole
         return not _without(self.selection.active, earlier).queries
 
-    def _is_same_target(self, earlier: Run, search: Search) -> bool:
+    def _is_same_target(self, earlier: Run, active: Suite, search: Search) -> bool:
         """Whether the target is what the journal's run ended with, so that more can be asked of it."""
-        if self.section is None or earlier.states is None:
+        from harness.suites.requests import on_index
+
+        if self.section is None or not earlier.states:
             return True
-        now = search.index_state(earlier.index, timeout=self._patience(0.0))
-        return self.section.is_same_target(search.engine, now)
+        watch = self._watch(on_index(active, earlier.index), search)
+        watch.look()
+        return self.section.is_same_target(search.engine, watch.first)
 
     def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
@@ -232,14 +233,21 @@ class SuiteExecution:
         builds = self.builds or FixtureBuilds(allow_write=allow_write)
         return _targeting(active, builds.index_of(active, active.fixture, search))
 
-    def _search(self, active: Suite, search: Search, earlier: Run | None) -> Run:
+    def _search(self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch) -> Run:
         from harness.run.searching import execute
+
+        def heard(responses: Mapping[str, Response]) -> None:
+            if self.section is not None:
+                self.section.add(responses)
+            if self.progress is not None:
+                self.progress.queries_done(len(responses))
+            watch.look_if_due()
 
         return execute(
             active,
             search,
             request=self.options.request,
-            on_answers=self._heard,
+            on_answers=heard,
             budget=self.options.budget,
             # A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits.
             further=not (self.options.unjudged or self._hooks.concern_searches),
@@ -248,26 +256,17 @@ class SuiteExecution:
             kept=_kept(earlier),
         )
 
-    def _heard(self, responses: Mapping[str, Response]) -> None:
-        if self.section is not None:
-            self.section.add(responses)
-        if self.progress is not None:
-            self.progress.queries_done(len(responses))
-
-    def _state(self, active: Suite, search: Search) -> IndexState | None:
-        """The state of the target, None where it cannot change or need not be known: a point in time, and a pool."""
-        from harness.suites.requests import choose_template
+    def _watch(self, active: Suite, search: Search) -> TargetWatch:
+        """Of the target, unless it cannot change or its state need not be known: a point in time, and a pool."""
+        from harness.suites.requests import build_requests, choose_template
 
         template = choose_template(active, self.options.request)
         is_pinned = isinstance(template.body, Mapping) and "pit" in template.body
         if is_pinned or not self._is_checked or not active.queries:
-            return None
-        return search.index_state(template.index or active.target.index, timeout=self._patience(0.0))
-
-    def _patience(self, spent: float) -> float:
-        """Seconds for each look at the state of the target, when *spent* of the budget are over."""
-        budget = self.options.budget
-        return SECONDS_FOR_STATE if budget is None else min(SECONDS_FOR_STATE, budget - spent)
+            return TargetWatch(None)
+        [first] = build_requests(replace(active, queries=active.queries[:1]), template.name)
+        read = partial(search.index_state, first.index, url_params=first.url_params)
+        return TargetWatch(lambda seconds: read(timeout=seconds), budget=self.options.budget)
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
         """*run* with what ties with its last hits, where that is compared with another run's."""
@@ -342,11 +341,6 @@ def _joined(run: Run, earlier: Run | None) -> Run:
         resent={**earlier.resent, **run.resent},
         checks=run.checks or earlier.checks,
     )
-
-
-def _from_first_to_last(earlier: Run | None, states: tuple[IndexState, IndexState]) -> tuple[IndexState, IndexState]:
-    """The state before *earlier* as far as it is known, and the last of *states*."""
-    return states if earlier is None or earlier.states is None else (earlier.states[0], states[1])
 
 
 def _targeting(suite: Suite, index: str | None) -> Suite:

@@ -286,9 +286,9 @@ class Section:
 
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
         """Whether *engine* and *state* are those that *earlier* ended with, as far as that is known."""
-        states = self.earlier.states if self.earlier is not None else None
+        states = self.earlier.states if self.earlier is not None else ()
         header = replace(self._header, engine=engine, state=state)
-        return not header.change_since(replace(header, state=states and states[1]))
+        return not header.change_since(replace(header, state=states[-1] if states else None))
 
     def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
         """

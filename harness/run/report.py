@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -260,6 +260,7 @@ def assemble(
             search_seconds=run.seconds,
             tail_seconds=None if run.tails is None else run.tails.seconds,
             resent=dict(Counter(run.resent.values()).most_common()),
+            copies=tuple(copies for copies, _ in groupby(one.copies for one in run.states if one.copies is not None)),
         ),
     )
 

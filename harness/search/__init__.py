@@ -69,8 +69,14 @@ class Search(Protocol):
         """
         ...
 
-    def index_state(self, index: str | None, *, timeout: float) -> IndexState:
-        """The state of *index* now, as far as the login may read it; *timeout* is in seconds, for each request."""
+    def index_state(
+        self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
+    ) -> IndexState:
+        """
+        The state of *index* now, as far as the login may read it; *timeout* is in seconds, for each request.
+
+        *url_params* are those of a search, of which some say which indexes and copies these are.
+        """
         ...
 
     def close(self) -> None:

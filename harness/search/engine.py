@@ -6,12 +6,22 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from harness.config import engine_problem
 from harness.errors import LoginRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
-from harness.model import Engine, Failure, FailureKind, IndexFacts, IndexState, Json, Response, SearchRequest
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    IndexFacts,
+    IndexState,
+    Json,
+    Response,
+    SearchRequest,
+    ShardCopy,
+)
 from harness.search.answers import json_of, lacking_shards, refusal_text
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
@@ -101,9 +111,11 @@ class EngineSearch(ConnectedSearch[Connection]):
         """See `Search.field_types`."""
         return read_field_types(self.connection, self.retries, index, names, url_params)
 
-    def index_state(self, index: str | None, *, timeout: float) -> IndexState:
+    def index_state(
+        self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
+    ) -> IndexState:
         """See `Search.index_state`."""
-        return read_state(self.connection, index, timeout)
+        return read_state(self.connection, index, timeout, url_params or {})
 
 
 SERVERLESS = "serverless"
@@ -240,7 +252,13 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
     )
 
 
-def read_state(connection: Connection, index: str | None, timeout: float) -> IndexState:
+WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
+"""Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
+
+
+def read_state(
+    connection: Connection, index: str | None, timeout: float, url_params: Mapping[str, str] | None = None
+) -> IndexState:
     """
     The state of *index*, which may be an alias or a pattern; what is refused, or not answered in time, is None.
 
@@ -248,13 +266,46 @@ def read_state(connection: Connection, index: str | None, timeout: float) -> Ind
     """
     if index is None or timeout <= 0:
         return IndexState()
-    path = f"/{quote(index, safe='*,')}"
+    path, given = f"/{quote(index, safe='*,')}", url_params or {}
+    which = {name: given[name] for name in WHICH_INDEXES if name in given}
+    copies = {"preference": given.get("preference", PREFERENCE)}
+    shards = copies if "routing" not in given else {**copies, "routing": given["routing"]}
+    found = []
     try:
-        uuids = connection.perform("GET", f"{path}/_settings/index.uuid", timeout=timeout)
-        documents = connection.perform("GET", f"{path}/_count?preference={PREFERENCE}", timeout=timeout)
+        for what, parameters in (("_settings/index.uuid", {}), ("_count", copies), ("_search_shards", shards)):
+            asked = urlencode({**parameters, **which})
+            found.append(connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout))
     except SearchError:
-        return IndexState()
-    return IndexState(_found(uuids, _uuids), _found(documents, count_in))
+        if len(found) < 2:
+            return IndexState()
+    uuids, documents, *allocated = found
+    return IndexState(
+        _found(uuids, _uuids), _found(documents, count_in), _found(allocated[0], _copies) if allocated else None
+    )
+
+
+SERVING = ("STARTED", "RELOCATING")
+"""The states of copies that answer searches."""
+
+
+def _copies(content: Mapping[str, Json]) -> Json:
+    """The copies of each shard, from an answer to `_search_shards`; None if it has another form."""
+    nodes, found = content.get("nodes"), dict[str, tuple[ShardCopy, ...]]()
+    try:
+        for group in content["shards"]:
+            started = [one for one in group if one["state"] in SERVING]
+            copies = (
+                ShardCopy(
+                    printable(_member(_member(nodes, one["node"]), "name") or one["node"]),
+                    printable(_member(one.get("allocation_id"), "id") or ""),
+                    one["primary"] is True,
+                )
+                for one in started
+            )
+            found[printable(f"{group[0]['index']}[{group[0]['shard']}]")] = tuple(copies)
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return None
+    return found or None
 
 
 def _uuids(content: Mapping[str, Json]) -> Json:

@@ -404,7 +404,13 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """See `Search.field_types`: a service has no index."""
         raise SearchError("an HTTP service does not say which fields there are")
 
-    def index_state(self, index: str | None, *, timeout: float) -> IndexState:  # noqa: ARG002
+    def index_state(
+        self,
+        index: str | None,  # noqa: ARG002
+        *,
+        timeout: float,  # noqa: ARG002
+        url_params: Mapping[str, str] | None = None,  # noqa: ARG002
+    ) -> IndexState:
         """See `Search.index_state`: nothing is known of the index of a service."""
         return IndexState()
 

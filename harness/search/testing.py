@@ -122,9 +122,15 @@ class FakeSearch(Closing):
         known = names if self.fields is None else self.fields
         return {name: frozenset({"text"}) for name in known if name in names or "*" in names}
 
-    def index_state(self, index: str | None, *, timeout: float) -> IndexState:  # noqa: ARG002
-        """The first of the states that were set, as long as there are any."""
-        return self.states.pop(0) if self.states else IndexState()
+    def index_state(
+        self,
+        index: str | None,  # noqa: ARG002
+        *,
+        timeout: float,  # noqa: ARG002
+        url_params: Mapping[str, str] | None = None,  # noqa: ARG002
+    ) -> IndexState:
+        """The first of the states that were set, and later the others; the last of them stays."""
+        return self.states.pop(0) if len(self.states) > 1 else next(iter(self.states), IndexState())
 
     def close(self) -> None:
         """Record that it was closed."""

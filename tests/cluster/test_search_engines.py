@@ -344,6 +344,8 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     before = search.index_state(alias, timeout=5.0)
     assert before == search.index_state(alias, timeout=5.0)
     assert (before.documents, list(before.uuids or ())) == (2, [first])
+    [(shard, [copy])] = (before.copies or {}).items()
+    assert (shard, copy.primary, bool(copy.node and copy.allocation)) == (f"{first}[0]", True, True)
     call("DELETE", f"/{first}/_doc/a?refresh=true")
     assert search.index_state(alias, timeout=5.0) == replace(before, documents=1)
     actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]

@@ -341,4 +341,10 @@ def test_where_no_query_ran_there_is_no_latency_to_pass():
 def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
     run = Run({}, Engine("fake"), index="products", states=(before, after))
     assert why_moving(run) == (f"products changed during the run: {reason}" if reason else "")
-    assert why_moving(replace(run, states=None)) == ""
+    assert why_moving(replace(run, states=())) == ""
+
+
+def test_a_change_that_was_taken_back_is_one():
+    states = IndexState({"a": "1"}, 10), IndexState({"b": "2"}, 5), IndexState(), IndexState({"a": "1"}, 10)
+    moved = "it stood for a, then b and stands for a; it had 10 documents, then 5 and has 10"
+    assert why_moving(Run({}, Engine("fake"), states=states)) == f"the target changed during the run: {moved}"

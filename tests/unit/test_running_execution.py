@@ -33,6 +33,7 @@ from harness.model import (
     Report,
     ReportTiming,
     RequestTemplate,
+    ShardCopy,
     Status,
     Suite,
     Target,
@@ -41,6 +42,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.report import json as report_json
+from harness.report.run_sentences import remark_lines
 from harness.run.execution import QUERIES_LOCATED, SuiteExecution, conclude
 from harness.search.testing import FakeSearch
 
@@ -563,6 +565,30 @@ def test_what_was_found_out_about_the_target_stays_when_some_are_asked_again():
     assert isinstance(second.run.responses["r"], Ranking)
     assert second.run.states == (IndexState(documents=2), IndexState(documents=1))
     assert (third.run.checks, third.run.states) == (first.run.checks, first.run.states)
+
+
+def test_a_change_that_is_taken_back_while_queries_run_is_seen():
+    search = FakeSearch({"q": ["a"]})
+    search.states = [IndexState({"i": "1"}, documents) for documents in (9, 4, 9)]
+    finished = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
+    [verdict] = finished.report.verdicts
+    assert verdict.status is Status.INCONCLUSIVE
+    assert "changed during the run: it had 9 documents, then 4 and has 9" in verdict.reason
+
+
+def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
+    one, other = ShardCopy("es-1", "x", primary=True), ShardCopy("es-2", "y")
+    search = FakeSearch({"q": ["a"]})
+    both, alone = {"products[0]": (one, other)}, {"products[0]": (one,)}
+    search.states = [IndexState(copies=copies) for copies in (both, alone, both)]
+    report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+    assert report.timing.copies == (both, alone, both)
+    assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
+    [line] = [line for line in remark_lines(report) if "copies" in line]
+    assert line == (
+        "while the queries ran, node es-2 left the cluster or lost its copies of products, then node es-2 got copies "
+        "of products: rankings may differ where copies of a shard have other deleted documents"
+    )
 
 
 def test_a_suite_that_is_another_by_now_is_asked_whole():

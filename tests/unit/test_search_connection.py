@@ -17,9 +17,19 @@ import elasticsearch
 import opensearchpy
 import pytest
 
-from builders.engine import Fault, ScriptedEngine
+from builders.engine import SHARDS, Fault, ScriptedEngine
 from harness.errors import EngineUnreachable
-from harness.model import Cluster, Failure, FailureKind, HttpRequest, IndexState, Ranking, Response, SearchRequest
+from harness.model import (
+    Cluster,
+    Failure,
+    FailureKind,
+    HttpRequest,
+    IndexState,
+    Ranking,
+    Response,
+    SearchRequest,
+    ShardCopy,
+)
 from harness.search import Search, connection, open_search
 from harness.search.connection import within
 from harness.search.retries import Clock, Retries
@@ -323,4 +333,23 @@ def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
         assert search.index_state("products", timeout=5.0) == IndexState()
         assert search.index_state("products", timeout=0.0) == IndexState()
     asked = [path.partition("?")[0] for _, path in engine.sent if path.startswith("/products")]
-    assert asked == ["/products/_settings/index.uuid", *(["/products/_count"] if status else [])]
+    others = ["/products/_count", "/products/_search_shards"] if status else []
+    assert asked == ["/products/_settings/index.uuid", *others]
+
+
+def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engine: ScriptedEngine) -> None:
+    held = {"state": "STARTED", "primary": True, "node": "n1", "index": "a", "shard": 0, "allocation_id": {"id": "x"}}
+    away = {"state": "INITIALIZING", "primary": False, "node": "n2", "index": "a", "shard": 0}
+    which = "expand_wildcards=open%2Chidden&ignore_unavailable=true"
+    engine.gets |= {
+        f"/products/_settings/index.uuid?{which}": {"a": {"settings": {"index": {"uuid": "u"}}}},
+        f"/products/_count?preference=_local&{which}": {"count": 3, "_shards": SHARDS},
+        f"/products/_search_shards?preference=_local&routing=north&{which}": {
+            "nodes": {"n1": {"name": "es-1"}},
+            "shards": [[held, away]],
+        },
+    }
+    given = {"ignore_unavailable": "true", "expand_wildcards": "open,hidden", "routing": "north"}
+    with open_search(cluster(engine), {}) as search:
+        state = search.index_state("products", timeout=5.0, url_params={**given, "preference": "_local"})
+    assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)})
