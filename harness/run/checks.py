@@ -8,7 +8,7 @@ A check explains and never overrules hits that came back. What cannot be checked
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,14 @@ from harness.model import (
     Json,
     NamedField,
     Ranking,
+    RequestTemplate,
     Response,
     Run,
     SearchRequest,
     Suite,
     TargetChecks,
 )
-from harness.search.fields import named_fields, parents_of, unknown_among
+from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
 from harness.search.indexes import BAD_REQUEST, ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
@@ -71,9 +72,11 @@ class Targets:
     def __init__(self) -> None:
         self._known: dict[tuple[Search, str | None, str], _Known] = {}
 
-    def check_of(self, suite: Suite, sent: Sequence[SearchRequest], search: Search) -> TargetCheck | None:
+    def check_of(
+        self, suite: Suite, template: RequestTemplate, sent: Sequence[SearchRequest], search: Search
+    ) -> TargetCheck | None:
         """
-        What is to be asked for *suite*, of whose requests some are *sent* over *search*.
+        What is to be asked for *suite*, of whose requests, all of one *template*, some are *sent* over *search*.
 
         None where nothing can be: an HTTP service has no index, and what a search template makes is not known.
         """
@@ -82,7 +85,7 @@ class Targets:
         pinned = pinned_of(sent[0].body)
         key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
         known = self._known.setdefault(key, _Known())
-        return TargetCheck(suite, sent, search, None if pinned else sent[0].index, pinned, known)
+        return TargetCheck(suite, template, sent, search, None if pinned else sent[0].index, pinned, known)
 
 
 class TargetCheck:
@@ -91,6 +94,7 @@ class TargetCheck:
     def __init__(
         self,
         suite: Suite,
+        template: RequestTemplate,
         sent: Sequence[SearchRequest],
         search: Search,
         index: str | None,
@@ -99,6 +103,7 @@ class TargetCheck:
     ) -> None:
         self._title_field = suite.title_field
         self._id_field = suite.target.id_field
+        self._template = template
         self._sent = sent
         self._search = search
         self._index = index
@@ -155,7 +160,7 @@ class TargetCheck:
     def _with_fields(self, checks: TargetChecks) -> TargetChecks:
         """*checks* with the fields that the requests name and no index has; a point in time does not tell its own."""
         known, places = self._known, dict[str, str]()
-        for request in self._search.sent.values() if isinstance(self._search, HookedSearch) else self._sent:
+        for request in self._naming() if self._index is not None else ():
             places = {**named_fields(request.body), **places}
         if self._index is None or not places:
             return checks
@@ -172,6 +177,14 @@ class TargetCheck:
         unknown = unknown_among(list(places), known.types)
         fields = tuple(NamedField(name, places[name], self._meant(name)) for name in unknown)
         return replace(checks, unknown_fields=fields)
+
+    def _naming(self) -> Iterable[SearchRequest]:
+        """The requests that were sent, without those that name the same fields as the first."""
+        if isinstance(self._search, HookedSearch):
+            return self._search.sent.values()
+        if not has_fixed_fields(self._template.body):
+            return self._sent
+        return [self._sent[0], *(one for one in self._sent[1:] if _may_name_fields(one))]
 
     def _meant(self, name: str) -> str | None:
         """The field of the target that *name* was probably meant to be; None where it is one, or nothing is near."""
@@ -260,6 +273,15 @@ def find_similar(
     except SearchError:
         return {}
     return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}
+
+
+def _may_name_fields(request: SearchRequest) -> bool:
+    """Whether a param of the query, in the place of a part of the body, may name a field; numbers and texts do not."""
+    params = {} if request.built_for is None else request.built_for.params
+    return any(
+        isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
+        for value in params.values()
+    )
 
 
 def _parts(ids: set[str]) -> list[list[str]]:

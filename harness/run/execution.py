@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
+from harness.garbage import uncollected
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries
 from harness.hooks import Hooks
@@ -350,6 +351,7 @@ def _targeting(suite: Suite, index: str | None) -> Suite:
 # Deciding.
 
 
+@uncollected()
 def conclude(
     answered: AnsweredSuite, progress: Progress | None = None, *, inspected: str | None = None
 ) -> FinishedSuite:

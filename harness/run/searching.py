@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
+from harness.garbage import uncollected
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.model import (
     Cluster,
@@ -196,7 +195,7 @@ def execute(
 
     template = choose_template(suite, request)
     requests, sent = requests_of(suite, template, further=further)
-    check = None if targets is None else targets.check_of(whole or suite, sent, search)
+    check = None if targets is None else targets.check_of(whole or suite, template, sent, search)
     pairs = [(needed, one) for needed, one in zip(requests, sent, strict=True) if needed.query not in kept]
     asked = () if check is None else check.requests
     open_requests = [one for _, one in pairs]
@@ -215,7 +214,7 @@ def execute(
             on_answers(newest)
 
     begun = time.perf_counter()
-    with _uncollected():
+    with uncollected():
         try:
             found = search.search([*asked, *open_requests], on_done=hear, on_resent=resent.update, budget=budget)
         except LoginRefused as error:
@@ -255,18 +254,6 @@ def _sent_without_checks(
         return {}
     again = search.search([sent[place - checks] for place in lost], budget=budget)
     return dict(zip(lost, again, strict=True))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without Python's search for reference cycles: rankings hold none, and it looks at all of them again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def requests_of(

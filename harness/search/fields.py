@@ -71,6 +71,23 @@ def named_fields(body: Json) -> dict[str, str]:
     return found
 
 
+def has_fixed_fields(template: Json) -> bool:
+    """
+    Whether all texts that may be filled into *template* leave the fields that it names as they are.
+
+    >>> has_fixed_fields({"query": {"match": {"title": "{{text}}"}}}), has_fixed_fields({"sort": "{{by}}"})
+    (True, False)
+    """
+    return not any("{{" in name for name in (*named_fields(template), *_keys(template)))
+
+
+def _keys(value: Json) -> Iterator[str]:
+    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    yield from value if isinstance(value, Mapping) else ()
+    for member in members:
+        yield from _keys(member)
+
+
 def _of_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
     """Of a body, or of a retriever, which has the same keys for what it searches."""
     for key in ("query", "post_filter", "filter"):

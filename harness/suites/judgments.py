@@ -235,11 +235,18 @@ def check_measures(
     """
     Check that each measure can score its queries: for example, no grade is above its scale.
 
-    The measure scores a ranking of the best and the worst document of each query.
+    The measure scores a ranking of the best and the worst document of each query, once for queries with equal grades.
     """
+    graded: dict[str, tuple[float, ...]] = {}
     for measure, mark, queries in measures:
+        known: dict[tuple[float, ...], str | None] = {}
         for query in queries:
-            sentence = _refusal(measure, query, gain, profile)
+            grades = graded.get(query.id)
+            if grades is None:
+                grades = graded[query.id] = tuple(sorted(query.judgments.values()))
+            if grades not in known:
+                known[grades] = _refusal(measure, grades, gain, profile)
+            sentence = known[grades]
             if sentence:
                 problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
                 break
@@ -254,13 +261,13 @@ def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tup
     ]
 
 
-def _refusal(measure: Measure, query: Query, gain: Gain, profile: Profile) -> str | None:
-    grades = query.judgments
-    if not grades or any(map(math.isnan, grades.values())):
+def _refusal(measure: Measure, grades: Sequence[float], gain: Gain, profile: Profile) -> str | None:
+    """Why *measure* cannot score documents of *grades*, in ascending order."""
+    if not grades or any(map(math.isnan, grades)):
         return None
-    ranking = [max(grades, key=grades.__getitem__), min(grades, key=grades.__getitem__)]
+    judged = {str(place): grade for place, grade in enumerate(grades)}
     try:
-        score_query(measure, ranking, grades, gain=gain, profile=profile)
+        score_query(measure, list(dict.fromkeys([str(len(grades) - 1), "0"])), judged, gain=gain, profile=profile)
     except UndefinedScore:
         return None
     except (MeasureError, UsageError) as error:

@@ -13,7 +13,7 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 LAYERS = (
-    ("errors", "model", "options", "words"),
+    ("errors", "garbage", "model", "options", "words"),
     ("hookspecs", "masking", "means", "signals"),
     ("statistics",),
     ("metrics",),

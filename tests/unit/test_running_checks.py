@@ -218,6 +218,26 @@ def test_a_field_that_no_index_has_is_known_with_the_one_that_was_meant() -> Non
     assert isinstance(run.responses["q"], Ranking), "no verdict depends on it"
 
 
+@pytest.mark.parametrize(
+    ("body", "last"),
+    [
+        ({"query": {"match": {"title_{{text}}": "x"}}}, Query("q", "de")),
+        ({"query": {"match": {"title": "{{text}}"}}, "sort": "{{by}}"}, Query("q", "x", params={"by": "title_de"})),
+        ({"query": {"bool": {"must": "{{all}}"}}}, Query("q", "", params={"all": [{"match": {"title_de": "x"}}]})),
+        ({"query": {"bool": {"must": "{{all}}"}}}, Query("q", "", params={"all": {"match": {"title_de": "x"}}})),
+        ({"query": {"multi_match": {"fields": "{{all}}"}}}, Query("q", "", params={"all": ["title_de^2"]})),
+        ({"query": {"{{kind}}": {"title_de": "x"}}}, Query("q", "", params={"kind": "match"})),
+    ],
+)
+def test_a_field_that_only_the_last_query_names_is_found(body: Any, last: Query) -> None:
+    search = FakeSearch({"p": ["a"], "q": ["a"]})
+    search.fields = ("title", "title_en")
+    first = Query("p", "en", params={"by": "title_en", "all": [], "kind": "match_all"}, judgments={"a": 1})
+    checks = run_on(search, first, last, body=body).checks
+    assert checks is not None
+    assert [one.name for one in checks.unknown_fields] == ["title_de"]
+
+
 def test_a_field_is_known_too_where_the_engine_refuses_the_query_for_it() -> None:
     search = FakeSearch({"q": Failure(FailureKind.ERROR, "No mapping found for [prise]", 400)})
     search.fields = ("price",)

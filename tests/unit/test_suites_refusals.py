@@ -21,7 +21,7 @@ queries:
     judgments: {sku-1: good, sku-2: bad}
 """
 TOP_KEYS = (
-    "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, judgments, "
+    "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, vectors, judgments, "
     "undefined, baseline, depth, title_field, checks, fixture, markers"
 )
 
@@ -80,7 +80,7 @@ CASES = {
     "text where a mapping belongs": (
         changed("{index: products}", "products"),
         "2:9",
-        "found 'products', expected a mapping with cluster, index, engine, ids",
+        "found 'products', expected a mapping with cluster, index, engine, ids, id_field",
         "target: products",
     ),
     "another word for what ids are": (
