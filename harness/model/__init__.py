@@ -53,7 +53,9 @@ from harness.model.inspection import (
 )
 from harness.model.judging import (
     Coverage,
+    Disagreement,
     FindingKind,
+    JudgeAgreement,
     JudgmentFinding,
     Pool,
     PooledDocument,
@@ -141,6 +143,7 @@ __all__ = [
     "Condition",
     "Contributions",
     "Coverage",
+    "Disagreement",
     "DropCondition",
     "Engine",
     "Explained",
@@ -158,6 +161,7 @@ __all__ = [
     "IndexFacts",
     "IndexState",
     "Json",
+    "JudgeAgreement",
     "Judgment",
     "JudgmentFinding",
     "LatencyCondition",

@@ -102,6 +102,8 @@ class PooledDocument:
     """Name of each run with the document in the top k to its rank, from 1."""
     title: str | None = None
     snippet: str | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the fields that were asked for, by field; without those that it lacks."""
 
     @property
     def best(self) -> int:
@@ -130,3 +132,38 @@ class Pool:
     """Query to the runs in which nothing matched it."""
     notes: tuple[str, ...] = ()
     """Sentences about the whole pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A document that judges graded differently: *grades* by judge."""
+
+    query: str
+    document: str
+    grades: Mapping[str, float]
+
+    @property
+    def apart(self) -> float:
+        """The greatest grade less the least."""
+        return max(self.grades.values()) - min(self.grades.values())
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """How far some judges agree; a coefficient is None where it is undefined."""
+
+    graded: Mapping[str, int]
+    """The number of documents that each judge graded, by judge."""
+    shared: int
+    """The number of documents that at least two judges graded: those of *alpha*."""
+    complete: int
+    """The number of documents that all judges graded: those of *cohen* and *fleiss*."""
+    same: int
+    """The number of *shared* documents to which each of their judges gave the same grade."""
+    cohen: Mapping[str, float | None]
+    """Cohen's kappa by weights; empty unless there are two judges."""
+    fleiss: float | None
+    alpha: Mapping[str, float | None]
+    """Krippendorff's alpha by level of measurement."""
+    disagreements: tuple[Disagreement, ...]
+    """The one whose grades are furthest apart first."""

@@ -1,0 +1,223 @@
+"""
+How far judges agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, and the documents on which they differ; and which
+grade a document has that several of them graded. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from harness.errors import UsageError
+from harness.model import Disagreement, JudgeAgreement
+
+__all__ = ["Resolution", "Rule", "agreement_of", "cohen_kappa", "fleiss_kappa", "resolve"]
+
+Pair: TypeAlias = tuple[str, str]
+"""A query and a document."""
+
+Grades: TypeAlias = Mapping[Pair, float]
+"""What one judge graded."""
+
+
+# Coefficients. All of them are 1 - observed / expected disagreement, so 1 for judges who always agree and about 0 for
+# judges who agree as often as by chance. None where no disagreement is expected, because only one grade was given.
+
+
+class Weights(StrEnum):
+    """What a disagreement between two grades of a scale costs: one, or the steps between them, or their square."""
+
+    NONE = "unweighted"
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+
+
+def cohen_kappa(
+    pairs: Sequence[tuple[float, float]], scale: Collection[float] = (), *, weights: Weights = Weights.NONE
+) -> float | None:
+    """
+    The agreement of two judges.
+
+    Args:
+        pairs: The two grades of each document that both graded.
+        scale: The grades that there are; grades that were given are added. Weights count the steps between two grades
+            on it, so that 0, 1, 3 are one step apart each.
+        weights: What a disagreement costs.
+
+    Returns:
+        At most 1; None where it is undefined.
+
+    Source: Cohen (1960), A coefficient of agreement for nominal scales; with weights Cohen (1968), Weighted kappa.
+
+    >>> round(cohen_kappa([(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15), 4)
+    0.4
+    """
+    steps = {grade: step for step, grade in enumerate(sorted({*scale, *(grade for pair in pairs for grade in pair)}))}
+
+    def cost(one: float, other: float) -> int:
+        apart = abs(steps[one] - steps[other])
+        return {Weights.NONE: int(apart > 0), Weights.LINEAR: apart, Weights.QUADRATIC: apart**2}[weights]
+
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    observed = Fraction(sum(cost(*pair) for pair in pairs), max(len(pairs), 1))
+    expected = Fraction(
+        sum(cost(one, other) * first[one] * second[other] for one in first for other in second), max(len(pairs), 1) ** 2
+    )
+    return float(1 - observed / expected) if expected else None
+
+
+def fleiss_kappa(graded: Sequence[Sequence[float]]) -> float | None:
+    """
+    The agreement of several judges, who need not be the same for each document.
+
+    Args:
+        graded: The grades of each document, equally many, >= 2.
+
+    Returns:
+        At most 1; None where it is undefined.
+
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
+
+    >>> round(fleiss_kappa([[1, 1, 1], [1, 1, 2], [2, 2, 2], [1, 2, 2]]), 4)
+    0.3333
+    """
+    judges = len(graded[0]) if graded else 0
+    if judges < 2:
+        return None
+    counts = [Counter(grades) for grades in graded]
+    agreed = sum(size * (size - 1) for counted in counts for size in counted.values())
+    observed = Fraction(agreed, len(graded) * judges * (judges - 1))
+    every = sum(counts, Counter())
+    expected = sum(Fraction(size, len(graded) * judges) ** 2 for size in every.values())
+    return float((observed - expected) / (1 - expected)) if expected != 1 else None
+
+
+def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, float | None]:
+    """
+    Krippendorff's alpha for grades as names (nominal), as ranks (ordinal) and as numbers (interval), by that level.
+
+    Args:
+        rows: The grades of each judge, None for a document that the judge did not grade; equally long.
+
+    Raises:
+        UsageError: The package krippendorff is not installed.
+
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    """
+    try:
+        import krippendorff
+    except ImportError:
+        raise UsageError(
+            "Krippendorff's alpha needs the package krippendorff: pip install 'relevance-harness[judge]'"
+        ) from None
+    levels: tuple[Any, ...] = ("nominal", "ordinal", "interval")
+    columns = [[grade for grade in column if grade is not None] for column in zip(*rows, strict=True)]
+    pairable = {grade for column in columns if len(column) > 1 for grade in column}
+    if len(pairable) < 2:
+        return dict.fromkeys(levels)
+    data = [[math.nan if grade is None else grade for grade in row] for row in rows]
+    return {level: float(krippendorff.alpha(reliability_data=data, level_of_measurement=level)) for level in levels}
+
+
+# All of it, for some judges.
+
+
+def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) -> JudgeAgreement:
+    """
+    The agreement of *judges*, by name.
+
+    Args:
+        judges: What each of them graded; at least two.
+        scale: The grades that there are, as in `cohen_kappa`.
+
+    Raises:
+        UsageError: A package is not installed, or there are fewer than two judges.
+    """
+    if len(judges) < 2:
+        known = f"only {next(iter(judges))} has" if judges else "nobody has"
+        raise UsageError(f"agreement needs the grades of at least two judges, and {known} graded documents")
+    by_pair = _by_pair(judges)
+    shared = {pair: grades for pair, grades in by_pair.items() if len(grades) > 1}
+    complete = [tuple(grades.values()) for grades in shared.values() if len(grades) == len(judges)]
+    differing = [Disagreement(*pair, grades) for pair, grades in shared.items() if len(set(grades.values())) > 1]
+    two = [(one, other) for one, other, *_ in complete] if len(judges) == 2 else []
+    return JudgeAgreement(
+        graded={judge: len(grades) for judge, grades in judges.items()},
+        shared=len(shared),
+        complete=len(complete),
+        same=len(shared) - len(differing),
+        cohen={str(each): cohen_kappa(two, scale, weights=each) for each in Weights} if len(judges) == 2 else {},
+        fleiss=fleiss_kappa(complete),
+        alpha=krippendorff_alphas([[grades.get(pair) for pair in by_pair] for grades in judges.values()]),
+        disagreements=tuple(sorted(differing, key=lambda one: (-one.apart, one.query, one.document))),
+    )
+
+
+def _by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
+    found: dict[Pair, dict[str, float]] = {}
+    for judge, grades in judges.items():
+        for pair, grade in grades.items():
+            found.setdefault(pair, {})[judge] = grade
+    return dict(sorted(found.items()))
+
+
+# One grade from several.
+
+
+class Rule(StrEnum):
+    """How the grade of a document is found that several judges graded."""
+
+    AGREED = "agreed"
+    """The one that all of them gave; else none."""
+    MAJORITY = "majority"
+    """The one that more than half of them gave; else none."""
+    MEDIAN = "median"
+    """The one in the middle; the lower of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The *grades* that a rule found, and the documents that are left *open*."""
+
+    grades: Mapping[Pair, float]
+    open: tuple[Disagreement, ...]
+
+
+def resolve(judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = math.inf) -> Resolution:
+    """
+    One grade for each document.
+
+    Args:
+        judges: What each judge graded, by name.
+        rule: What decides where they differ.
+        most_apart: A document whose grades are further apart is left open.
+
+    >>> judges = {"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 2, ("q", "e"): 1}, "eve": {("q", "e"): 1}}
+    >>> dict(resolve(judges, Rule.MAJORITY).grades)
+    {('q', 'd'): 2, ('q', 'e'): 1}
+    >>> dict(resolve(judges, Rule.AGREED).grades)
+    {('q', 'd'): 2}
+    """
+    found: dict[Pair, float] = {}
+    left: list[Disagreement] = []
+    for pair, grades in _by_pair(judges).items():
+        one = Disagreement(*pair, grades)
+        grade = _resolved(list(grades.values()), rule) if one.apart <= most_apart else None
+        if grade is None:
+            left.append(one)
+        else:
+            found[pair] = grade
+    return Resolution(found, tuple(sorted(left, key=lambda one: (-one.apart, one.query, one.document))))
+
+
+def _resolved(grades: Sequence[float], rule: Rule) -> float | None:
+    if rule is Rule.MEDIAN:
+        return sorted(grades)[(len(grades) - 1) // 2]
+    grade, times = Counter(grades).most_common(1)[0]
+    needed = len(grades) if rule is Rule.AGREED else len(grades) // 2 + 1
+    return grade if times >= needed else None
