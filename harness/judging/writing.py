@@ -1,0 +1,245 @@
+"""Grades of judges into the files that hold a suite's judgments, or into a file of their own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.files.editing import (
+    EDITORS,
+    NoPlace,
+    applied,
+    edit_csv,
+    edit_suite,
+    json_line,
+    suite_grades,
+    without_judgments,
+)
+from harness.files.judgments import read_judgments
+from harness.files.opening import JUDGMENTS, Findings, Form, form_of
+from harness.files.records import read_records
+from harness.files.trec import BYTE_ORDER_MARK
+from harness.files.writing import write_whole
+from harness.judging import read_judged
+from harness.judging.agreement import Pair
+from harness.judging.findings import PlacedJudgment
+from harness.suites.loading import load_unchecked
+from harness.words import count, listed
+
+__all__ = ["FilesChanged", "GradedFiles", "Written", "check_output", "grades_csv", "grades_json_lines", "number_text"]
+
+ELSEWHERE = "write the grades to a file of their own with --output"
+
+
+class FilesChanged(UsageError):
+    """A file changed since it was read; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of it: the *files* that were written, how many grades are new, and those of the suite that stayed."""
+
+    files: tuple[Path, ...] = ()
+    added: int = 0
+    changed: int = 0
+    kept: Mapping[Pair, float] = field(default_factory=dict)
+    """Grades that were given by hand meanwhile, which nobody changes."""
+    unknown: int = 0
+    """The number of grades for queries that the suite does not have, which are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedFiles:
+    """A suite and the judgment files that it names, by name, with their *contents* as they were read."""
+
+    suite: Path
+    named: Mapping[str, Path]
+    contents: Mapping[Path, bytes]
+
+    @classmethod
+    def read(cls, suite: Path) -> GradedFiles:
+        """
+        Remember what the files hold.
+
+        Raises:
+            SuiteError: The suite cannot be read.
+        """
+        named = {file.name: file.path for file in load_unchecked(suite, None).judgments.named}
+        contents = {path: _bytes_of(path) for path in (suite, *named.values())}
+        return cls(suite, named, {path: content for path, content in contents.items() if content is not None})
+
+    def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> Written:
+        """
+        Put *grades* into the suite or the judgment file that has, or would have, the judgment; all files, or none.
+
+        Args:
+            grades: Those to write.
+            given: All grades that judges ever gave a document. Another one in a file was put there by hand, and stays.
+
+        Raises:
+            FilesChanged: A file changed since it was read.
+            SuiteError: The suite cannot be read.
+            UsageError: A grade has no place, or a file could not be written.
+        """
+        self._require_unchanged()
+        judged, _ = read_judged(self.suite, None)
+        own = {query.id for query in judged.suite.queries}
+        unknown = sum(query not in own for query, _ in grades)
+        grades = {pair: grade for pair, grade in grades.items() if pair[0] in own}
+        placed = _placed(judged.judged)
+        known = {pair: one.grade for pair, one in placed.items() if one.grade is not None}
+        kept = {
+            pair: known[pair]
+            for pair in grades.keys() & known.keys()
+            if known[pair] != grades[pair] and known[pair] not in given.get(pair, ())
+        }
+        wanted = {pair: grade for pair, grade in grades.items() if pair not in kept and known.get(pair) != grade}
+        places = _Places(self.suite, self.named, placed)
+        by_file: dict[Path, dict[Pair, float]] = {}
+        for pair, grade in wanted.items():
+            by_file.setdefault(places.of(pair), {})[pair] = grade
+        contents = {path: self._edited(path, some, judged.suite.grades) for path, some in by_file.items()}
+        self._require_unchanged()
+        for path, content in contents.items():
+            _replace(path, content)
+        changed = len(wanted.keys() & known.keys())
+        return Written(tuple(contents), len(wanted) - changed, changed, kept, unknown)
+
+    def _require_unchanged(self) -> None:
+        changed = [str(path) for path, content in self.contents.items() if _bytes_of(path) != content]
+        if changed:
+            verb = "was" if len(changed) == 1 else "were"
+            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; nothing was written")
+
+    def _edited(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
+        """The file with *grades*, by name where all its grades are, read again to be sure that it holds them."""
+        is_suite, form = path == self.suite, form_of(path)
+        editor = edit_suite if is_suite else EDITORS.get(form)
+        if editor is None or (not is_suite and path.suffix.lower() in (".gz", ".zst")):
+            raise UsageError(f"{path}: grades cannot be added to a file of this kind; {ELSEWHERE}")
+        mark = BYTE_ORDER_MARK if self.contents[path].startswith(BYTE_ORDER_MARK) else b""
+        text = self.contents[path][len(mark) :].decode()
+        read = suite_grades if is_suite else _file_grades(path)
+        before = read(text)
+        by_number = {grade: name for name, grade in names.items()}
+        if (form is Form.TREC and not is_suite) or any(value not in names for value in before.values() if value):
+            by_number = {}
+        written = {pair: by_number.get(grade) or number_text(grade) for pair, grade in grades.items()}
+        try:
+            edited = applied(text, editor(text, written))
+        except NoPlace as error:
+            raise UsageError(f"{path}: {error}, or {ELSEWHERE}") from None
+        others_too = is_suite and without_judgments(text) != without_judgments(edited)
+        if others_too or read(edited) != {**before, **written}:
+            raise UsageError(f"{path}: the grades cannot be put into this file without changing more; {ELSEWHERE}")
+        return mark + edited.encode()
+
+
+def number_text(grade: float) -> str:
+    """
+    A grade as a number.
+
+    >>> number_text(2.0), number_text(0.5)
+    ('2', '0.5')
+    """
+    return str(int(grade)) if grade.is_integer() else repr(grade)
+
+
+def _placed(judged: Iterable[PlacedJudgment]) -> dict[Pair, PlacedJudgment]:
+    """Each judgment at its first place, those without a grade behind those with one."""
+    found: dict[Pair, PlacedJudgment] = {}
+    for one in judged:
+        known = found.setdefault((one.query, one.document), one)
+        if known.grade is None and one.grade is not None:
+            found[one.query, one.document] = one
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Which file a judgment is in, or belongs to."""
+
+    suite: Path
+    files: Mapping[str, Path]
+    placed: Mapping[Pair, PlacedJudgment]
+
+    def of(self, pair: Pair) -> Path:
+        """
+        The file that has it; else the one that judges its query, the suite before others; else the last judgment file
+        that the suite names, or the suite where it names none.
+        """
+        known = self.placed.get(pair)
+        if known is not None:
+            return self._path(known)
+        of_query = dict.fromkeys(self._path(one) for (query, _), one in self.placed.items() if query == pair[0])
+        if of_query:
+            return self.suite if self.suite in of_query else list(of_query)[-1]
+        return list(self.files.values())[-1] if self.files else self.suite
+
+    def _path(self, one: PlacedJudgment) -> Path:
+        return self.files.get(one.mark.path, self.suite)
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path.resolve(), content)
+    except OSError as error:
+        raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None
+
+
+def _file_grades(path: Path) -> Callable[[str], dict[Pair, str]]:
+    """What reads the grades in the text of a judgment file that is called as *path*."""
+
+    def read(text: str) -> dict[Pair, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            copy.write_bytes(text.encode())
+            found: dict[Pair, str] = {}
+            for record in read_records(copy, JUDGMENTS, Findings(str(path))):
+                value = record.value if isinstance(record.value, str) else number_text(float(record.value))
+                if found.setdefault((record.query, record.document), value) == "":
+                    found[record.query, record.document] = value
+            return found
+
+    return read
+
+
+# Grades in a file of their own.
+
+
+def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
+    """
+    Be sure that *path* holds no grade but those *given*.
+
+    Raises:
+        FormatError: It is no judgment file.
+        UsageError: It holds other grades.
+    """
+    known = read_judgments(path) if path.is_file() and path.stat().st_size else {}
+    others = [
+        one for query, of in known.items() for one, grade in of.items() if grade not in given.get((query, one), ())
+    ]
+    if others:
+        raise UsageError(f"{path} holds {count(len(others), 'grade')} that no judge gave; write to another file")
+
+
+def grades_csv(grades: Mapping[Pair, float]) -> str:
+    """Columns query, document and grade, with a byte order mark where the text is not ASCII, as a pool has it."""
+    begin = "query,document,grade\n"
+    text = applied(begin, edit_csv(begin, {pair: number_text(grade) for pair, grade in grades.items()}))
+    return text if text.isascii() else "\ufeff" + text
+
+
+def grades_json_lines(grades: Mapping[Pair, float]) -> str:
+    """An object with query, document and grade a line."""
+    return "".join(f"{json_line(*pair, number_text(grade))}\n" for pair, grade in grades.items())
