@@ -51,13 +51,16 @@ class PoolOptions:
     """
     Where suites run (*run*, *matrix*), down to which rank they are pooled, and which field a *snippet* is cut from.
 
-    *depth* is a suite's deepest cutoff where it is None, and *snippet* the field of a document's longest text.
+    *depth* is a suite's deepest cutoff where it is None, and *snippet* the field of a document's longest text. With
+    *fields* their texts are read instead of a snippet. Documents of *reopened*, by query, are pooled though judged.
     """
 
     run: RunOptions
     matrix: Matrix
     depth: int | None = None
     snippet: str | None = None
+    fields: tuple[str, ...] = ()
+    reopened: frozenset[tuple[str, str]] = frozenset()
 
 
 def pool_suites(
@@ -85,7 +88,8 @@ def pool_suites(
         EngineStartError: The embedded node could not be started.
     """
     run, configs = replace(options.run, depth=options.depth, unjudged=True), Configs()
-    suites = load_suites(paths, environ, needs_judgments=False, configs=configs)
+    loaded = load_suites(paths, environ, needs_judgments=False, configs=configs)
+    suites = [_reopened(suite, options.reopened) for suite in loaded]
     with Runner(environ, progress) as runner:
         answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
         selected = [one for one in answered if one.selection.selected.queries]
@@ -93,6 +97,15 @@ def pool_suites(
             _Pooling(list(cells), options).pool()
             for _, cells in groupby(selected, key=lambda one: one.selection.suite.path)
         ]
+
+
+def _reopened(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:
+    """*suite* without the judgments of *pairs*."""
+    queries = [
+        replace(query, judgments={one: grade for one, grade in query.judgments.items() if (query.id, one) not in pairs})
+        for query in suite.queries
+    ]
+    return replace(suite, queries=tuple(queries)) if pairs else suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +179,8 @@ class _Pooling:
                 ids,
                 pinned=pinned_of(template.body),
                 title_field=self.suite.title_field,
-                snippet=self.options.snippet or ANY_TEXT,
+                snippet=None if self.options.fields else self.options.snippet or ANY_TEXT,
+                fields=self.options.fields,
                 id_field=self.suite.target.id_field,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}

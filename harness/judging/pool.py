@@ -178,7 +178,9 @@ def with_texts(pool: Pool, found: Mapping[tuple[str, str], Hit]) -> Pool:
 
     def with_text(one: PooledDocument) -> PooledDocument:
         hit = found.get((one.query, one.document))
-        return one if hit is None else replace(one, title=one.title or hit.title, snippet=hit.snippet)
+        if hit is None:
+            return one
+        return replace(one, title=one.title or hit.title, snippet=hit.snippet, texts=hit.texts or {})
 
     return replace(pool, documents=tuple(map(with_text, pool.documents)))
 

@@ -99,6 +99,8 @@ class SearchRequest:
     """The field returned as title, if the body does not select fields itself."""
     snippet: str | None = None
     """The field returned as snippet, or `ANY_TEXT`; likewise."""
+    fields: tuple[str, ...] = ()
+    """Fields whose texts are returned; likewise."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes searched."""
     id_field: str | None = None
@@ -159,6 +161,8 @@ class Hit:
     title: str | None = None
     snippet: str | None = None
     """The beginning of its text."""
+    texts: Mapping[str, str] | None = None
+    """The texts of the fields that were asked for, by field; None if none were."""
 
 
 class FailureKind(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
@@ -81,7 +81,8 @@ def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
     score = read_score(hit.get("_score"), f"`hits.hits[{place}]._score`")
     text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     known_as = identity if entry.id_field is None else id_in(hit, entry.id_field, name)
-    return Hit(known_as, score, _title(hit, entry.title_field), text), (index, hit.get("_routing"), identity)
+    texts = texts_of(hit.get("_source"), entry.fields) if entry.fields else None
+    return Hit(known_as, score, _title(hit, entry.title_field), text, texts), (index, hit.get("_routing"), identity)
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
@@ -250,6 +251,22 @@ def snippet_of(source: Json, field: str, title_field: str | None = None) -> str 
     return _cut(_readable(found)) or None
 
 
+LONGEST_TEXT = 2_000
+"""Characters of a field's text."""
+
+
+def texts_of(source: Json, fields: Iterable[str]) -> dict[str, str]:
+    """
+    The text of each of *fields* that has one, on one line and cut after a word.
+
+    >>> texts_of({"title": "Red  shoes", "sizes": [41, 42], "shop": {"city": "Bern"}}, ["title", "sizes", "shop.city"])
+    {'title': 'Red shoes', 'sizes': '41 · 42', 'shop.city': 'Bern'}
+    """
+    joined = {field: _SEPARATOR.join(str(text) for _, text in _texts(lookup(source, field))) for field in fields}
+    cut = {field: _cut(_readable(text, LONGEST_TEXT), LONGEST_TEXT) for field, text in joined.items()}
+    return {field: text for field, text in cut.items() if text}
+
+
 def lookup(document: Json, path: str) -> Json:
     """The value at *path*; its dots may be nested objects or part of a name, as for engines."""
     if not isinstance(document, dict):
@@ -277,9 +294,9 @@ def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
             yield path, one
 
 
-def _readable(text: str) -> str:
-    """The beginning of *text* on one line, longer than a snippet; invisible characters become spaces."""
-    begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * LENGTH])
+def _readable(text: str, length: int = LENGTH) -> str:
+    """The beginning of *text* on one line, longer than *length*; invisible characters become spaces."""
+    begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * length])
     return " ".join(begin.split())
 
 
@@ -287,12 +304,12 @@ def _is_seen(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
-def _cut(text: str) -> str:
-    """*text* cut after a word, or within a word longer than a snippet; the ellipsis counts."""
-    if len(text) <= LENGTH:
+def _cut(text: str, length: int = LENGTH) -> str:
+    """*text* cut after a word, or within a word longer than *length*; the ellipsis counts."""
+    if len(text) <= length:
         return text
-    begin, blank, _ = text[:LENGTH].rpartition(" ")
-    return f"{begin if blank else text[: LENGTH - 1]}…"
+    begin, blank, _ = text[:length].rpartition(" ")
+    return f"{begin if blank else text[: length - 1]}…"
 
 
 LONGEST = 600

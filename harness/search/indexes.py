@@ -164,6 +164,7 @@ def ids_request(
     title_field: str | None = None,
     snippet: str | None = None,
     id_field: str | None = None,
+    fields: tuple[str, ...] = (),
 ) -> SearchRequest:
     """
     A search for the documents *ids* themselves.
@@ -177,12 +178,11 @@ def ids_request(
         title_field: The field with the title.
         snippet: The field for the snippet, or `ANY_TEXT`.
         id_field: The field with the ids; None for `_id`.
+        fields: The fields whose texts are returned.
     """
     body = {"query": ids_query(ids, id_field), "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
-    return SearchRequest(
-        query, index, body, title_field=title_field, snippet=snippet, unique_ids=True, id_field=id_field
-    )
+    return SearchRequest(query, index, body, None, title_field, snippet, fields, unique_ids=True, id_field=id_field)
 
 
 def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
@@ -230,30 +230,20 @@ def find_texts(
     title_field: str | None,
     snippet: str | None = None,
     id_field: str | None = None,
+    fields: tuple[str, ...] = (),
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title, and with snippet if one is named, by id, and why look-ups failed. The ids
-    are those that *id_field* holds, or `_id` where it is None.
+    The documents *ids* of *index* with title, and with snippet and *fields* if named, by id, and why look-ups failed.
+    The ids are those that *id_field* holds, or `_id` where it is None.
 
     Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
 
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    parts = _parts(ids, TEXTS_AT_ONCE if snippet else IDS_AT_ONCE)
-    sent = [
-        ids_request(
-            "",
-            index,
-            part,
-            size=len(part) * COPIES,
-            pinned=pinned,
-            title_field=title_field,
-            snippet=snippet,
-            id_field=id_field,
-        )
-        for part in parts
-    ]
+    parts = _parts(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
+    shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields, "id_field": id_field}
+    sent = [ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, **shown) for part in parts]
     responses = search.search(sent) if sent else []
     hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
     reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))

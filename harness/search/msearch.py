@@ -56,6 +56,8 @@ class Entry:
     """The number of hits asked for; None where the body does not say it."""
     path: str = ""
     """That of a search which is sent by itself; its lines are the body then."""
+    fields: tuple[str, ...] = ()
+    """The fields whose texts are read."""
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -79,6 +81,7 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         **_sent(request, _with_content(request, body)),
         title_field=request.title_field,
         snippet=request.snippet,
+        fields=request.fields,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
         may_stop_early=_has_key(body, STOPS_EARLY),
@@ -95,7 +98,7 @@ def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
 
 def _with_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
     """*body* with the fields to return, if it does not select fields itself, and the one that holds the id."""
-    read = [field for field in (request.title_field, request.snippet) if field]
+    read = [field for field in (request.title_field, request.snippet, *request.fields) if field]
     content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
     if request.id_field is not None:
         fields = body.get("fields")
