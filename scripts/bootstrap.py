@@ -17,7 +17,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
 
 DEMO = ("-e", ".[embedded]")
-DEVELOPMENT = ("-e", ".[embedded,arrays,statistics,files,datasets]", "--group", "dev")
+DEVELOPMENT = ("-e", ".[embedded,arrays,statistics,files,datasets,judge]", "--group", "dev")
 
 
 def install(*what: str) -> None:

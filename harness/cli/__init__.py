@@ -36,6 +36,7 @@ COMMANDS = {
     "verify": _Entry("harness.cli.verify", "Compare the scores of suites with those of the cluster's own _rank_eval."),
     "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
     "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),
+    "judge": _Entry("harness.cli.judge", "Grade unjudged documents on a page in the browser."),
     "import": _Entry("harness.cli.importing", "Write a suite from Quepid, RRE and others, or grades from clicks."),
     "export": _Entry("harness.cli.exporting", "Write suites as files of other systems."),
     "init": _Entry("harness.cli.init", "Write a small suite with documents, ready to run."),

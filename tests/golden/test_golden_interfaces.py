@@ -15,7 +15,7 @@ from harness.cli import main
 OUTPUTS = Path(__file__).parent / "outputs"
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
-    "judgments", "judgments pool", "judgments lint", "import", "init", "engine", "engine up", "engine down",
+    "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine", "engine up", "engine down",
     "engine status", "evaluate", "compare", "significance", "schema",
 )  # fmt: skip
 

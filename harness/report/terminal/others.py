@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.means import are_weighted, mean
-from harness.model import Baseline, JudgmentFinding, Measure, Pool, QueryCoverage
+from harness.model import Baseline, JudgeAgreement, JudgmentFinding, Measure, Pool, QueryCoverage
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
 from harness.report.terminal import columns, indented
 from harness.words import count, listed
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
 __all__ = [
+    "agreement_json",
+    "agreement_renderables",
     "closing_line",
     "entry_renderables",
     "finding_lines",
@@ -205,6 +208,47 @@ def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: in
     """How much was looked at, and how much was found."""
     looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
     return f"{looked_at}: {count(len(findings), 'finding') if findings else 'no findings'}"
+
+
+# Agreement of judges.
+
+
+def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]:
+    """Who graded how much, the coefficients with the documents that they are over, and what is graded differently."""
+    for judge, size in agreement.graded.items():
+        yield Text(f"{judge} graded {count(size, 'document')}")
+    yield Text(f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike")
+    yield Text()
+    table = columns()
+    for name in ("coefficient", "", "value", "documents"):
+        table.add_column(name, justify="right" if name in ("value", "documents") else "left", no_wrap=True)
+    for weights, kappa in agreement.cohen.items():
+        table.add_row("Cohen's kappa", weights, score_text(kappa), f"{agreement.complete:,}")
+    table.add_row("Fleiss' kappa", "", score_text(agreement.fleiss), f"{agreement.complete:,}")
+    for level, alpha in agreement.alpha.items():
+        table.add_row("Krippendorff's alpha", level, score_text(alpha), f"{agreement.shared:,}")
+    yield table
+    if agreement.disagreements:
+        yield Text()
+        yield _disagreement_table(agreement)
+
+
+def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
+    table = columns()
+    table.add_column("apart", justify="right", no_wrap=True)
+    table.add_column("query", overflow="fold")
+    table.add_column("document", overflow="fold")
+    for judge in agreement.graded:
+        table.add_column(judge, justify="right", no_wrap=True)
+    for one in agreement.disagreements:
+        grades = [f"{one.grades[judge]:g}" if judge in one.grades else "–" for judge in agreement.graded]
+        table.add_row(f"{one.apart:g}", Text(printable(one.query)), Text(printable(one.document)), *grades)
+    return table
+
+
+def agreement_json(agreement: JudgeAgreement) -> str:
+    """The same, as JSON."""
+    return json.dumps(asdict(agreement), ensure_ascii=False, indent=2)
 
 
 # Scores of run files.

@@ -1,0 +1,263 @@
+"""``harness judge``: grade what is unjudged on a page in the browser."""
+
+from __future__ import annotations
+
+import math
+import os
+import webbrowser
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.options import OutputType, cell_options, engine_options, found_suites
+from harness.cli.run import run_choices
+from harness.cli.terminal import run_progress, show
+from harness.errors import UsageError
+from harness.judging import PoolOptions, read_judged
+from harness.judging.agreement import Rule, agreement_of, resolve
+from harness.judging.findings import Scale, parse_scale
+from harness.judging.page import JudgingServer
+from harness.judging.session import (
+    JudgeOptions,
+    Kept,
+    all_given,
+    choices_of,
+    kept_by_judge,
+    open_session,
+    progress_path,
+)
+from harness.judging.writing import GradedFiles, check_output, grades_csv, grades_json_lines
+from harness.report.outputs import Output, write_output
+from harness.report.sentences import printable
+from harness.report.terminal.others import agreement_json, agreement_renderables
+from harness.words import count
+
+WRITERS = {"csv": grades_csv, "jsonl": grades_json_lines}
+RULES = [str(rule) for rule in Rule]
+
+
+@click.command("judge")
+@click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
+@click.option("--judge", default="judge", metavar="NAME", show_default=True, help="Whose grades these are.")
+@click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
+@click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
+@click.option("--scale", metavar="LOW..HIGH", help="The grades to choose from, such as 0..3.")
+@click.option(
+    "--depth",
+    metavar="RANK",
+    type=click.IntRange(min=1),
+    help="Pool this many hits per query; by default the suite's deepest cutoff.",
+)
+@engine_options
+@cell_options
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    type=OutputType(WRITERS, "csv=grades.csv"),
+    help="Write the grades to csv=FILE or jsonl=FILE instead of the suite; may be repeated.",
+)
+@click.option(
+    "--resolve",
+    "rule",
+    type=click.Choice(RULES),
+    default=RULES[0],
+    show_default=True,
+    help="The grade of a document that several judges graded.",
+)
+@click.option(
+    "--most-apart",
+    metavar="N",
+    type=click.FloatRange(min=0),
+    default=math.inf,
+    help="Write no grade of a document whose grades are further apart.",
+)
+@click.option("--agreement", is_flag=True, help="Print how far the judges agree, and open no page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the agreement as JSON.")
+@click.option("--write", "only_write", is_flag=True, help="Write the grades that are kept, and open no page.")
+@click.option(
+    "--progress",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder where grades are kept; by default the suite's.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The page's port; by default a free one.")
+@click.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress of the searches.")
+def command(
+    suite: Path,
+    folder: Path | None,
+    judge: str,
+    scale: str | None,
+    outputs: tuple[Output, ...],
+    rule: str,
+    most_apart: float,
+    agreement: bool,
+    as_json: bool,
+    only_write: bool,
+    **given: Any,
+) -> int:
+    """
+    Grade on a page in the browser what `harness judgments pool` would collect.
+
+    Each grade is kept at once in a file beside the suite, one for each judge, so that judging goes on where it ended.
+    Finishing on the page writes the grades to the suite, or to the judgment file that it names, and changes nothing
+    else there. A file that changed meanwhile is not written unless the page is told to. Ctrl-C ends without writing.
+    """
+    if as_json and not agreement:
+        raise click.UsageError("--json prints the agreement; add --agreement")
+    if agreement and only_write:
+        raise click.UsageError("--agreement writes nothing; remove --write")
+    path, bounds = _one_suite(suite), None if scale is None else parse_scale(scale)
+    judges = kept_by_judge(path, folder)
+    if agreement:
+        return _print_agreement(path, judges, bounds, as_json=as_json)
+    mine = judges.setdefault(judge, Kept(progress_path(path, judge, folder)))
+    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs)
+    target.check()
+    if only_write:
+        for line in target.write():
+            click.echo(printable(line))
+        return 0
+    mine.check_writable()
+    return _judge(path, judges, target, judge=judge, scale=bounds, **given)
+
+
+def _one_suite(given: Path) -> Path:
+    found = found_suites([given]).suites
+    if len(found) != 1:
+        raise UsageError(f"{given} holds {count(len(found), 'suite')}; judge one at a time")
+    return found[0]
+
+
+def _print_agreement(path: Path, judges: dict[str, Kept], scale: Scale | None, *, as_json: bool) -> int:
+    judged, _ = read_judged(path, None)
+    graded = {name: kept.grades for name, kept in judges.items() if kept.grades}
+    found = agreement_of(graded, [choice.grade for choice in choices_of(judged.suite, scale)])
+    if as_json:
+        click.echo(agreement_json(found))
+    else:
+        show(agreement_renderables(found))
+    return 0
+
+
+def _judge(
+    path: Path,
+    judges: dict[str, Kept],
+    target: _Target,
+    *,
+    fields: str | None,
+    depth: int | None,
+    judge: str,
+    blind: bool,
+    seed: int,
+    scale: Scale | None,
+    port: int,
+    no_open: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    named = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
+    pooling = PoolOptions(*run_choices(**given), depth, fields=named)
+    options = JudgeOptions(pooling, judge, blind, seed, scale)
+    with run_progress(quiet=quiet) as progress:
+        session = open_session(path, judges, options, environ=os.environ, progress=progress)
+    for note in session.notes:
+        click.echo(printable(f"harness: {note}"), err=True)
+    status = NO_ANSWER if session.unanswered else 0
+    if not session.documents:
+        click.echo("nothing to judge" if status else "nothing to judge: every hit in the pool has a grade")
+        return status
+    if blind:
+        click.echo(f"blind order, seed {seed}")
+    return _serve(JudgingServer(session, target.write, target.reread, port), opens=not no_open) or status
+
+
+def _serve(server: JudgingServer, *, opens: bool) -> int:
+    """Serve the page until the judge finishes, or interrupts."""
+    session = server.session
+    server.start()
+    try:
+        to_judge = count(len(session.documents), "document")
+        click.echo(f"{to_judge} to judge, {session.graded:,} of them graded: {server.url}")
+        if opens and not webbrowser.open(server.url):
+            click.echo("harness: no browser could be opened; open the address above", err=True)
+        server.finished.wait()
+    except KeyboardInterrupt:
+        kept = f"{count(session.graded, 'grade')} {'is' if session.graded == 1 else 'are'} kept in {session.kept.path}"
+        click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
+        return INTERRUPTED
+    finally:
+        server.close()
+    for line in server.said:
+        click.echo(printable(line))
+    return 0
+
+
+@dataclass(slots=True)
+class _Target:
+    """Where grades go: the *files* of the suite, or *outputs*; and by which *rule*."""
+
+    files: GradedFiles
+    judges: dict[str, Kept]
+    rule: Rule
+    most_apart: float
+    outputs: Sequence[Output]
+
+    def check(self) -> None:
+        """
+        Be sure that no output holds grades of somebody else.
+
+        Raises:
+            UsageError: One does.
+        """
+        for output in self.outputs:
+            if output.path.resolve() == self.files.suite.resolve():
+                raise UsageError(f"{output.path} is the suite itself; write to another file")
+            check_output(output.path, all_given(self.judges.values()))
+
+    def reread(self) -> None:
+        """Take the files as they are now."""
+        self.files = GradedFiles.read(self.files.suite)
+
+    def write(self) -> list[str]:
+        """
+        Write what is resolved, and say what was.
+
+        Raises:
+            HarnessError: Nothing was written.
+        """
+        graded = {name: kept.grades for name, kept in self.judges.items()}
+        found = resolve(graded, self.rule, most_apart=self.most_apart)
+        said = list(self._to_outputs(found.grades) if self.outputs else self._to_suite(found.grades))
+        if found.open:
+            left = count(len(found.open), "document")
+            said.append(
+                f"no grade for {left} on which judges differ; see harness judge SUITE --agreement, or --resolve"
+            )
+        return said
+
+    def _to_outputs(self, grades: Any) -> Iterator[str]:
+        self.check()
+        for output in self.outputs:
+            write_output(output, WRITERS[output.kind](grades), "the grades")
+            yield f"wrote {count(len(grades), 'grade')} to {output.path}"
+
+    def _to_suite(self, grades: Any) -> Iterator[str]:
+        written = self.files.write(grades, all_given(self.judges.values()))
+        self.reread()
+        if not written.files:
+            yield "no grade is new; nothing was written"
+        else:
+            changed = f", and {written.changed:,} changed" if written.changed else ""
+            yield f"wrote {count(written.added, 'new grade')}{changed} to {' and '.join(map(str, written.files))}"
+        for (query, document), grade in written.kept.items():
+            yield f"document {document} of query {query} keeps its grade {grade:g}, which no judge gave"
+        if written.unknown:
+            yield f"left out {count(written.unknown, 'grade')} for queries that the suite does not have"

@@ -1,0 +1,212 @@
+"""
+The judging page: a server for one judge on this machine, and the files of the page beside it.
+
+It answers nobody but the page itself. A token that is new with each start is part of the page's address, and the page
+sends it as a header, which a page of another origin cannot. The ``Host`` has to be ours, so that a name which somebody
+points at this machine leads nowhere, and so have ``Origin`` and ``Sec-Fetch-Site`` where a browser sends them.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import HarnessError, UsageError
+from harness.judging.agreement import Pair
+from harness.judging.session import Session
+from harness.judging.writing import FilesChanged
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    from werkzeug import Request
+    from werkzeug.serving import BaseWSGIServer
+
+__all__ = ["JudgingServer"]
+
+HOST = "127.0.0.1"
+TOKEN = "X-Judging-Token"
+MOST_BYTES = 64 * 1024
+"""Of a request; one holds a grade."""
+
+ASSETS = {
+    "/judge.css": ("text/css", ("harness.judging.page", "judge.css")),
+    "/judge.js": ("text/javascript", ("harness.judging.page", "judge.js")),
+    "/report.css": ("text/css", ("harness.report.html", "templates/report.css")),
+}
+"""The colours and the type are those of the reports."""
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(slots=True)
+class JudgingServer:
+    """
+    Serves *session* until it is closed; *write* puts the grades where they belong, and says what came of it.
+
+    *finished* is set when the judge has finished. *port* is that of the machine's choice where it is 0.
+    """
+
+    session: Session
+    write: Callable[[], list[str]]
+    reread: Callable[[], None]
+    """Takes files that changed meanwhile as they are now."""
+    port: int = 0
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    finished: threading.Event = field(default_factory=threading.Event)
+    said: list[str] = field(default_factory=list)
+    """What *write* said last."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _http: BaseWSGIServer | None = None
+    _over: bool = False
+
+    @property
+    def url(self) -> str:
+        """The address of the page, with the token."""
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+    def start(self) -> None:
+        """
+        Begin to answer.
+
+        Raises:
+            UsageError: The port is taken, or the package werkzeug is not installed.
+        """
+        try:
+            from werkzeug.serving import WSGIRequestHandler, make_server
+        except ImportError:
+            remedy = "pip install 'relevance-harness[judge]'"
+            raise UsageError(f"the judging page needs the package werkzeug: {remedy}") from None
+
+        class Quiet(WSGIRequestHandler):
+            """Logs no requests, whose addresses hold the token."""
+
+            def log(self, type: str, message: str, *args: Any) -> None:
+                """Nothing."""
+
+        try:
+            own = socket.create_server((HOST, self.port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"port {self.port} cannot be used: {reason}; choose another --port") from None
+        with own:
+            self.port = own.getsockname()[1]
+            self._http = make_server(HOST, 0, self, threaded=True, request_handler=Quiet, fd=own.fileno())
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        if self._http is not None:
+            self._http.shutdown()
+            self._http.server_close()
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request, as a WSGI application."""
+        from werkzeug import Request, Response
+        from werkzeug.exceptions import HTTPException
+
+        request = Request(environ)
+        request.max_content_length = MOST_BYTES
+        try:
+            status, kind, content = self._answer(request)
+        except HTTPException as error:
+            status, kind, content = error.code or 400, "text/plain", f"{error.name}\n"
+        response = Response(content, status=status, content_type=f"{kind}; charset=utf-8", headers=HEADERS)
+        if self._over:
+            response.call_on_close(self.finished.set)
+        return response(environ, start_response)
+
+    def _answer(self, request: Request) -> tuple[int, str, str]:
+        """Status, media type and content."""
+        refusal = self._refusal(request)
+        if refusal:
+            return 403, "text/plain", f"{refusal}\n"
+        if request.method == "GET" and request.path in ASSETS:
+            kind, (package, name) = ASSETS[request.path]
+            return 200, kind, (resources.files(package) / name).read_text(encoding="utf-8")
+        if request.method == "GET" and request.path == "/":
+            return 200, "text/html", (resources.files(__name__) / "judge.html").read_text(encoding="utf-8")
+        action = ACTIONS.get((request.method, request.path))
+        if action is None:
+            return 404, "text/plain", "there is no such page\n"
+        with self._lock:
+            status, answer = self._act(action, request)
+        return status, "application/json", json.dumps(answer)
+
+    def _refusal(self, request: Request) -> str:
+        """Why the request is not the page's own; empty if it is."""
+        own = (f"{HOST}:{self.port}", f"localhost:{self.port}")
+        if request.headers.get("Host") not in own:
+            return "the host is not this page's"
+        if request.headers.get("Origin", f"http://{own[0]}") not in [f"http://{one}" for one in own]:
+            return "the request comes from another page"
+        opens = request.method == "GET" and request.path == "/"
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not opens:
+            return "the request comes from another page"
+        token = request.args.get("token", "") if opens else request.headers.get(TOKEN, "")
+        if request.path not in ASSETS and not hmac.compare_digest(token.encode(), self.token.encode()):
+            return "the token is missing or wrong; open the address that the command printed"
+        return ""
+
+    def _act(self, action: str, request: Request) -> tuple[int, dict[str, Any]]:
+        try:
+            return 200, getattr(self, f"_{action}")(request)
+        except FilesChanged as error:
+            return 409, {"error": str(error), "changed": True}
+        except HarnessError as error:
+            return 422, {"error": str(error)}
+        except OSError as error:
+            return 500, {"error": f"the grade could not be kept: {error.strerror or error}"}
+
+    def _show(self, request: Request) -> dict[str, Any]:  # noqa: ARG002
+        return self.session.as_json()
+
+    def _grade(self, request: Request) -> dict[str, Any]:
+        given = request.get_json(silent=True)
+        given = given if isinstance(given, dict) else {}
+        pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
+        if "grade" not in given or not self.session.takes(pair, grade):
+            raise UsageError("found no document of this pool with a grade of its scale")
+        self.session.kept.grade(pair, None if grade is None else float(grade))
+        return self._state(pair)
+
+    def _undo(self, request: Request) -> dict[str, Any]:  # noqa: ARG002
+        return self._state(self.session.kept.undo())
+
+    def _state(self, pair: Pair | None) -> dict[str, Any]:
+        """The document that changed, if one did, and its grade now."""
+        if pair is None:
+            return {}
+        return {"query": pair[0], "document": pair[1], "grade": self.session.kept.grades.get(pair)}
+
+    def _finish(self, request: Request) -> dict[str, Any]:
+        given = request.get_json(silent=True)
+        if isinstance(given, dict) and given.get("reread") is True:
+            self.reread()
+        self.said = self.write()
+        self._over = True
+        return {"said": self.said}
+
+
+ACTIONS = {
+    ("GET", "/session"): "show",
+    ("POST", "/grade"): "grade",
+    ("POST", "/undo"): "undo",
+    ("POST", "/finish"): "finish",
+}

@@ -1,0 +1,382 @@
+"""
+A judge at work: the documents of a pool in an order, the grades that there are, and those given so far, each of which
+is in a file before it counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness.errors import FormatError, UsageError
+from harness.judging import PoolOptions, pool_suites
+from harness.judging.agreement import Pair
+from harness.judging.findings import Scale, scales_of
+from harness.judging.writing import number_text
+from harness.model import GainKind, Pool, PooledDocument, Suite
+from harness.run.execution import Progress
+from harness.suites import load_suites
+from harness.words import count, listed
+
+__all__ = ["Choice", "JudgeOptions", "Kept", "Session", "all_given", "choices_of", "kept_by_judge", "open_session"]
+
+
+# What each judge has graded, in a file of JSON lines: the last line of a document counts.
+
+
+_NAME = re.compile(r"\w[\w-]{0,63}")
+
+
+def progress_path(suite: Path, judge: str, folder: Path | None = None) -> Path:
+    """
+    The file of what *judge* graded, beside the suite or in *folder*.
+
+    Raises:
+        UsageError: *judge* is no name for a file.
+
+    >>> str(progress_path(Path("shop.relevance.yaml"), "anna"))
+    'shop.judged-by.anna.jsonl'
+    """
+    if not _NAME.fullmatch(judge):
+        raise UsageError(f"found {judge!r} as the name of a judge, expected letters, digits, _ and -, such as anna")
+    return (folder or suite.parent) / f"{_stem(suite)}.judged-by.{judge}.jsonl"
+
+
+def _stem(suite: Path) -> str:
+    return suite.name.removesuffix(".yaml").removesuffix(".relevance")
+
+
+def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, Kept]:
+    """
+    What all judges of *suite* have graded, by their names.
+
+    Raises:
+        FormatError: A file holds something else.
+    """
+    begin, end = f"{_stem(suite)}.judged-by.", ".jsonl"
+    names = sorted(path.name for path in (folder or suite.parent).iterdir() if path.name.startswith(begin))
+    judges = [name[len(begin) : -len(end)] for name in names if name.endswith(end)]
+    return {judge: Kept.read(progress_path(suite, judge, folder)) for judge in judges if _NAME.fullmatch(judge)}
+
+
+@dataclass(slots=True)
+class Kept:
+    """
+    What one judge has graded, in the file *path*.
+
+    *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
+    """
+
+    path: Path
+    grades: dict[Pair, float] = field(default_factory=dict)
+    given: dict[Pair, set[float]] = field(default_factory=dict)
+    steps: list[tuple[Pair, float | None]] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> Kept:
+        """
+        What the file holds, nothing where there is none. A last line without an end was not kept, and is left out.
+
+        Raises:
+            FormatError: It cannot be read, or a line is none of these.
+        """
+        kept = cls(path)
+        try:
+            lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        except OSError as error:
+            raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+        for number, line in enumerate(lines, start=1):
+            try:
+                entry = json.loads(line)
+                pair, grade = (str(entry["query"]), str(entry["document"])), entry["grade"]
+                kept._apply(pair, None if grade is None else _finite(grade), undoes=entry.get("undo") is True)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
+                raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
+        return kept
+
+    def check_writable(self) -> None:
+        """
+        Be sure that grades can be kept.
+
+        Raises:
+            UsageError: They cannot.
+        """
+        try:
+            with self.path.open("ab") as file:
+                is_new = file.tell() == 0
+            if is_new:
+                self.path.unlink()
+        except OSError as error:
+            remedy = "choose another folder with --progress"
+            raise UsageError(f"{self.path}: grades cannot be kept here: {error.strerror or error}; {remedy}") from None
+
+    def grade(self, pair: Pair, grade: float | None) -> None:
+        """Give a document a grade, or take its grade away; raises OSError where that could not be kept."""
+        self._keep(pair, grade)
+        self._apply(pair, grade)
+
+    def undo(self) -> Pair | None:
+        """Take back the last step: the document that it was; None where there is none. Raises as `grade`."""
+        if not self.steps:
+            return None
+        pair, before = self.steps[-1]
+        self._keep(pair, before, undo=True)
+        self._apply(pair, before, undoes=True)
+        return pair
+
+    def _keep(self, pair: Pair, grade: float | None, **more: bool) -> None:
+        number = int(grade) if grade is not None and grade.is_integer() else grade
+        line = json.dumps({"query": pair[0], "document": pair[1], "grade": number, **more}, ensure_ascii=False)
+        with self.path.open("a+b") as file:
+            file.seek(0)
+            whole = file.read().rfind(b"\n") + 1
+            file.truncate(whole)
+            file.write(line.encode(errors="surrogatepass") + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _apply(self, pair: Pair, grade: float | None, *, undoes: bool = False) -> None:
+        if undoes and self.steps:
+            self.steps.pop()
+        else:
+            self.steps.append((pair, self.grades.get(pair)))
+        if grade is None:
+            self.grades.pop(pair, None)
+            return
+        self.grades[pair] = grade
+        self.given.setdefault(pair, set()).add(grade)
+
+
+def _finite(grade: Any) -> float:
+    if isinstance(grade, bool) or not math.isfinite(float(grade)):
+        raise ValueError
+    return float(grade)
+
+
+# The grades to choose from.
+
+
+MOST_GRADES = 11
+"""Grades of a scale that are offered; more whole numbers in a row are no scale for people."""
+
+DEFAULT_TOP = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A grade to give: its *label*, and the *key* that gives it, empty where there is none left."""
+
+    grade: float
+    label: str
+    key: str
+
+
+def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[Choice, ...]:
+    """
+    The grades that a judge can give, the least first: those of *scale*, else those that have a name, else those with a
+    gain, else the whole numbers from 0 to the greatest grade that is in use or that a measure allows, else 0 to 3.
+
+    A grade from 0 to 9 has its digit as its key; where another one is among them, their places from 1 are the keys.
+
+    Raises:
+        UsageError: There are too many.
+    """
+    labels = {grade: name for name, grade in suite.grades.items()}
+    if scale is not None:
+        grades = _whole_numbers(scale.least, scale.greatest, scale.owner)
+    elif labels:
+        grades = sorted(labels)
+    elif suite.gain.kind is GainKind.MAP:
+        grades = [grade for grade, _ in suite.gain.table]
+    else:
+        grades = _grades_in_use(suite)
+    digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
+    keys = [number_text(grade) if digits else str(place) for place, grade in enumerate(grades, start=1)]
+    return tuple(
+        Choice(grade, labels.get(grade, ""), key if len(key) == 1 else "")
+        for grade, key in zip(grades, keys, strict=True)
+    )
+
+
+def _grades_in_use(suite: Suite) -> list[float]:
+    used = {grade for query in suite.queries for grade in query.judgments.values()}
+    tops = [one.greatest for one in scales_of(suite)]
+    top = max([*used, *tops, 1.0]) if used or tops else DEFAULT_TOP
+    if all(grade.is_integer() for grade in (*used, top)) and top - min([*used, 0.0]) < MOST_GRADES:
+        return _whole_numbers(min([*used, 0.0]), top, "the suite")
+    return sorted({*used, 0.0})
+
+
+def _whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
+    if not (least.is_integer() and greatest.is_integer() and greatest - least < MOST_GRADES):
+        found = f"{number_text(least)} to {number_text(greatest)}"
+        raise UsageError(
+            f"found grades from {found} in {owner}, expected at most {MOST_GRADES} whole numbers; "
+            "name the grades under `grades` in the suite, or give --scale, such as 0..3"
+        )
+    return [least + step for step in range(int(greatest - least) + 1)]
+
+
+# The documents, in an order.
+
+
+def ordered(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
+    """
+    The documents by query, the query first whose score may change most.
+
+    Args:
+        pool: The documents.
+        seed: Shuffles the documents of each query, the same way each time; None leaves them by their best rank.
+    """
+    places: dict[str, int] = {}
+    for query in (*(one.query for one in pool.queries), *(one.query for one in pool.documents)):
+        places.setdefault(query, len(places))
+    documents = list(pool.documents)
+    if seed is not None:
+        shuffled = random.Random(seed)
+        documents.sort(key=lambda one: (one.query, one.document))
+        shuffled.shuffle(documents)
+    return tuple(sorted(documents, key=lambda one: places[one.query]))
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """
+    What a judge sees.
+
+    *existing* are grades that the suite has already, shown unless *blind*; so are ranks and the names of requests.
+    *unanswered* says whether a query had no answer, so that its documents are missing.
+    """
+
+    suite: Suite
+    judge: str
+    documents: Sequence[PooledDocument]
+    choices: Sequence[Choice]
+    kept: Kept
+    existing: Mapping[Pair, float] = field(default_factory=dict)
+    blind: bool = False
+    notes: tuple[str, ...] = ()
+    unanswered: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole of it, as the page reads it."""
+        queries = {query.id: query for query in self.suite.queries}
+        return {
+            "suite": self.suite.name,
+            "judge": self.judge,
+            "blind": self.blind,
+            "notes": list(self.notes),
+            "choices": [{"grade": one.grade, "label": one.label, "key": one.key} for one in self.choices],
+            "documents": [
+                {
+                    "query": one.query,
+                    "document": one.document,
+                    "text": one.text,
+                    "params": _params(queries[one.query].masked, queries[one.query].params),
+                    "title": one.title,
+                    "snippet": one.snippet,
+                    "fields": dict(one.texts),
+                    "grade": self.kept.grades.get((one.query, one.document)),
+                    "ranks": {} if self.blind else dict(one.ranks),
+                    "existing": None if self.blind else self.existing.get((one.query, one.document)),
+                }
+                for one in self.documents
+            ],
+        }
+
+    def takes(self, pair: Pair, grade: object) -> bool:
+        """Whether *pair* is a document to grade, and *grade* one to choose, or None for no grade."""
+        known = any((one.query, one.document) == pair for one in self.documents)
+        return known and (grade is None or any(one.grade == grade for one in self.choices))
+
+    @property
+    def graded(self) -> int:
+        """The number of its documents that have a grade of the judge's."""
+        return sum((one.query, one.document) in self.kept.grades for one in self.documents)
+
+
+def _params(masked: Any, params: Mapping[str, Any]) -> dict[str, str]:
+    """Each param as text, masked where it came from the environment."""
+    shown = masked["params"] if masked else params
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in shown.items()}
+
+
+def all_given(judges: Iterable[Kept]) -> dict[Pair, frozenset[float]]:
+    """All grades that *judges* ever gave, by document."""
+    found: dict[Pair, set[float]] = {}
+    for kept in judges:
+        for pair, grades in kept.given.items():
+            found.setdefault(pair, set()).update(grades)
+    return {pair: frozenset(grades) for pair, grades in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Who judges what: the *pooling*, the *judge*, the *seed* of a *blind* order, and the *scale* of the grades."""
+
+    pooling: PoolOptions
+    judge: str
+    blind: bool = False
+    seed: int = 0
+    scale: Scale | None = None
+
+
+def open_session(
+    path: Path,
+    judges: Mapping[str, Kept],
+    options: JudgeOptions,
+    *,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+) -> Session:
+    """
+    What there is to judge in the suite *path*: its pool, and documents that a judge graded before, unless the suite has
+    the grade that the judge of *options* gave.
+
+    Args:
+        path: The suite.
+        judges: What was graded before, by the name of each judge, the one of *options* among them.
+        options: What the user asked for.
+        environ: Where variables and logins are looked up.
+        progress: Told how far the run is.
+
+    Raises:
+        InputError: The suite or harness.toml is wrong.
+        UsageError: An option asks for what cannot be.
+        EngineStartError: The embedded node could not be started.
+    """
+    [suite] = load_suites([path], environ, needs_judgments=False)
+    choices, own = choices_of(suite, options.scale), judges[options.judge]
+    existing = {(query.id, one): grade for query in suite.queries for one, grade in query.judgments.items()}
+    graded = {pair for kept in judges.values() for pair in kept.grades}
+    again = frozenset(pair for pair in graded if pair not in existing or own.grades.get(pair) != existing[pair])
+    pools = pool_suites([path], replace(options.pooling, reopened=again), environ=environ, progress=progress)
+    seed = f"{options.seed}:{options.judge}" if options.blind else None
+    return Session(
+        suite=suite,
+        judge=options.judge,
+        documents=[one for pool in pools for one in ordered(pool, seed=seed)],
+        choices=choices,
+        kept=own,
+        existing=existing,
+        blind=options.blind,
+        notes=tuple(note for pool in pools for note in _notes(pool, options.pooling.fields)),
+        unanswered=any(pool.unanswered for pool in pools),
+    )
+
+
+def _notes(pool: Pool, fields: Sequence[str]) -> Iterable[str]:
+    yield from pool.notes
+    for (query, request), reason in pool.unanswered.items():
+        yield f"query {query} has no answer for {request}: {reason}"
+    missing = [one for one in fields if not any(one in document.texts for document in pool.documents)]
+    if missing and pool.documents and not pool.notes:
+        yield f"none of {count(len(pool.documents), 'document')} has a text in {listed(missing)}"

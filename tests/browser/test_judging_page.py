@@ -1,0 +1,208 @@
+"""The judging page in a browser: graded by keyboard, told to screen readers, at any width."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders.pages import contrasts
+from builders.reports import HOSTILE
+from harness.judging.page import JudgingServer
+from harness.judging.session import Choice, Kept, Session
+from harness.judging.writing import FilesChanged
+from harness.model import PooledDocument, Query, Suite, Target
+
+QUERIES = (Query("shoes", "red shoes", {"season": "summer"}), Query("boots", "rubber boots" + HOSTILE))
+CHOICES = (Choice(0.0, "bad", "0"), Choice(1.0, "fair", "1"), Choice(2.0, "good", "2"), Choice(3.0, "perfect", "3"))
+DOCUMENTS = (
+    PooledDocument("shoes", "red shoes", "a", {"current": 1}, "Red running shoes", "Light shoes for long runs."),
+    PooledDocument("shoes", "red shoes", "b", {"current": 3}, "Blue shoes", texts={"brand": "Acme", "price": "9"}),
+    PooledDocument("boots", QUERIES[1].text, "c" * 200, {"current": 2}, None, HOSTILE * 20),
+)
+
+
+@pytest.fixture
+def session(tmp_path):
+    suite = Suite("shop", "shop.relevance.yaml", Target(), {}, (), QUERIES)
+    kept = Kept(tmp_path / "shop.judged-by.anna.jsonl")
+    return Session(suite, "anna", DOCUMENTS, CHOICES, kept, {("shoes", "b"): 2.0})
+
+
+@pytest.fixture
+def serve(browser):
+    """Opens the page of a session; the test fails if it complains or asks for anything but itself."""
+    servers, contexts, complaints = [], [], []
+
+    def open_page(session, write=lambda: ["wrote 3 new grades to shop.relevance.yaml"], reread=lambda: None, **options):
+        servers.append(JudgingServer(session, write, reread))
+        servers[-1].start()
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        own = f"http://127.0.0.1:{servers[-1].port}/"
+        page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith((own, "data:")) else None)
+        page.goto(servers[-1].url)
+        page.wait_for_selector("#item:not([hidden])")
+        return page
+
+    yield open_page
+    for one in (*contexts, *servers):
+        one.close()
+    assert [one for one in complaints if "the server responded with a status" not in one] == []
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_for(page, said):
+    page.locator("#said", has_text=said).wait_for()
+
+
+def test_three_documents_are_graded_with_three_keys_and_written_with_two_more(serve, session):
+    page = serve(session)
+    assert page.get_by_role("heading", level=2).first.inner_text() == "red shoes"
+    assert page.locator("#document").inner_text().split("\n")[0] == "Red running shoes"
+    press(page, "3", "1", "0")
+    wait_for(page, "All documents are graded")
+    assert page.locator("#count").inner_text() == "3 of 3 graded"
+    assert list(Kept.read(session.kept.path).grades.values()) == [3.0, 1.0, 0.0]
+    press(page, "w", "Enter")
+    wait_for(page, "wrote 3 new grades to shop.relevance.yaml")
+    assert page.locator("#item").is_hidden()
+
+
+def test_what_is_known_of_a_document_is_shown_and_hidden_from_a_blind_judge(serve, session):
+    page = serve(session)
+    assert page.locator("#params").inner_text().split() == ["season", "summer"]
+    press(page, "j")
+    assert page.locator("#fields dd").all_inner_texts() == ["Acme", "9"]
+    assert page.locator("#ranks").inner_text() == "rank 3 for current, graded good (2) in the suite"
+    page = serve(replace(session, blind=True))
+    press(page, "j")
+    wait_for(page, "document 2 of 2")
+    assert page.locator("#ranks").inner_text() == ""
+    assert page.locator("#about").inner_text() == "Grades of anna, in blind order"
+
+
+def test_keys_move_skip_undo_and_take_a_grade_away(serve, session):
+    page = serve(session)
+    press(page, "2", "k")
+    wait_for(page, "Red running shoes, graded good (2)")
+    pressed = page.locator("#grades [aria-pressed=true]")
+    assert pressed.inner_text().split() == ["good", "2"]
+    press(page, "2")
+    wait_for(page, "Grade taken away. Query 1 of 2, document 1 of 2: red shoes. Red running shoes, not graded")
+    assert pressed.count() == 0
+    press(page, "s", "ArrowRight", "ArrowRight", "ArrowLeft", "1")
+    wait_for(page, "Graded fair (1)")
+    press(page, "u")
+    wait_for(page, "Taken back. Query 1 of 2, document 2 of 2")
+    press(page, "u", "u", "u")
+    wait_for(page, "There is nothing to undo.")
+    assert session.kept.grades == {}
+
+
+def test_grades_are_there_after_a_restart_and_the_first_open_document_is_shown(serve, session):
+    page = serve(session)
+    press(page, "2")
+    wait_for(page, "Graded good (2)")
+    page.reload()
+    page.wait_for_selector("#item:not([hidden])")
+    assert page.locator("#place").inner_text() == "Query 1 of 2, document 2 of 2"
+    page = serve(replace(session, kept=Kept.read(session.kept.path)))
+    assert page.locator("#count").inner_text() == "1 of 3 graded"
+    press(page, "u")
+    wait_for(page, "Taken back")
+    assert Kept.read(session.kept.path).grades == {}
+
+
+def test_the_keys_are_listed_and_the_list_is_closed_by_escape(serve, session):
+    page = serve(session)
+    press(page, "?")
+    listed = page.get_by_role("dialog").inner_text()
+    assert "grade perfect (3)" in listed
+    assert "undo the last grade" in listed
+    press(page, "2", "Escape")
+    assert page.get_by_role("dialog").count() == 0
+    assert session.kept.grades == {}
+    press(page, "Control+3", "Alt+3")
+    assert page.locator("#count").inner_text() == "0 of 3 graded"
+
+
+def test_a_file_that_changed_is_offered_to_be_added_to(serve, session):
+    changed = [True]
+
+    def write():
+        if changed[0]:
+            raise FilesChanged("shop.relevance.yaml was changed since judging began; nothing was written")
+        return ["wrote 1 new grade to shop.relevance.yaml"]
+
+    page = serve(session, write, lambda: changed.__setitem__(0, False))
+    page.get_by_role("button", name="Write the grades").click()
+    offer = page.get_by_role("button", name="Add the grades to the changed file")
+    offer.wait_for()
+    assert "was changed since judging began; nothing was written. The grades are kept." in page.inner_text("#changed")
+    press(page, "Enter")
+    wait_for(page, "wrote 1 new grade")
+
+
+def test_a_grade_that_could_not_be_kept_is_said(serve, session):
+    page = serve(session)
+    session.kept.path.mkdir()
+    try:
+        press(page, "2")
+        wait_for(page, "the grade could not be kept: Is a directory")
+    finally:
+        session.kept.path.rmdir()
+    assert page.locator("#count").inner_text() == "0 of 3 graded"
+    press(page, "2")
+    wait_for(page, "Graded good (2)")
+
+
+def test_nothing_from_an_index_runs(serve, session):
+    page = serve(session)
+    press(page, "j", "j")
+    wait_for(page, "Query 2 of 2")
+    assert page.locator("main img, main script, main b").count() == 0
+    assert HOSTILE[:20] in page.locator("#query").inner_text()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_no_window_needs_to_be_scrolled_sideways(serve, session, width):
+    page = serve(session, viewport={"width": width, "height": 800})
+    for _ in DOCUMENTS:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        buttons = [button.bounding_box() for button in page.get_by_role("button").all() if button.is_visible()]
+        assert min(min(box["width"], box["height"]) for box in buttons) >= 44
+        press(page, "j")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", ["graded", "help", "changed"])
+def test_axe_finds_nothing_and_every_text_has_contrast_enough(serve, session, scheme, state):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+
+    def write():
+        raise FilesChanged("shop.relevance.yaml was changed since judging began; nothing was written")
+
+    page = serve(session, write, color_scheme=scheme, viewport={"width": 400, "height": 800})
+    press(page, *{"graded": ("2", "k"), "help": ("?",), "changed": ("w", "Enter")}[state])
+    page.wait_for_timeout(100)
+    found = axe.run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+
+
+def test_the_focus_is_seen_and_moves_through_the_grades(serve, session):
+    page = serve(session)
+    seen = []
+    for _ in range(4):
+        press(page, "Tab")
+        seen.append(page.evaluate("document.activeElement.innerText.split(/\\s/)[0]"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert seen == ["bad", "fair", "good", "perfect"]
+    press(page, "Space")
+    wait_for(page, "Graded perfect (3)")
+    assert page.locator("#said").get_attribute("aria-live") == "polite"

@@ -1,0 +1,301 @@
+"""``harness judge`` from a suite in a file to grades in it; the browser is a function that gives them."""
+
+import http.client
+import json
+import sys
+import webbrowser
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import harness.search
+from harness.cli import main
+from harness.errors import EngineUnreachable
+from harness.model import Hit, Ranking
+from harness.search.hits import snippet_of, texts_of
+from harness.search.testing import FakeSearch
+
+SUITE = """\
+suite: shop
+target: {index: products}
+title_field: title
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+measures: ["nDCG@3"]
+queries:
+  - {id: shoes, text: red shoes, judgments: {a: 2, b: 0}}   # two
+  - {id: boots, text: rubber boots, judgments: {d: 1}}
+"""
+
+DOCUMENTS = {
+    name: {"title": f"Title of {name}", "text": f"The words of {name}.", "shop": {"city": "Bern"}} for name in "abdxyz"
+}
+RANKINGS = {"shoes": ["x", "a", "y", "b"], "boots": ["d", "z"]}
+
+
+class Index(FakeSearch):
+    """Ranks queries, and finds documents by id with the fields that are asked for."""
+
+    def _respond(self, request):
+        ids = request.body["query"].get("ids", {}).get("values")
+        if ids is None:
+            return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
+        return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
+
+    def _hit(self, document, request):
+        source = DOCUMENTS[document]
+        snippet = request.snippet and snippet_of(source, request.snippet, request.title_field)
+        title = source["title"] if request.title_field else None
+        return Hit(document, title=title, snippet=snippet, texts=texts_of(source, request.fields))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "harness.toml").write_text('[clusters.default]\nurl = "http://one:9200"\n')
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: Index({}))
+    return tmp_path
+
+
+class Page:
+    """The page of one judge, from its address."""
+
+    def __init__(self, url):
+        self.parts = urlsplit(url)
+
+    def ask(self, path, body=None):
+        connection = http.client.HTTPConnection(self.parts.netloc)
+        [token] = parse_qs(self.parts.query)["token"]
+        headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
+        connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    @property
+    def documents(self):
+        return self.ask("/session")["documents"]
+
+    def grade(self, grades):
+        for name, grade in grades.items():
+            query, document = name.split("/")
+            assert self.ask("/grade", {"query": query, "document": document, "grade": grade})["grade"] == grade
+
+
+@pytest.fixture
+def judge(folder, monkeypatch):
+    """Runs the command with a browser that does as *act* says, or gives *grades* and finishes; the exit status."""
+
+    def run(*words, act=None, **grades):
+        def browse(url):
+            page = Page(url)
+            page.grade({name.replace("__", "/"): grade for name, grade in grades.items()})
+            (act or (lambda page: page.ask("/finish", {"reread": False})))(page)
+            return True
+
+        monkeypatch.setattr(webbrowser, "open", browse)
+        return main(["judge", "shop.relevance.yaml", "-q", *words])
+
+    return run
+
+
+def suite_lines(folder):
+    return (folder / "shop.relevance.yaml").read_text().splitlines()[-2:]
+
+
+def test_grades_are_written_to_the_suite_and_nothing_is_left_to_judge(folder, judge, capsys):
+    assert judge(shoes__x=1, shoes__y=0, boots__z=2) == 0
+    assert suite_lines(folder) == [
+        "  - {id: shoes, text: red shoes, judgments: {a: 2, b: 0, x: 1, y: 0}}   # two",
+        "  - {id: boots, text: rubber boots, judgments: {d: 1, z: 2}}",
+    ]
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("3 documents to judge, 0 of them graded: http://127.0.0.1:")
+    assert out[1:] == ["wrote 3 new grades to shop.relevance.yaml"]
+    assert judge() == 0
+    assert capsys.readouterr().out == "nothing to judge: every hit in the pool has a grade\n"
+
+
+def test_the_page_has_what_the_pool_has(judge):
+    seen = []
+    assert judge(act=lambda page: (seen.extend(page.documents), page.ask("/finish", {}))) == 0
+    assert [(one["query"], one["document"], one["ranks"]) for one in seen] == [
+        ("shoes", "x", {"current": 1}),  # whose score may change most
+        ("shoes", "y", {"current": 3}),
+        ("boots", "z", {"current": 2}),
+    ]
+    assert (seen[0]["text"], seen[0]["title"], seen[0]["snippet"]) == ("red shoes", "Title of x", "The words of x.")
+
+
+def test_the_fields_that_were_asked_for_are_shown_and_a_missing_one_is_named(judge, capsys):
+    seen = []
+    assert judge("--fields", "shop.city,text,colour", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert seen[0]["fields"] == {"shop.city": "Bern", "text": "The words of x."}
+    assert seen[0]["snippet"] is None
+    assert "harness: none of 3 documents has a text in colour\n" in capsys.readouterr().err
+
+
+def finish(page):
+    return page.ask("/finish", {})
+
+
+def interrupt(page):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_keeps_the_grades_and_writes_nothing_until_they_are_wanted(folder, judge, capsys):
+    assert judge(act=interrupt, shoes__x=1) == 130
+    assert (folder / "shop.relevance.yaml").read_text() == SUITE
+    said = "1 grade is kept in shop.judged-by.judge.jsonl; nothing was written to the suite\n"
+    assert capsys.readouterr().err == said
+    assert judge(act=interrupt) == 130
+    assert "3 documents to judge, 1 of them graded: " in capsys.readouterr().out
+    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1}}   # two")
+
+
+def test_a_suite_that_changed_meanwhile_is_not_overwritten_but_added_to_where_the_judge_says_so(folder, judge):
+    answers = []
+
+    def act(page):
+        (folder / "shop.relevance.yaml").write_text(SUITE + "  - {id: hats, text: hats, judgments: {h: 1}}\n")
+        answers.append(page.ask("/finish", {"reread": False}))
+        assert "x: 1" not in (folder / "shop.relevance.yaml").read_text()
+        answers.append(page.ask("/finish", {"reread": True}))
+
+    assert judge(act=act, shoes__x=1) == 0
+    said = "shop.relevance.yaml was changed since judging began; nothing was written"
+    assert answers == [{"error": said, "changed": True}, {"said": ["wrote 1 new grade to shop.relevance.yaml"]}]
+    assert "x: 1" in (folder / "shop.relevance.yaml").read_text()
+    assert suite_lines(folder)[-1] == "  - {id: hats, text: hats, judgments: {h: 1}}"
+
+
+def test_a_grade_that_was_corrected_by_hand_stays(folder, judge, capsys):
+    assert judge(act=interrupt, shoes__x=1) == 130
+    (folder / "shop.relevance.yaml").write_text(SUITE.replace("b: 0", "b: 0, x: 2"))
+    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "no grade is new; nothing was written",
+        "document x of query shoes keeps its grade 2, which no judge gave",
+    ]
+
+
+def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, capsys):
+    outputs = ("--output", "csv=out.csv", "--output", "jsonl=out.jsonl")
+    assert judge(*outputs, shoes__x=1, boots__z=2) == 0
+    assert (folder / "shop.relevance.yaml").read_text() == SUITE
+    assert (folder / "out.csv").read_text() == "query,document,grade\nboots,z,2\nshoes,x,1\n"
+    assert (folder / "out.jsonl").read_text().count("\n") == 2
+    assert judge(*outputs, shoes__y=0) == 0
+    assert (folder / "out.csv").read_text() == "query,document,grade\nboots,z,2\nshoes,x,1\nshoes,y,0\n"
+    (folder / "out.csv").write_text("query,document,grade\nshoes,x,9\n")
+    capsys.readouterr()
+    assert judge(*outputs) == 2
+    assert capsys.readouterr().err == "harness: out.csv holds 1 grade that no judge gave; write to another file\n"
+
+
+@pytest.fixture
+def two_judges(judge):
+    """Who agree on one of three documents."""
+    pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+    assert judge("--judge", "anna", act=interrupt, shoes__x=2, shoes__y=0, boots__z=1) == 130
+    assert judge("--judge", "bob", "--blind", act=interrupt, shoes__x=2, shoes__y=2, boots__z=2) == 130
+
+
+def test_the_agreement_of_judges_is_printed_with_what_they_differ_on(two_judges, capsys):
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[:2] == [["anna", "graded", "3", "documents"], ["bob", "graded", "3", "documents"]]
+    assert lines[2] == ["3", "documents", "graded", "by", "several", "judges,", "1", "of", "them", "alike"]
+    assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in lines
+    assert lines[-3:] == [
+        ["apart", "query", "document", "anna", "bob"],
+        ["2", "shoes", "y", "0", "2"],
+        ["1", "boots", "z", "1", "2"],
+    ]
+
+
+def test_the_agreement_is_there_as_json(two_judges, capsys):
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["graded"], found["shared"], found["same"]) == ({"anna": 3, "bob": 3}, 3, 1)
+    assert found["disagreements"][0] == {"query": "shoes", "document": "y", "grades": {"anna": 0.0, "bob": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ([], ["a: 2, b: 0, x: 2", "d: 1"]),
+        (["--resolve", "median"], ["a: 2, b: 0, x: 2, y: 0", "d: 1, z: 1"]),
+        (["--resolve", "median", "--most-apart", "1"], ["a: 2, b: 0, x: 2", "d: 1, z: 1"]),
+    ],
+)
+def test_a_rule_decides_which_grades_of_several_judges_are_written(two_judges, folder, capsys, words, written):
+    assert main(["judge", "shop.relevance.yaml", "--write", *words]) == 0
+    assert [line.split("judgments: {")[1].split("}")[0] for line in suite_lines(folder)] == written
+    left = 6 - sum(line.count(":") for line in written)
+    told = capsys.readouterr().out
+    assert ("on which judges differ" in told) == (left > 0)
+
+
+def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(judge, folder):
+    assert judge("--judge", "anna", shoes__x=2, shoes__y=0, boots__z=1) == 0
+    seen = []
+    act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
+    assert judge("--judge", "bob", act=act) == 0
+    assert [(one["document"], one["grade"], one["existing"]) for one in seen] == [
+        ("x", None, 2.0), ("y", None, 0.0), ("z", None, 1.0),
+    ]  # fmt: skip
+    assert judge("--judge", "bob", "--blind", "--resolve", "median", boots__z=0) == 0
+    assert suite_lines(folder)[1].endswith("judgments: {d: 1, z: 0}}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--judge", "a/b"], "found 'a/b' as the name of a judge, expected letters"),
+        (["--scale", "0..99"], "found grades from 0 to 99 in --scale, expected at most 11 whole numbers"),
+        (["--agreement"], "agreement needs the grades of at least two judges, and nobody has graded documents"),
+        (["--agreement", "--write"], "--agreement writes nothing; remove --write"),
+        (["--json"], "--json prints the agreement; add --agreement"),
+        (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
+        (["--progress", "gone"], "Directory 'gone' does not exist"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(judge, capsys, words, said):
+    assert judge(*words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_suite_that_is_not_there_and_a_folder_of_several_are_refused(folder, capsys):
+    assert main(["judge", "gone.relevance.yaml"]) == 2
+    assert "gone.relevance.yaml" in capsys.readouterr().err
+    (folder / "more.relevance.yaml").write_text(SUITE)
+    assert main(["judge", "."]) == 2
+    assert capsys.readouterr().err == "harness: . holds 2 suites; judge one at a time\n"
+
+
+def test_an_engine_that_is_gone_is_said_with_its_status(folder, judge, capsys, monkeypatch):
+    gone = EngineUnreachable("cannot reach http://one:9200: connection refused")
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({}, error=gone))
+    assert judge() == 3
+    told = capsys.readouterr()
+    assert "connection refused" in told.err
+    assert "Traceback" not in told.err
+
+
+def test_a_file_of_grades_that_is_something_else_is_an_error_with_its_line(folder, judge, capsys):
+    (folder / "shop.judged-by.eve.jsonl").write_text("{}\n")
+    assert judge() == 2
+    assert "shop.judged-by.eve.jsonl:1:1: this is no grade that was kept" in capsys.readouterr().err
+
+
+def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "werkzeug.serving", None)
+    assert judge() == 2
+    remedy = "the judging page needs the package werkzeug: pip install 'relevance-harness[judge]'"
+    assert remedy in capsys.readouterr().err

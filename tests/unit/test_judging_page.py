@@ -1,0 +1,161 @@
+"""The server of the judging page: whom it answers, and with what."""
+
+import http.client
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.errors import UsageError
+from harness.judging.page import HEADERS, JudgingServer
+from harness.judging.session import Choice, Kept, Session
+from harness.judging.writing import FilesChanged
+from harness.model import PooledDocument, Query, Suite, Target
+
+SUITE = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes", {"n": 1}),))
+DOCUMENTS = (
+    PooledDocument("q", "red shoes", "a", {"current": 1}),
+    PooledDocument("q", "red shoes", "b", {"current": 2}),
+)
+A, B = ("q", "a"), ("q", "b")
+
+
+@pytest.fixture
+def server(tmp_path):
+    choices = (Choice(0.0, "bad", "0"), Choice(2.0, "good", "2"))
+    session = Session(SUITE, "anna", DOCUMENTS, choices, Kept(tmp_path / "shop.judged-by.anna.jsonl"))
+    server = JudgingServer(session, lambda: ["wrote 1 new grade to s.yaml"], lambda: None)
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def ask(server):
+    """Sends a request as the page does, with other headers where they are given; status, headers and content."""
+
+    def send(method, path, body=None, **headers):
+        own = {"Host": f"127.0.0.1:{server.port}", "X-Judging-Token": server.token, "Sec-Fetch-Site": "same-origin"}
+        if method == "POST":
+            own |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
+        own |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.putrequest(method, path, skip_host=True)
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        for name, value in (own | {"Content-Length": str(len(data))}).items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, dict(answer.getheaders()), content
+
+    return send
+
+
+def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask):
+    status, headers, page = ask("GET", server.url.removeprefix(f"http://127.0.0.1:{server.port}"), X_Judging_Token=None)
+    assert (status, b"<h1" in page) == (200, True)
+    assert headers.items() >= HEADERS.items()
+    assert "no-store" in headers["Cache-Control"]
+    for path in ("/", "/?token=", "/?token=x", f"/?token={server.token}x"):
+        assert ask("GET", path, X_Judging_Token=None)[0] == 403
+    assert server.url.startswith("http://127.0.0.1:")
+    assert len(server.token) >= 32
+    assert replace(server, token="x").token != JudgingServer(server.session, list, list).token != server.token
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X_Judging_Token": None},
+        {"X_Judging_Token": "x"},
+        {"Host": "evil.example"},
+        {"Host": "evil.example:80"},
+        {"Host": None},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/session"), ("POST", "/grade"), ("POST", "/finish")])
+def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path, headers):
+    body = {"query": "q", "document": "a", "grade": 2}
+    assert ask(method, path, body if method == "POST" else None, **headers)[0] == 403
+    assert not server.session.kept.path.exists()
+    assert not server.finished.is_set()
+
+
+def test_a_name_that_somebody_points_at_this_machine_leads_nowhere(server, ask):
+    assert ask("GET", f"/?token={server.token}", Host=f"evil.example:{server.port}")[0] == 403
+    assert ask("GET", "/judge.js", Host=f"evil.example:{server.port}")[0] == 403
+
+
+def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
+    assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
+    assert Kept.read(server.session.kept.path).grades == {A: 2.0}
+    shown = json.loads(ask("GET", "/session")[2])
+    assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
+    assert json.loads(ask("POST", "/undo", {})[2]) == {"query": "q", "document": "a", "grade": None}
+    assert json.loads(ask("POST", "/undo", {})[2]) == {}
+    assert Kept.read(server.session.kept.path).grades == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query": "q", "document": "a", "grade": 1},
+        {"query": "q", "document": "a", "grade": "2"},
+        {"query": "q", "document": "z", "grade": 2},
+        {"query": "q", "document": "a"},
+        {"query": ["q"], "document": "a", "grade": 2},
+        [],
+        b"{",
+    ],
+)
+def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body):
+    status, _, content = ask("POST", "/grade", body)
+    assert (status, json.loads(content)) == (422, {"error": "found no document of this pool with a grade of its scale"})
+    assert not server.session.kept.path.exists()
+
+
+def test_nothing_else_is_served(ask):
+    assert [ask("GET", path)[0] for path in ("/judge.html", "/../judge.py", "/grade", "/favicon.ico")] == [404] * 4
+    assert ask("PUT", "/grade", {})[0] == 404
+    assert ask("POST", "/grade", b" " * 100_000)[0] == 413
+
+
+def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask):
+    server.session.kept.path.mkdir()
+    status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})
+    assert (status, json.loads(content)) == (500, {"error": "the grade could not be kept: Is a directory"})
+    assert server.session.kept.grades == {}
+
+
+def test_finishing_says_what_was_written_and_ends(server, ask):
+    assert json.loads(ask("POST", "/finish", {})[2]) == {"said": ["wrote 1 new grade to s.yaml"]}
+    assert server.finished.wait(5)
+    assert server.said == ["wrote 1 new grade to s.yaml"]
+
+
+def test_a_file_that_changed_meanwhile_is_written_only_where_the_judge_says_so(server, ask):
+    changed = [True]
+
+    def write():
+        if changed[0]:
+            raise FilesChanged("s.yaml was changed")
+        return ["wrote it"]
+
+    server.write, server.reread = write, lambda: changed.__setitem__(0, False)
+    status, _, content = ask("POST", "/finish", {})
+    assert (status, json.loads(content)) == (409, {"error": "s.yaml was changed", "changed": True})
+    assert not server.finished.is_set()
+    assert json.loads(ask("POST", "/finish", {"reread": True})[2]) == {"said": ["wrote it"]}
+
+
+def test_a_port_that_is_taken_is_named(server):
+    with pytest.raises(UsageError, match=f"port {server.port} cannot be used: Address already in use"):
+        replace(server, port=server.port).start()

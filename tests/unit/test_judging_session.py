@@ -1,0 +1,136 @@
+"""What a judge has before them: the order, the grades to choose from, and what is kept of what was given."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.errors import FormatError, UsageError
+from harness.judging.findings import parse_scale
+from harness.judging.session import Kept, Session, all_given, choices_of, kept_by_judge, ordered, progress_path
+from harness.metrics import parse_measure
+from harness.model import Gain, GainKind, Pool, PooledDocument, Query, Suite, Target
+
+A, B = ("q", "a"), ("q", "b")
+
+
+def suite_of(**given):
+    grades = given.pop("judgments", {})
+    queries = (Query("q", "red shoes", judgments=grades),)
+    return Suite("shop", "s.yaml", Target(), {}, given.pop("measures", ()), queries, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "scale", "expected"),
+    [
+        ({}, None, [(0, "", "0"), (1, "", "1"), (2, "", "2"), (3, "", "3")]),
+        ({"judgments": {"a": 1.0}}, None, [(0, "", "0"), (1, "", "1")]),
+        ({"judgments": {"a": 1.0}, "measures": (parse_measure("ERR(max=2)@5"),)}, None,
+         [(0, "", "0"), (1, "", "1"), (2, "", "2")]),
+        ({"judgments": {"a": 0.5}}, None, [(0, "", "1"), (0.5, "", "2")]),
+        ({"grades": {"good": 2.0, "bad": -2.0}}, None, [(-2, "bad", "1"), (2, "good", "2")]),
+        ({"grades": {"good": 10.0, "bad": 0.0}}, None, [(0, "bad", "1"), (10, "good", "2")]),
+        ({"gain": Gain(GainKind.MAP, ((0.0, 0.0), (4.0, 9.0)))}, None, [(0, "", "0"), (4, "", "4")]),
+        ({"judgments": {"a": 9.0}}, "1..2", [(1, "", "1"), (2, "", "2")]),
+        ({"grades": {"good": 1.0}}, "0..1", [(0, "", "0"), (1, "good", "1")]),
+    ],
+)  # fmt: skip
+def test_the_grades_to_choose_from_are_those_of_the_suite_s_scale(given, scale, expected):
+    choices = choices_of(suite_of(**given), scale and parse_scale(scale))
+    assert [(one.grade, one.label, one.key) for one in choices] == expected
+
+
+def test_a_scale_of_a_hundred_grades_is_none_for_people():
+    with pytest.raises(UsageError, match="found grades from 0 to 99 in --scale, expected at most 11 whole numbers"):
+        choices_of(suite_of(), parse_scale("0..99"))
+
+
+# ------------------------------------------------------------------------------------------------ what is kept
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return Kept(tmp_path / "shop.judged-by.anna.jsonl")
+
+
+def test_what_was_given_is_there_after_a_restart_and_can_be_undone(kept):
+    kept.grade(A, 2.0)
+    kept.grade(B, 0.5)
+    kept.grade(A, 3.0)
+    again = Kept.read(kept.path)
+    assert (again.grades, again.given) == ({A: 3.0, B: 0.5}, {A: {2.0, 3.0}, B: {0.5}})
+    assert [again.undo(), again.grades] == [A, {A: 2.0, B: 0.5}]
+    assert [Kept.read(kept.path).grades, again.undo(), again.undo(), again.undo()] == [{A: 2.0, B: 0.5}, B, A, None]
+    assert (again.grades, Kept.read(kept.path).grades, Kept.read(kept.path).steps) == ({}, {}, [])
+
+
+def test_each_grade_is_a_line_of_the_file_before_anything_else_happens(kept):
+    kept.grade(A, 2.0)
+    assert json.loads(kept.path.read_text()) == {"query": "q", "document": "a", "grade": 2}
+    kept.grade(A, None)
+    assert kept.path.read_text().count("\n") == 2
+    assert Kept.read(kept.path).grades == {}
+
+
+def test_a_line_that_was_cut_off_is_not_counted_and_the_next_grade_stands_by_itself(kept):
+    kept.grade(A, 2.0)
+    with kept.path.open("a") as file:
+        file.write('{"query": "q", "docu')
+    again = Kept.read(kept.path)
+    assert again.grades == {A: 2.0}
+    again.grade(B, 1.0)
+    assert Kept.read(kept.path).grades == {A: 2.0, B: 1.0}
+
+
+@pytest.mark.parametrize("line", ["[1]", "{", '{"query": "q", "document": "a", "grade": "x"}', '{"query": "q"}', "3"])
+def test_a_file_of_something_else_is_an_error_with_its_line(kept, line):
+    kept.path.write_text(f'{{"query": "q", "document": "a", "grade": 1}}\n{line}\n')
+    with pytest.raises(FormatError, match=r"anna\.jsonl:2:1: this is no grade that was kept; expected a line such as"):
+        Kept.read(kept.path)
+
+
+def test_each_judge_has_a_file(tmp_path):
+    suite = tmp_path / "shop.relevance.yaml"
+    for judge, grade in (("anna", 1.0), ("bob", 2.0)):
+        Kept(progress_path(suite, judge)).grade(A, grade)
+    (tmp_path / "other.judged-by.eve.jsonl").write_text("{}\n")
+    judges = kept_by_judge(suite)
+    assert {name: one.grades for name, one in judges.items()} == {"anna": {A: 1.0}, "bob": {A: 2.0}}
+    assert all_given(judges.values()) == {A: {1.0, 2.0}}
+
+
+@pytest.mark.parametrize("judge", ["", "../eve", "a b", "a.b", "x" * 65])
+def test_a_name_that_is_none_for_a_file_is_refused(judge):
+    with pytest.raises(UsageError, match="as the name of a judge"):
+        progress_path(Path("shop.relevance.yaml"), judge)
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def pool_of(*documents):
+    pooled = tuple(PooledDocument(*one.split("/"), ranks={"current": 1}) for one in documents)
+    return Pool("shop", "s.yaml", 10, "nDCG@10", pooled, (), ())
+
+
+def names(documents):
+    return [one.document for one in documents]
+
+
+def test_a_blind_order_is_the_same_each_time_and_keeps_queries_together():
+    pool = pool_of(*(f"{query}/text/{query}{number}" for query in "pq" for number in range(8)))
+    blind = names(ordered(pool, seed="0:anna"))
+    assert names(ordered(pool, seed=None)) == names(pool.documents) != blind
+    assert blind == names(ordered(pool, seed="0:anna")) != names(ordered(pool, seed="0:bob"))
+    assert [one[0] for one in blind] == ["p"] * 8 + ["q"] * 8
+    assert sorted(blind) == sorted(names(pool.documents))
+
+
+def test_a_blind_judge_sees_neither_ranks_nor_the_suite_s_grades(kept):
+    documents = pool_of("q/red shoes/a").documents
+    session = Session(suite_of(), "anna", documents, choices_of(suite_of()), kept, {A: 1.0})
+    [seen] = session.as_json()["documents"]
+    assert (seen["ranks"], seen["existing"]) == ({"current": 1}, 1.0)
+    [seen] = replace(session, blind=True).as_json()["documents"]
+    assert (seen["ranks"], seen["existing"]) == ({}, None)
