@@ -16,7 +16,7 @@ from datetime import date, datetime
 from enum import Enum, auto
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from harness.errors import EntryPoint, Option, UsageError
 
@@ -27,9 +27,13 @@ __all__ = [
     "Options",
     "RunOption",
     "RunOptions",
+    "Shard",
     "check_servers",
     "read_seconds",
 ]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,47 @@ IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_texts, tuple)
 MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_texts, tuple)
 DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
 CLIENT = Kind("a client object", lambda _: True)
+SHARD = Kind("a part of the queries", lambda given: isinstance(given, Shard))
 ENTRY = Kind("an EntryPoint", _is(EntryPoint))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shard:
+    """The part *number*, from 1, of *parts* parts of the queries of each suite: every query whose turn it is."""
+
+    number: int
+    parts: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """
+        The part that *text* names.
+
+        Raises:
+            UsageError: it names none.
+
+        >>> Shard.read("2/4")
+        Shard(number=2, parts=4)
+        """
+        number, _, parts = text.partition("/")
+        if not (number.isdecimal() and parts.isdecimal() and 0 < len(parts) < 7 and 1 <= int(number) <= int(parts)):
+            raise UsageError(f"found {text!r}, expected a part such as 2/4, the second of four")
+        return cls(int(number), int(parts))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.parts}"
+
+    def of(self, queries: Sequence[T]) -> tuple[T, ...]:
+        """
+        Those of *queries* that are in the part.
+
+        >>> Shard(2, 3).of("abcdefg")
+        ('b', 'e')
+        """
+        return tuple(queries[self.number - 1 :: self.parts])
+
+
+ALL_QUERIES = Shard(1, 1)
 
 
 def read_seconds(text: str) -> float:
@@ -251,6 +295,14 @@ class RunOptions:
         Commands.RUN,
         python=False,
         tells_apart=False,
+    )
+    shard: Shard | None = _option(
+        None,
+        SHARD,
+        "Send this part of the queries only, such as 2/4, and decide nothing; `harness merge` puts journals together.",
+        Commands.RUN,
+        "I/N",
+        python=False,
     )
     strict_xfail: bool = _option(False, FLAG, "Count an unexpected pass as a failure.", Commands.RUN)
     report_only: bool = _option(

@@ -31,6 +31,7 @@ class _Entry:
 
 COMMANDS = {
     "run": _Entry("harness.cli.run", "Run suites against an engine and report the results."),
+    "merge": _Entry("harness.cli.merge", "Put the parts of a run together, and report as one run."),
     "show": _Entry("harness.cli.show", "Show one query: its request, its ranking by rank, and why documents score."),
     "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
     "verify": _Entry("harness.cli.verify", "Compare the scores of suites with those of the cluster's own _rank_eval."),

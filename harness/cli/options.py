@@ -18,10 +18,12 @@ from harness.options import (
     FLAG,
     OPTIONS,
     SECONDS,
+    SHARD,
     Commands,
     Kind,
     RunOption,
     RunOptions,
+    Shard,
     check_servers,
     read_seconds,
 )
@@ -69,9 +71,23 @@ class Seconds(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+class ShardType(click.ParamType[Shard]):
+    """A part such as 2/4."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
+        """The part that *value* names."""
+        try:
+            return Shard.read(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _click_option(option: RunOption) -> Callable[[Command], Command]:
     """*option* as the commands have it, which get its value as an argument of that name."""
-    types: dict[Kind, click.ParamType[Any]] = {SECONDS: Seconds(), FILE: click.Path(dir_okay=False, path_type=Path)}
+    file = click.Path(dir_okay=False, path_type=Path)
+    types: dict[Kind, click.ParamType[Any]] = {SECONDS: Seconds(), FILE: file, SHARD: ShardType()}
     return click.option(
         option.name.name_in(COMMAND),
         option.several or option.field,
@@ -123,6 +139,14 @@ def cell_options(command: Command) -> Command:
 def only_run_options(command: Command) -> Command:
     """Give *command* the options that ``harness run`` has beside those."""
     return given_to(command, _of(Commands.RUN))
+
+
+def deciding_options(command: Command) -> Command:
+    """Give *command* the options that say how answers that are there are decided."""
+    return given_to(command, [_click_option(OPTIONS[name]) for name in DECIDING])
+
+
+DECIDING = ("baseline", "strict_xfail", "report_only")
 
 
 def run_options(**given: Any) -> RunOptions:

@@ -10,13 +10,16 @@ from typing import Any
 
 import click
 
-from harness.cli.exits import reader_may_leave
+from harness.cli.exits import NO_ANSWER, reader_may_leave
 from harness.cli.options import (
+    DECIDING,
+    Command,
     OutputType,
     cell_options,
     engine_options,
     found_suites,
     github_option,
+    given_to,
     only_run_options,
     outdated_removed,
     refusals_told,
@@ -27,16 +30,16 @@ from harness.cli.options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.gate.selection import Choice
-from harness.model import Report
+from harness.model import Ranking, Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
 from harness.report.json import dumps_report
 from harness.report.outputs import KINDS, Output, write_report
 from harness.report.sentences import printable
 from harness.report.terminal.run import report_renderables
-from harness.run import Matrix, run_suites
+from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
-from harness.words import one_of
+from harness.words import count, one_of
 
 
 def run_choices(
@@ -53,23 +56,26 @@ def run_choices(
     return run_options(**others), Matrix(requests, indexes, all_requests)
 
 
+def report_options(command: Command) -> Command:
+    """Give *command* the options that say where its report goes."""
+    as_json = "Print the report as JSON and nothing else on standard output."
+    kinds = f"Write a report of a kind: {one_of(KINDS)}; may be repeated."
+    quiet = "Print only thresholds that fail or pass unexpectedly, and no progress."
+    options = (
+        click.option("--json", "as_json", is_flag=True, help=as_json),
+        click.option("--output", "outputs", multiple=True, type=OutputType(), help=kinds),
+        github_option,
+        click.option("--quiet", "-q", is_flag=True, help=quiet),
+    )
+    return given_to(command, options)
+
+
 @click.command("run")
 @suites_argument
 @engine_options
 @cell_options
 @only_run_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else on standard output.")
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    type=OutputType(),
-    help=f"Write a report of a kind: {one_of(KINDS)}; may be repeated.",
-)
-@github_option
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Print only thresholds that fail or pass unexpectedly, and no progress."
-)
+@report_options
 def command(
     suites: Sequence[Path],
     as_json: bool,
@@ -89,13 +95,43 @@ def command(
     step = step_of_github(github)
     with refusals_told(step), outdated_removed(outputs):
         options, matrix = run_choices(**given)
-        if options.report_only and any(output.kind == "codequality" for output in outputs):
-            raise click.UsageError(
-                "--report-only decides nothing, so there is no codequality report; remove one of them"
-            )
+        check_outputs(options, outputs)
         found = found_suites(suites)
+        if options.shard is not None:
+            _check_part(options, is_reported=bool(outputs or as_json or github))
         journal = _journal(options, outputs)
+        if options.shard is not None and journal is not None:
+            return _run_part(found.suites, options, matrix, journal, quiet=quiet)
         report = _run(found.suites, options, matrix, journal, quiet=quiet)
+    status = give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)
+    if journal is not None:
+        journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
+    if not quiet:
+        say_left_out(found)
+    return status
+
+
+def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
+    """
+    Refuse a report that there cannot be.
+
+    Raises:
+        click.UsageError: nothing is decided, and a report of what does not hold was asked for.
+    """
+    if options.report_only and any(output.kind == "codequality" for output in outputs):
+        raise click.UsageError("--report-only decides nothing, so there is no codequality report; remove one of them")
+
+
+def give_report(
+    report: Report,
+    options: RunOptions,
+    step: GitHubStep | None,
+    outputs: Sequence[Output],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Print *report* and write it to *outputs*; the exit status."""
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
         step.summarise(report)
@@ -103,11 +139,32 @@ def command(
         write_report(report, output)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
-    if journal is not None:
-        journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
-    if not quiet:
-        say_left_out(found)
     return report.exit_status or _undecided(report, options)
+
+
+def _check_part(options: RunOptions, *, is_reported: bool) -> None:
+    """Refuse a part of the queries whose answers would be lost, and what only all of them decide."""
+    if options.journal is None:
+        raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
+    if is_reported or any(getattr(options, name) for name in DECIDING):
+        raise click.UsageError(
+            "--shard decides nothing: give --output, --json, --github, --baseline, --strict-xfail and --report-only"
+            " to `harness merge`"
+        )
+
+
+def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal, *, quiet: bool) -> int:
+    """Send a part of the queries, and say how many were answered: 0 where all were, 3 elsewhere."""
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
+        runs = [one.run for one in runner.answer_part(suites, options, matrix=matrix)]
+    responses = [response for run in runs for response in run.responses.values()]
+    answered = sum(isinstance(response, Ranking) for response in responses)
+    journal.finish(is_complete=answered == len(responses))
+    click.echo(
+        f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
+        f" `harness merge` reads {printable(str(options.journal))}"
+    )
+    return 0 if answered == len(responses) else NO_ANSWER
 
 
 def _undecided(report: Report, options: RunOptions) -> int:

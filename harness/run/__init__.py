@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,14 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
-from harness.gate.selection import Choice, check_query_ids, check_tags, select
-from harness.model import Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
-from harness.options import RunOptions
+from harness.gate.selection import Choice, Selection, check_query_ids, check_tags, select
+from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
+from harness.options import RunOptions, Shard
 from harness.run.checks import Targets
-from harness.run.connections import Connections, FixtureBuilds
+from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.run.journal import Journal, header_of
+from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
 from harness.words import did_you_mean
 
@@ -42,7 +43,7 @@ def run_suites(
     environ: Mapping[str, str],
     progress: Progress | None = None,
     matrix: Matrix | None = None,
-    journal: Journal | None = None,
+    journal: Journal | MergedJournal | None = None,
 ) -> Report:
     """
     Run suites and decide their thresholds.
@@ -80,6 +81,11 @@ def make_report(reports: Sequence[SuiteReport]) -> Report:
     """The report of a whole run, made now."""
     timing = ReportTiming(datetime.now(UTC).isoformat(timespec="seconds"))
     return Report(timing, __version__, tuple(reports), exit_status(reports))
+
+
+def _part(selection: Selection, shard: Shard) -> Selection:
+    """*selection* with the queries of *shard* as those that run."""
+    return replace(selection, active=replace(selection.active, queries=shard.of(selection.active.queries)))
 
 
 def _to_depth(suite: Suite, depth: int | None) -> Suite:
@@ -196,7 +202,10 @@ class Runner(Closing):
     """Runs suites; connections stay open from one call to the next, and are closed in the end."""
 
     def __init__(
-        self, environ: Mapping[str, str], progress: Progress | None = None, journal: Journal | None = None
+        self,
+        environ: Mapping[str, str],
+        progress: Progress | None = None,
+        journal: Journal | MergedJournal | None = None,
     ) -> None:
         """
         Args:
@@ -246,6 +255,17 @@ class Runner(Closing):
                 self._progress.suite_finished(one.run, None)
         return answered
 
+    def answer_part(
+        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
+    ) -> list[AnsweredSuite]:
+        """As `answer`, of suites that are not loaded; raises as `run_suites`."""
+        from harness.suites import load_suites
+
+        configs = Configs()
+        self._connections_for(options)  # options that contradict each other are refused first
+        suites = load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs)
+        return self.answer(suites, options, matrix=matrix, configs=configs)
+
     def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """As `answer`, the run of one suite, without secrets in what servers told."""
         [answered] = self.answer([suite], options, configs=configs)
@@ -269,24 +289,25 @@ class Runner(Closing):
         cells = matrix or Matrix.of_one(options)
         _check_choices(suites, options, cells)
         selections = [select(suite, Choice.of(options), options.day()) for suite in suites]
-        sent = [selection.suite for selection in selections if selection.active.queries]
         connections = self._connections_for(options)
-        clusters = connections.open_all(sent, configs)
+        opened = self._opened(connections, selections, configs)
         options = replace(options, hooks=connections.hooks)
-        opened = dict(zip((suite.path for suite in sent), clusters, strict=True))
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
         targets = Targets()
         problems: dict[Problem, None] = {}
         for selection in selections:
             cluster = opened.get(selection.suite.path)
             name = selection.suite.target.cluster if cluster is None else cluster.name
-            masker = None if cluster is None else cluster.masker(selection.suite, self._environ, connections.hooks)
+            masker = (cluster or OpenCluster(Cluster(name))).masker(selection.suite, self._environ, connections.hooks)
             server = None if cluster is None else cluster.cluster
             for cell in cells.cells(selection.suite, options):
-                header = header_of(selection, cell, name, masker) if self._journal else None
-                section = self._journal.section(header, masker) if self._journal and header else None
+                section = None
+                if self._journal is not None:
+                    header = header_of(selection, cell, asdict(cells), name, masker)
+                    section = self._journal.section(header, masker)
+                part = selection if options.shard is None else _part(selection, options.shard)
                 execution = SuiteExecution(
-                    selection, cell, name, masker, self._progress, builds, targets, earlier, server, section
+                    part, cell, name, masker, self._progress, builds, targets, earlier, server, section
                 )
                 try:
                     if cluster is None:
@@ -299,6 +320,22 @@ class Runner(Closing):
                     problems.update(dict.fromkeys(error.problems))
         if problems:
             raise SuiteError(list(problems))
+
+    def _opened(
+        self, connections: Connections, selections: Sequence[Selection], configs: Configs
+    ) -> dict[str, OpenCluster]:
+        """The clusters of the suites that have queries to send, by their paths; to merge, none has to be there."""
+        sent = [selection.suite for selection in selections if selection.active.queries]
+        merged = self._journal if isinstance(self._journal, MergedJournal) else None
+        if merged is not None and merged.is_offline:
+            return {}
+        try:
+            clusters = connections.open_all(sent, configs)
+        except (InputError, UsageError):
+            if merged is None:
+                raise
+            return {}
+        return dict(zip((suite.path for suite in sent), clusters, strict=True))
 
     def _connections_for(self, options: RunOptions) -> Connections:
         wanted = RunOptions(**{name: getattr(options, name) for name in SERVER})

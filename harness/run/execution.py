@@ -152,7 +152,7 @@ class SuiteExecution:
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier):
-            return self._answered_suite(earlier, search if self._is_same_target(earlier, active, search) else None)
+            return self._whole(earlier, active, search)
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
@@ -180,7 +180,7 @@ class SuiteExecution:
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier):
-            return self._answered_suite(earlier, None)
+            return self._whole(earlier, active, None)
         engine = Engine("not asked" if error is None else "not reached")
         run = self._failed_run(active, engine, error, earlier)
         if self.section is not None:
@@ -190,6 +190,19 @@ class SuiteExecution:
 
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
         return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
+
+    def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite:
+        """*earlier* as it is, with *search* to look for more, if the target is the same as far as that is known."""
+        from harness.suites.requests import on_index
+
+        if search is not None and self.section is not None and earlier.states:
+            watch = self._watch(on_index(active, earlier.index), search)
+            watch.look()
+            search = search if self.section.is_same_target(search.engine, watch.first) else None
+        found = earlier.responses
+        ordered = {query.id: found[query.id] for query in active.queries if query.id in found}
+        answered = self._answered_suite(replace(earlier, responses=ordered), search)
+        return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
 
     def _earlier(self) -> Run | None:
         """The earlier run, whose answers are not asked for again."""
@@ -203,16 +216,6 @@ class SuiteExecution:
         if self.section is not None:
             return self.section.is_whole
         return not _without(self.selection.active, earlier).queries
-
-    def _is_same_target(self, earlier: Run, active: Suite, search: Search) -> bool:
-        """Whether the target is what the journal's run ended with, so that more can be asked of it."""
-        from harness.suites.requests import on_index
-
-        if self.section is None or not earlier.states:
-            return True
-        watch = self._watch(on_index(active, earlier.index), search)
-        watch.look()
-        return self.section.is_same_target(search.engine, watch.first)
 
     def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
@@ -291,8 +294,9 @@ class SuiteExecution:
         return run
 
     def _with_facts(self, run: Run, search: Search) -> Run:
-        """*run* with what its index is, where that is compared with a baseline's or kept in one."""
-        return replace(run, facts=search.index_facts(run.index)) if self._is_compared else run
+        """*run* with what its index is, where that is compared with a baseline's or kept, or merged with others."""
+        is_wanted = self._is_compared or self.options.shard is not None
+        return replace(run, facts=search.index_facts(run.index)) if is_wanted else run
 
     @property
     def _hooks(self) -> Hooks:
@@ -447,13 +451,16 @@ def _locate(
     answered: AnsweredSuite, worst: Sequence[str]
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
     """Where the missing documents of the *worst* queries rank; a report without that is still a report."""
-    from harness.run.missing import locate_missing
+    from harness.run.missing import lacks_documents, locate_missing
 
     run, search = answered.run, answered.search
     shown = [*worst, *(run.responses if answered.options.report_only else ())]
     queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
-    if search is None or not queries or not answered.options.locate:
+    if not queries or not answered.options.locate:
         return {}, []
+    if search is None:
+        is_lacking = lacks_documents(answered.selection.selected, run, queries)
+        return {}, ["the ranks of missing documents are unknown: there is no connection"] if is_lacking else []
     budget = answered.options.budget
     if budget is not None and run.seconds >= budget:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]

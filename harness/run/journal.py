@@ -26,13 +26,13 @@ from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, redact_run
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
-from harness.options import RunOptions
+from harness.options import ALL_QUERIES, RunOptions, Shard
 from harness.words import count, listed
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Header", "Journal", "Recorded", "Section", "header_of", "read_journal"]
+__all__ = ["Header", "Journal", "Recorded", "Section", "header_of", "parse_journal", "read_content"]
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""
@@ -64,13 +64,15 @@ class Header:
     cluster: str
     """What reports call the server."""
     queries: int
-    """The number of queries that run."""
+    """The number of queries that run, in all parts."""
     parts: Mapping[str, str]
     """What the answers depend on, by a name for users: texts and fingerprints."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """Those of `SEARCHED_WITH` that were given, by field."""
-    shard: str = ""
-    """Which part of the queries runs, such as 2/4; empty if all do."""
+    shard: Shard = ALL_QUERIES
+    """The part of the queries that runs."""
+    matrix: Mapping[str, Json] = field(default_factory=dict)
+    """The fields of the `Matrix` that the cell is of."""
     builds_index: bool = False
     """Whether the suite builds its index, whose name then says what it holds."""
     engine: Engine = NOT_ASKED
@@ -80,14 +82,19 @@ class Header:
     """Whether the section goes on with the one before it of the same cell."""
 
     @property
+    def own_queries(self) -> int:
+        """The number of queries in the part that runs."""
+        return len(self.shard.of(range(self.queries)))
+
+    @property
     def cell(self) -> Cell:
         """The cell that the section is about."""
         return self.suite, self.options.get("request"), self.options.get("index")
 
     def differences(self, other: Header) -> list[str]:
         """The parts in which *other* differs."""
-        names = dict.fromkeys([*self.parts, *other.parts])
-        return [name for name in names if self.parts.get(name) != other.parts.get(name)]
+        parts, others = ({**one.parts, "part of the queries": str(one.shard)} for one in (self, other))
+        return [name for name in {**parts, **others} if parts.get(name) != others.get(name)]
 
     def change_since(self, other: Header) -> str:
         """How the target changed since that of *other*; empty if it did not, or if that is not known."""
@@ -104,7 +111,7 @@ class Header:
 
 
 def header_of(
-    selection: Selection, options: RunOptions, cluster: str, masker: Masker | None, shard: str = ""
+    selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker | None
 ) -> Header:
     """
     The header of a section.
@@ -112,9 +119,9 @@ def header_of(
     Args:
         selection: All queries that run, of which a shard has some.
         options: Those of the cell.
+        matrix: The fields of the `Matrix` that the cell is of.
         cluster: What reports call the server.
         masker: Hides secrets.
-        shard: Which part of the queries runs.
     """
     mask = (lambda text: text) if masker is None else masker.mask
     suite = selection.suite
@@ -144,7 +151,8 @@ def header_of(
         len(selection.active.queries),
         parts,
         {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
-        shard,
+        options.shard or ALL_QUERIES,
+        matrix,
         suite.fixture is not None,
     )
 
@@ -182,19 +190,17 @@ class Recorded:
         return sum(isinstance(response, Ranking) for response in self.responses.values())
 
 
-def read_journal(path: Path) -> tuple[list[Recorded], bool]:
+def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
     """
-    What the journal at *path* holds of each cell, in the order of their first sections, and whether all was reported.
+    What a journal holds of each cell, in the order of their first sections, and whether all was reported.
+
+    Args:
+        content: Of the file.
+        path: Named in errors.
 
     Raises:
         FormatError: It is no journal, or one of another version.
-        UsageError: It cannot be read.
     """
-    return parse_journal(_content_of(path), str(path))
-
-
-def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
-    """As `read_journal`, from the *content* of a file that errors call *path*."""
     found: dict[Cell, Recorded] = {}
     cell: Cell | None = None
     is_reported = False
@@ -261,6 +267,8 @@ class Section:
         write: Callable[[Iterable[Json]], None],
         recorded: Recorded | None,
         tell: Callable[[str], None],
+        *,
+        asks: bool = True,
     ) -> None:
         """
         Args:
@@ -269,7 +277,9 @@ class Section:
             write: Appends lines.
             recorded: An unfinished run of the same.
             tell: Is given a line for the user.
+            asks: Whether queries without an answer are asked again; if not, *recorded* is the whole run.
         """
+        self._asks = asks
         self._header = header
         self._masker = masker
         self._write = write
@@ -280,9 +290,16 @@ class Section:
 
     @property
     def is_whole(self) -> bool:
-        """Whether *earlier* ended with an answer to each query."""
+        """Whether *earlier* ended with an answer to each query, or nothing is asked."""
         recorded = self._recorded
-        return recorded is not None and recorded.rest is not None and recorded.answered == self._header.queries
+        if recorded is None or recorded.rest is None:
+            return False
+        return recorded.answered == self._header.own_queries or not self._asks
+
+    @property
+    def cluster(self) -> str | None:
+        """What reports call the server of *earlier*, masked; None if there is none."""
+        return None if self._recorded is None else self._recorded.header.cluster
 
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
         """Whether *engine* and *state* are those that *earlier* ended with, as far as that is known."""
@@ -302,7 +319,7 @@ class Section:
             self._tell(f"{header.name}: starting anew: {change}")
             self._recorded = self.earlier = None
         if self._recorded is not None:
-            answered = f"{self._recorded.answered:,} of {count(header.queries, 'query')} answered"
+            answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
             self._written |= self._recorded.responses
         self._write([_adapter(Header).dump_python(replace(header, continues=self._recorded is not None), mode="json")])
@@ -355,7 +372,7 @@ class Journal:
         """Read what is there; why none of it can be gone on with, empty if some may."""
         if not self._path.exists():
             return f"there is no journal {self._path}"
-        content = _content_of(self._path)
+        content = read_content(self._path)
         try:
             recorded, is_reported = parse_journal(content, str(self._path))
         except FormatError as error:
@@ -420,7 +437,13 @@ class Journal:
         return file
 
 
-def _content_of(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
+    """
+    The content of the journal at *path*.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
     try:
         return path.read_bytes()
     except OSError as error:

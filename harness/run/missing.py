@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,11 @@ from harness.suites.depth import COSTLY, deeper, shows_all
 
 if TYPE_CHECKING:
     from harness.search import Search
+
+
+def lacks_documents(suite: Suite, run: Run, queries: Collection[str]) -> bool:
+    """Whether a ranking of *queries* in *run* lacks a relevant or an expected document."""
+    return any(_missing(query, suite, run) for query in suite.queries if query.id in queries)
 
 
 def locate_missing(

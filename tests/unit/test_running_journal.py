@@ -1,6 +1,5 @@
 """Runs that were killed and go on: what the journal holds, what is asked again, and that the report is the same."""
 
-import json
 import random
 import signal
 import subprocess
@@ -9,61 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from builders.engine import SHARDS, ScriptedEngine
+from builders.journaled import QUERIES, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 
-QUERIES = 60
 JOURNAL = Path("run.journal")
 REPORT = Path("report.json")
-SETTINGS = "/products/_settings/index.uuid"
-
-
-def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
-    lines = [
-        "suite: shop",
-        "target: {index: products}",
-        'request: {query: {match: {title: "{{text}}"}}}',
-        f"depth: {depth}",
-        "measures: [RR@3, nDCG@3]",
-        f"thresholds: {json.dumps(thresholds or ('mean nDCG@3 >= 0.95', 'every RR@3 >= 0.2'))}",
-        "queries:",
-    ]
-    lines += [
-        f"  - {{id: q{n}, text: text {n}, judgments: {{d{n}: {grade}, e{n}: 1, gone{n}: 1}}}}" for n in range(QUERIES)
-    ]
-    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("shop.relevance.yaml").write_text(suite_text(), encoding="utf-8")
-    with ScriptedEngine() as engine:
-        for n in range(QUERIES):
-            engine.rankings[f"text {n}"] = [f"x{n}", f"d{n}", f"e{n}", f"f{n}"] if n % 3 else [f"d{n}", f"e{n}"]
-        set_index(engine)
+    with engine_of_shop() as engine:
         yield engine
-
-
-def set_index(engine, uuid="one", documents=200):
-    engine.gets[SETTINGS] = {"products": {"settings": {"index": {"uuid": uuid}}}}
-    engine.gets["/products/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
 
 
 def run(engine, *options, report=REPORT):
     """The exit status of a run, and its report without what time and transport move."""
     status = main(["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--output", f"json={report}", *options])
-    return status, without_timing(json.loads(report.read_text(encoding="utf-8")))
-
-
-def without_timing(value):
-    if isinstance(value, dict):
-        return {
-            key: without_timing(one)
-            for key, one in value.items()
-            if key not in ("created", "seconds", "timing", "took")
-        }
-    return [without_timing(one) for one in value] if isinstance(value, list) else value
+    return status, report_at(report)
 
 
 def cut_at(size: int) -> None:

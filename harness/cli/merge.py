@@ -1,0 +1,52 @@
+"""``harness merge``: the journals of the parts of a run in, the report and the exit status of the whole run out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import deciding_options, outdated_removed, refusals_told, run_options, step_of_github
+from harness.cli.run import check_outputs, give_report, report_options
+from harness.cli.terminal import run_progress
+from harness.report.outputs import Output
+from harness.run import Matrix, run_suites
+from harness.run.journal import read_content
+from harness.run.merging import MergedJournal
+
+journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("merge")
+@click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
+@deciding_options
+@report_options
+def command(
+    journals: tuple[Path, ...], as_json: bool, outputs: tuple[Output, ...], github: bool, quiet: bool, **given: Any
+) -> int:
+    """
+    Put the parts of a run together: decide and report as one run of all queries would.
+
+    JOURNAL is what `harness run --shard I/N --journal JOURNAL` wrote. All parts of the run have to be there, each once,
+    of the same suites, judgments, requests and target; the suites are read from where they ran. No query is sent. The
+    exit status is that of `harness run`; it is 2 where the journals are not the parts of one run.
+    """
+    step = step_of_github(github)
+    with refusals_told(step), outdated_removed(outputs):
+        deciding = run_options(**given)
+        check_outputs(deciding, outputs)
+        merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
+        options = merged.options(deciding)
+        with run_progress(quiet=True) as progress:
+            report = run_suites(
+                merged.suites,
+                options,
+                environ=os.environ,
+                progress=progress,
+                matrix=Matrix(**merged.matrix),
+                journal=merged,
+            )
+        merged.check_all_taken()
+    return give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)

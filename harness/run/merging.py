@@ -1,0 +1,229 @@
+"""
+The parts of a run put together: the journals of all shards, as one run whose answers are all there.
+
+What is put together has to be one run: the same suites, judgments, requests and target, each part once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError
+from harness.gate.judge_answers import why_moving
+from harness.masking import Masker
+from harness.model import IndexState, Json, Ranking, Response, Run, TailSearch, TargetChecks
+from harness.options import ALL_QUERIES, RunOptions
+from harness.run.journal import NOT_ASKED, Cell, Header, Recorded, Section, parse_journal
+from harness.words import count, listed
+
+__all__ = ["MergedJournal"]
+
+ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})
+"""What may differ where the parts are put together, as nothing is sent there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What the journal called *file* holds of a cell."""
+
+    file: str
+    recorded: Recorded
+
+    @property
+    def header(self) -> Header:
+        return self.recorded.header
+
+    def __str__(self) -> str:
+        return f"part {self.header.shard} of {_called(self.header)}"
+
+
+class MergedJournal:
+    """
+    The journals of the parts of a run, which has all answers then: nothing is written, and no query is sent.
+
+    *suites* are those that ran.
+    """
+
+    def __init__(self, contents: Sequence[tuple[str, bytes]]) -> None:
+        """
+        Args:
+            contents: The name of each journal, for errors, and its content.
+
+        Raises:
+            FormatError: One is no journal.
+            UsageError: They are not the parts of one run; names every reason.
+        """
+        parts: dict[Cell, list[_Part]] = {}
+        for file, content in contents:
+            for recorded in parse_journal(content, file)[0]:
+                parts.setdefault(recorded.header.cell, []).append(_Part(file, recorded))
+        problems = list(_problems([file for file, _ in contents], parts))
+        if problems:
+            raise UsageError("\n".join(problems))
+        self._left = {cell: _merged([one.recorded for one in found]) for cell, found in parts.items()}
+        self.suites = list(dict.fromkeys(Path(suite) for suite, _, _ in parts))
+        self._first = next(iter(parts.values()))[0].header
+
+    @property
+    def matrix(self) -> Mapping[str, Any]:
+        """The fields of the `Matrix` that they ran with."""
+        return {name: _hashable(one) for name, one in self._first.matrix.items()}
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the server was the run's own, and is no more."""
+        return "embedded" in self._first.options
+
+    def options(self, others: RunOptions) -> RunOptions:
+        """*others* with the options that chose what was sent where."""
+        given: dict[str, Any] = {**self._first.options, "request": None, "index": None}
+        return replace(others, **{name: _hashable(one) for name, one in given.items()})
+
+    def check_all_taken(self) -> None:
+        """
+        Refuse what no suite has by now.
+
+        Raises:
+            UsageError: A suite was changed after it ran.
+        """
+        left = [_called(recorded.header) for recorded in self._left.values()]
+        if left:
+            raise UsageError(f"{listed(left)} cannot be run any more: the suite was changed after it ran")
+
+    def section(self, header: Header, masker: Masker | None) -> Section:
+        """
+        The whole run of the cell that *header* is about.
+
+        Raises:
+            UsageError: The suite is another by now.
+        """
+        recorded = self._left.pop(header.cell, None)
+        if recorded is None:
+            raise UsageError(f"{_called(header)} is in none of the journals: the suite was changed after it ran")
+        names = [name for name in recorded.header.differences(header) if name not in ANOTHER_PLACE]
+        if names:
+            raise UsageError(f"{header.suite}: the suite was changed after it ran; it differs in {listed(names)}")
+        return Section(header, masker, lambda _: None, recorded, lambda _: None, asks=False)
+
+
+def _hashable(value: Json) -> Json:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _called(header: Header) -> str:
+    chosen = [f"{name} {header.options[name]}" for name in ("request", "index") if name in header.options]
+    return ", ".join([header.name, *chosen])
+
+
+def _problems(files: Sequence[str], parts: Mapping[Cell, Sequence[_Part]]) -> Iterator[str]:
+    """Why the journals called *files* are not the parts of one run, a sentence for each reason."""
+    filled = {part.file for part in chain.from_iterable(parts.values())}
+    yield from (f"{file}: the journal is empty" for file in files if file not in filled)
+    for found in parts.values():
+        first = found[0]
+        unlike = [part for part in found if _unlike(first, part)]
+        yield from (
+            f"{part.file}: {part} is of another run than {first.file}: {_unlike(first, part)}" for part in unlike
+        )
+        if not unlike:
+            yield from _gaps(found)
+            yield from _unfinished(found)
+            yield from _moved(found)
+
+
+def _unlike(first: _Part, part: _Part) -> str:
+    """In what *part* is of another run than *first*; empty if it is of the same."""
+    if first.header.shard.parts != part.header.shard.parts:
+        return f"it is one of {part.header.shard.parts} parts, and the other one of {first.header.shard.parts}"
+    names = first.header.differences(replace(part.header, shard=first.header.shard))
+    return f"it differs in {listed(names)}" if names else ""
+
+
+def _gaps(found: Sequence[_Part]) -> Iterator[str]:
+    by_number: dict[int, list[_Part]] = {}
+    for part in found:
+        by_number.setdefault(part.header.shard.number, []).append(part)
+    for same in by_number.values():
+        if len(same) > 1:
+            yield f"{same[0]} is in {listed([part.file for part in same])}"
+    parts, name = found[0].header.shard.parts, _called(found[0].header)
+    missing = [f"{number}/{parts}" for number in range(1, parts + 1) if number not in by_number]
+    if missing:
+        yield f"{name} lacks {'part' if len(missing) == 1 else 'parts'} {listed(missing)}"
+
+
+def _unfinished(found: Sequence[_Part]) -> Iterator[str]:
+    for part in found:
+        known, queries = len(part.recorded.responses), part.header.own_queries
+        if part.recorded.rest is None or known != queries:
+            yield f"{part.file}: {part} did not end, with {known:,} of {count(queries, 'query')}; go on with --resume"
+
+
+def _moved(found: Sequence[_Part]) -> Iterator[str]:
+    """What a part was searched on that is not what the first was."""
+    asked = [part for part in found if part.header.engine != NOT_ASKED]
+    for part in asked[1:]:
+        change = part.header.change_since(asked[0].header)
+        if change:
+            yield f"{part.file}: {part} is of another target than {asked[0].file}: {change}"
+
+
+def _merged(parts: Sequence[Recorded]) -> Recorded:
+    """One run of all *parts*."""
+    asked = [part for part in parts if part.header.engine != NOT_ASKED] or list(parts)
+    runs = [part.run for part in asked]
+    every = [part.run for part in parts]
+    responses = dict(chain.from_iterable(run.responses.items() for run in every))
+    run = replace(
+        runs[0],
+        responses=responses,
+        seconds=sum(run.seconds for run in every),
+        tails=_all_tails([run.tails for run in every if run.tails is not None]),
+        titles=dict(chain.from_iterable(run.titles.items() for run in every)),
+        resent=dict(chain.from_iterable(run.resent.items() for run in every)),
+        checks=_all_checks([run.checks for run in every if run.checks is not None], responses),
+        states=_states(runs),
+    )
+    return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, replace(run, responses={}))
+
+
+def _all_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
+    if not tails:
+        return None
+    return TailSearch(
+        sum(one.queries for one in tails),
+        max(one.hits for one in tails),
+        sum(one.seconds for one in tails),
+        sum(one.left_open for one in tails),
+        next((one.problem for one in tails if one.problem), ""),
+    )
+
+
+def _all_checks(checks: Sequence[TargetChecks], responses: Mapping[str, Response]) -> TargetChecks | None:
+    """What the target is known to lack: a document that one part returned is there."""
+    if not checks:
+        return None
+    hits = (hit for one in responses.values() if isinstance(one, Ranking) for hit in one.hits)
+    untitled = next((one.untitled for one in checks if one.untitled is not None), None)
+    absent = {
+        document: next((one.absent[document] for one in checks if one.absent[document] is not None), None)
+        for document in checks[0].absent
+        if all(document in one.absent for one in checks)
+    }
+    return replace(
+        checks[0],
+        absent=absent,
+        unknown_fields=tuple(dict.fromkeys(chain.from_iterable(one.unknown_fields for one in checks))),
+        untitled=None if untitled is None or any(hit.title for hit in hits) else untitled,
+        problems=tuple(dict.fromkeys(chain.from_iterable(one.problems for one in checks))),
+    )
+
+
+def _states(runs: Sequence[Run]) -> tuple[IndexState, ...]:
+    """The states of a part during which the target changed, else of the first that has some."""
+    moving = [run for run in runs if why_moving(run)]
+    return next((run.states for run in [*moving, *runs] if run.states), ())

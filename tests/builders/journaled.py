@@ -1,0 +1,56 @@
+"""A suite with more queries than a request takes, its engine, and reports without what time and transport move."""
+
+import json
+from pathlib import Path
+
+from builders.engine import SHARDS, ScriptedEngine
+
+QUERIES = 60
+SUITE = "shop.relevance.yaml"
+SETTINGS = "/products/_settings/index.uuid"
+
+
+def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
+    lines = [
+        "suite: shop",
+        "target: {index: products}",
+        'request: {query: {match: {title: "{{text}}"}}}',
+        f"depth: {depth}",
+        "measures: [RR@3, nDCG@3]",
+        f"thresholds: {json.dumps(thresholds or ('mean nDCG@3 >= 0.95', 'every RR@3 >= 0.2'))}",
+        "queries:",
+    ]
+    lines += [
+        f"  - {{id: q{n}, text: text {n}, judgments: {{d{n}: {grade}, e{n}: 1, gone{n}: 1}}}}" for n in range(QUERIES)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def set_index(engine, uuid="one", documents=200):
+    engine.gets[SETTINGS] = {"products": {"settings": {"index": {"uuid": uuid}}}}
+    engine.gets["/products/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
+
+
+def engine_of_shop() -> ScriptedEngine:
+    """An engine that answers the queries of `suite_text`; the suite is written beside."""
+    Path(SUITE).write_text(suite_text(), encoding="utf-8")
+    engine = ScriptedEngine()
+    for n in range(QUERIES):
+        engine.rankings[f"text {n}"] = [f"x{n}", f"d{n}", f"e{n}", f"f{n}"] if n % 3 else [f"d{n}", f"e{n}"]
+    set_index(engine)
+    return engine
+
+
+def without_timing(value):
+    if isinstance(value, dict):
+        return {
+            key: without_timing(one)
+            for key, one in value.items()
+            if key not in ("created", "seconds", "timing", "took")
+        }
+    return [without_timing(one) for one in value] if isinstance(value, list) else value
+
+
+def report_at(path: Path):
+    """The report at *path* without what time and transport move."""
+    return without_timing(json.loads(path.read_text(encoding="utf-8")))

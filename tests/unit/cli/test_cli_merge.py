@@ -1,0 +1,211 @@
+"""Parts of a run put together: the report of a whole run, and what cannot be put together."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at, set_index, suite_text
+from harness.cli import main
+
+REPORT, WHOLE = Path("merged.json"), Path("whole.json")
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with engine_of_shop() as engine:
+        yield engine
+
+
+def send_part(engine, part, *options, url=None):
+    name = f"{part.replace('/', 'of')}.journal"
+    status = main(["run", SUITE, "--url", url or engine.url, "-q", "--shard", part, "--journal", name, *options])
+    return status, name
+
+
+def send_all(engine, *options, parts=3):
+    return [send_part(engine, f"{number}/{parts}", *options)[1] for number in range(1, parts + 1)]
+
+
+def run_whole(engine, *options):
+    return main(["run", SUITE, "--url", engine.url, "-q", "--output", f"json={WHOLE}", *options]), report_at(WHOLE)
+
+
+def merge(*journals, options=()):
+    status = main(["merge", *journals, "-q", "--output", f"json={REPORT}", *options])
+    return status, report_at(REPORT) if REPORT.exists() else None
+
+
+def refusal(capsys, *journals):
+    capsys.readouterr()
+    assert main(["merge", *journals]) == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("parts", [1, 3, QUERIES + 1])
+def test_the_parts_of_a_run_are_reported_and_gated_as_the_whole(engine, parts):
+    whole = run_whole(engine)
+    engine.asked.clear()
+    journals = send_all(engine, parts=parts)
+    assert set(engine.asked.values()) == {1}
+    assert len(engine.asked) == QUERIES
+    engine.asked.clear()
+    assert merge(*reversed(journals)) == whole
+    assert not engine.asked
+
+
+def test_parts_with_ties_and_a_baseline_are_held_against_it_as_the_whole_is(engine):
+    engine.score = 1.0
+    Path(SUITE).write_text(suite_text("drop nDCG@3 <= 0.01", "mean nDCG@3 >= 0.9"), encoding="utf-8")
+    assert main(["baseline", "save", SUITE, "--url", engine.url]) == 0
+    engine.rankings["text 1"] = ["x1", "f1"]
+    whole = run_whole(engine)
+    assert whole[0] == 1
+    assert merge(*send_all(engine)) == whole
+
+
+def test_several_suites_requests_and_indexes_are_merged_each(engine):
+    Path("other.relevance.yaml").write_text(suite_text().replace("suite: shop", "suite: other"), encoding="utf-8")
+    cells = ("other.relevance.yaml", "--index", "products", "--index", "second")
+    whole = run_whole(engine, *cells)
+    journals = send_all(engine, *cells)
+    status, report = merge(*journals)
+    assert (status, report) == whole
+    assert [(one["name"], one["index"]) for one in report["suites"]] == [
+        ("shop", "products"), ("shop", "second"), ("other", "products"), ("other", "second"),
+    ]  # fmt: skip
+
+
+def test_without_the_engine_the_report_says_what_is_unknown(engine):
+    engine.rankings["text 1"] = ["x1"]
+    status, whole = run_whole(engine)
+    journals = send_all(engine)
+    engine.close()
+    merged_status, merged = merge(*journals)
+    assert merged_status == status == 1
+    unknown = "the ranks of missing documents are unknown: there is no connection"
+    assert unknown in merged["suites"][0]["notes"]
+    assert [query["scores"] for query in merged["suites"][0]["queries"]] == [
+        query["scores"] for query in whole["suites"][0]["queries"]
+    ]
+
+
+def test_a_query_without_an_answer_is_one_of_the_whole_run(engine, capsys):
+    engine.broken = {"text 7": 400}
+    whole = run_whole(engine)
+    first, second = send_part(engine, "1/2"), send_part(engine, "2/2")
+    assert [first[0], second[0]] == [0, 3]
+    assert "part 2/2: 29 of 30 queries answered, nothing was decided; `harness merge` reads 2of2.journal" in (
+        capsys.readouterr().out
+    )
+    assert merge(first[1], second[1]) == whole
+    assert whole[0] == 3
+
+
+def test_options_that_decide_are_given_to_merge(engine):
+    journals = send_all(engine)
+    assert merge(*journals)[0] == 1
+    status, report = merge(*journals, options=["--report-only"])
+    assert status == 0
+    assert report["suites"][0]["report_only"] is True
+
+
+def test_a_selection_of_queries_is_merged_as_it_ran(engine):
+    choice = [word for n in (3, 4, 5, 6) for word in ("--query", f"q{n}")]
+    whole = run_whole(engine, *choice)
+    assert merge(*send_all(engine, *choice)) == whole
+
+
+def test_gaps_and_overlaps_are_refused(engine, capsys):
+    first, second, third = send_all(engine)
+    assert "shop lacks part 2/3" in refusal(capsys, first, third)
+    assert "shop lacks parts 2/3, 3/3" in refusal(capsys, first)
+    told = refusal(capsys, first, second, third, second)
+    assert "part 2/3 of shop is in 2of3.journal, 2of3.journal" in told
+    other = send_part(engine, "1/2")[1]
+    assert "1of2.journal: part 1/2 of shop is of another run than 1of3.journal: it is one of 2 parts" in (
+        refusal(capsys, first, other)
+    )
+
+
+CHANGED = {
+    "judgments": suite_text(grade=1),
+    "request": suite_text(depth=4),
+    "thresholds": suite_text("mean nDCG@3 >= 0.5"),
+    "queries": suite_text().replace("text 59", "text 1"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_parts_of_different_suites_are_refused(engine, what, capsys):
+    first = send_part(engine, "1/2")[1]
+    Path(SUITE).write_text(CHANGED[what], encoding="utf-8")
+    second = send_part(engine, "2/2")[1]
+    told = refusal(capsys, first, second)
+    assert f"2of2.journal: part 2/2 of shop is of another run than 1of2.journal: it differs in {what}\n" in told
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_suite_that_was_changed_after_it_ran_is_refused(engine, what, capsys):
+    journals = send_all(engine)
+    Path(SUITE).write_text(CHANGED[what], encoding="utf-8")
+    assert f"{SUITE}: the suite was changed after it ran; it differs in {what}\n" in refusal(capsys, *journals)
+
+
+def test_parts_of_different_targets_are_refused(engine, tmp_path, capsys):
+    first, second = (
+        send_part(engine, "1/2")[1],
+        send_part(engine, "2/2", url=engine.url.replace("127.0.0.1", "localhost"))[1],
+    )
+    assert "it differs in cluster" in refusal(capsys, first, second)
+    set_index(engine, documents=100)
+    send_part(engine, "2/2")
+    told = refusal(capsys, first, second)
+    assert "2of2.journal: part 2/2 of shop is of another target than 1of2.journal: " in told
+    assert "it had 200 documents and has 100" in told
+
+
+def test_an_index_that_changed_during_a_part_makes_the_run_inconclusive(engine):
+    first = send_part(engine, "1/2")[1]
+    engine.before_search = lambda: set_index(engine, documents=100)
+    second = send_part(engine, "2/2")[1]
+    status, report = merge(first, second)
+    assert status == 3
+    assert {verdict["status"] for verdict in report["suites"][0]["verdicts"]} == {"inconclusive"}
+
+
+def test_a_part_that_did_not_end_is_refused_until_it_goes_on(engine, capsys):
+    first, second = send_part(engine, "1/2")[1], send_part(engine, "2/2")[1]
+    whole = merge(first, second)
+    content = Path(second).read_bytes()
+    Path(second).write_bytes(content[:3000])
+    assert "2of2.journal: part 2/2 of shop did not end, with " in refusal(capsys, first, second)
+    send_part(engine, "2/2", "--resume")
+    assert "going on with an earlier run" in capsys.readouterr().err
+    assert merge(first, second) == whole
+
+
+def test_what_is_no_journal_is_refused(engine, capsys):
+    Path("a.journal").write_text("{}\n", encoding="utf-8")
+    Path("b.journal").write_text("", encoding="utf-8")
+    Path("c.journal").write_text(json.dumps({"journal": 99}) + "\n", encoding="utf-8")
+    assert "a.journal:1:1: found no line of a journal" in refusal(capsys, "a.journal")
+    assert "b.journal: the journal is empty" in refusal(capsys, "b.journal")
+    assert "c.journal:1:1: found version 99 of a journal, expected 1" in refusal(capsys, "c.journal")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--shard", "1/2"], "--shard needs --journal FILE"),
+        (["--shard", "1/2", "--journal", "j", "--json"], "--shard decides nothing"),
+        (["--shard", "1/2", "--journal", "j", "--strict-xfail"], "--shard decides nothing"),
+        (["--shard", "3/2"], "found '3/2', expected a part such as 2/4"),
+        (["--shard", "0/2"], "found '0/2'"),
+        (["--shard", "x"], "found 'x'"),
+    ],
+)
+def test_a_part_without_a_journal_or_with_a_report_is_refused(engine, options, words, capsys):
+    assert main(["run", SUITE, "--url", engine.url, *options]) == 2
+    assert words in capsys.readouterr().err
