@@ -217,9 +217,12 @@ def redact_run(run: Run, mask: Mask) -> Run:
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
     responses = {query: _response(one, mask) for query, one in run.responses.items()}
     titles = {document: mask(title) for document, title in run.titles.items()}
-    return replace(
-        run, responses=responses, tails=tails, checks=run.checks and _checks(run.checks, mask), titles=titles
+    repeats = tuple(
+        replace(one, responses={query: _response(answer, mask) for query, answer in one.responses.items()})
+        for one in run.repeats
     )
+    checks = run.checks and _checks(run.checks, mask)
+    return replace(run, responses=responses, tails=tails, checks=checks, titles=titles, repeats=repeats)
 
 
 def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:

@@ -29,6 +29,7 @@ __all__ = [
     "RunOptions",
     "Shard",
     "check_servers",
+    "read_count",
     "read_seconds",
 ]
 
@@ -64,6 +65,7 @@ TEXT = Kind("a text", _is(str))
 FLAG = Kind("True or False", _is(bool))
 FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.fspath(given)))
 WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
+COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)
 TAGS = Kind("a sequence of tags, such as ['head']", _is_texts, tuple)
 IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_texts, tuple)
@@ -127,6 +129,18 @@ def read_seconds(text: str) -> float:
     if not _is_positive(seconds):
         raise UsageError(f"found {text!r}, expected a number of seconds above 0, such as 60")
     return seconds
+
+
+def read_count(text: str) -> int:
+    """
+    The number that *text* gives.
+
+    Raises:
+        UsageError: it is no whole number from 1 on.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise UsageError(f"found {text!r}, expected a whole number from 1 on")
+    return int(text)
 
 
 class Commands(Enum):
@@ -279,6 +293,14 @@ class RunOptions:
         "SECONDS",
         ini=True,
     )
+    repeat: int | None = _option(
+        None,
+        COUNT,
+        "Search so many times, and decide nothing that is not the same each time.",
+        Commands.RUN,
+        "N",
+        ini=True,
+    )
     journal: Path | None = _option(
         None,
         FILE,
@@ -380,6 +402,7 @@ class Options(TypedDict, total=False):
     today: date | None
     strict_xfail: bool
     budget: float | None
+    repeat: int | None
     client: Any
 
 

@@ -14,6 +14,7 @@ import click
 from harness.cli.exits import COMMAND
 from harness.errors import HarnessError, InputError, Problem, UsageError
 from harness.options import (
+    COUNT,
     FILE,
     FLAG,
     OPTIONS,
@@ -25,6 +26,7 @@ from harness.options import (
     RunOptions,
     Shard,
     check_servers,
+    read_count,
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, github_step
@@ -58,36 +60,29 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Seconds(click.ParamType[float]):
-    """A finite number of seconds above 0."""
+class ReadText(click.ParamType[Any]):
+    """What *read* makes of a text; what it refuses is an error of the command line."""
 
-    name = "SECONDS"
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self.name = name
+        self._read = read
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number that *value* writes."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value that *value* writes."""
         try:
-            return read_seconds(str(value))
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
-
-
-class ShardType(click.ParamType[Shard]):
-    """A part such as 2/4."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        """The part that *value* names."""
-        try:
-            return Shard.read(str(value))
+            return self._read(str(value))
         except UsageError as error:
             self.fail(str(error), param, ctx)
 
 
 def _click_option(option: RunOption) -> Callable[[Command], Command]:
     """*option* as the commands have it, which get its value as an argument of that name."""
-    file = click.Path(dir_okay=False, path_type=Path)
-    types: dict[Kind, click.ParamType[Any]] = {SECONDS: Seconds(), FILE: file, SHARD: ShardType()}
+    types: dict[Kind, click.ParamType[Any]] = {
+        COUNT: ReadText("N", read_count),
+        FILE: click.Path(dir_okay=False, path_type=Path),
+        SECONDS: ReadText("SECONDS", read_seconds),
+        SHARD: ReadText("I/N", Shard.read),
+    }
     return click.option(
         option.name.name_in(COMMAND),
         option.several or option.field,

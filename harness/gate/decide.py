@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.judge_agreements import judge_agreement
@@ -11,6 +11,7 @@ from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
+from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import ALL, Choice, Gated, gated_thresholds, is_selected, scope_of
 from harness.gate.ties import RunBands
@@ -127,6 +128,7 @@ def decide(
     strict_xfail: bool = False,
     report_only: bool = False,
     reference: Reference | None = None,
+    repeated: Sequence[Sequence[Score]] = (),
 ) -> tuple[Verdict, ...]:
     """
     Give every threshold and rank expectation of a suite its verdict.
@@ -140,20 +142,30 @@ def decide(
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
         report_only: Whether the figures are wanted and no verdict: each threshold is then "not decided".
         reference: What thresholds on a drop compare with; without one they fail.
+        repeated: The scores of each of the *run*'s repeats.
 
     Returns:
         The suite's thresholds in order, then those of each query.
     """
-    compared = Compared(
-        suite, run, _by_measure(scores), reference, _by_measure(reference.scores if reference else ()), today
-    )
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
-    asked, bands, moving = requested_depth(suite, run), RunBands(suite, run), why_moving(run)
+    runs = [run, *(replace(run, responses=repeat.responses) for repeat in run.repeats)]
+    before = _by_measure(reference.scores if reference else ())
+    judges = [
+        _Judge(
+            Compared(suite, one, _by_measure(found), reference, before, today),
+            requested_depth(suite, one),
+            RunBands(suite, one),
+        )
+        for one, found in zip(runs, (scores, *repeated), strict=True)
+    ]
+    moving, unstable, template = why_moving(run), unstable_queries(run), suite.requests.get(run.request)
     verdicts = []
     for gated in selected:
         verdict = _skipped(gated, today)
         if verdict is None:
-            finding, waiver = _unless_moving(_judge(gated, compared, asked, bands), moving), None
+            first, *others = (_judge(gated, judge) for judge in judges)
+            finding = over_repeats(first, others, scope_of(gated, suite), unstable, template) if others else first
+            finding, waiver = _unless_moving(finding, moving), None
             if report_only:
                 finding = replace(finding, status=Status.NOT_DECIDED)
             else:
@@ -204,7 +216,17 @@ def _skipped(gated: Gated, today: date) -> Verdict | None:
     return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
 
 
-def _judge(gated: Gated, compared: Compared, asked: RequestedDepth, bands: RunBands) -> Finding:
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What each threshold is held against: a run, what it asked for, and how far ties move its scores."""
+
+    compared: Compared
+    asked: RequestedDepth
+    bands: RunBands
+
+
+def _judge(gated: Gated, judge: _Judge) -> Finding:
+    compared, asked, bands = judge.compared, judge.asked, judge.bands
     condition, suite, run = gated.threshold.condition, compared.suite, compared.run
     queries = scope_of(gated, suite)
     if isinstance(condition, ScoreCondition):
@@ -257,6 +279,7 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         caveat=finding.caveat,
         operator=finding.operator,
         ties=finding.ties,
+        repeats=finding.repeats,
     )
 
 

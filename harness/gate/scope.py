@@ -56,6 +56,7 @@ class Finding:
     caveat: str = ""
     operator: Operator | None = None
     ties: tuple[float, float] | None = None
+    repeats: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

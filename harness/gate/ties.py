@@ -21,6 +21,7 @@ __all__ = [
     "in_the_order_of",
     "leaves_ties",
     "read_ties",
+    "score_alike",
     "tie_break",
     "tie_groups",
 ]
@@ -116,7 +117,7 @@ def tie_groups(ranking: Ranking) -> list[TieGroup]:
         return []
     starts: list[int] = []
     for place, hit in enumerate(hits):
-        if not starts or not _score_alike(hits[starts[-1]], hit):
+        if not starts or not score_alike(hits[starts[-1]], hit):
             starts.append(place)
     groups = [
         TieGroup(start, hits[start].score or 0.0, tuple(hit.id for hit in hits[start:stop]))
@@ -131,13 +132,14 @@ def cut(ranking: Ranking, depth: int) -> Ranking:
     hits, rest = ranking.hits[:depth], ranking.hits[depth:]
     if not rest:
         return ranking
-    tail = tuple(takewhile(lambda hit: _score_alike(hits[-1], hit), rest))
+    tail = tuple(takewhile(lambda hit: score_alike(hits[-1], hit), rest))
     if len(tail) < len(rest):
         return replace(ranking, hits=hits, tail=tail, closed=True)
     return replace(ranking, hits=hits, tail=(*tail, *ranking.tail))
 
 
-def _score_alike(first: Hit, second: Hit) -> bool:
+def score_alike(first: Hit, second: Hit) -> bool:
+    """Whether both have a score, and the same as far as that is a 32-bit float."""
     return first.score is not None and second.score is not None and _alike(first.score, second.score)
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
-from harness.model.run import Engine, Failure, Outcome, SentRequest, TargetChecks, Verdict
+from harness.model.run import Engine, Failure, Outcome, SentRequest, TargetChecks, UnstableQuery, Verdict
 from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
 
@@ -188,6 +188,16 @@ class BaselineSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatSummary:
+    """What came of a run whose searches were made several times."""
+
+    repeats: int
+    """Their number, with the first, whose rankings and scores the report has."""
+    unstable: tuple[UnstableQuery, ...] = ()
+    """The queries with several rankings, in the order of the suite."""
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteReport:
     """One suite, run once with one request."""
 
@@ -225,6 +235,8 @@ class SuiteReport:
     command can, as with a client object.
     """
     timing: SuiteTiming = field(default_factory=SuiteTiming)
+    repeats: RepeatSummary | None = None
+    """None if the searches were made once."""
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:

@@ -317,6 +317,40 @@ class IndexState:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """The same searches made again."""
+
+    responses: Mapping[str, Response]
+    """By query."""
+    copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
+    """As `IndexState.copies`: those that answered it."""
+
+
+class Instability(StrEnum):
+    """Why a query has several rankings in the repeats of a run."""
+
+    TIES = "ties"
+    """Only documents of equal score changed places."""
+    COPIES = "other copies"
+    """Documents have other scores, the index is the same, and another copy of a shard answered."""
+    MOVING = "moving index"
+    """The target changed meanwhile."""
+    UNANSWERED = "no answer"
+    """A repeat has no ranking of it."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class UnstableQuery:
+    """A query whose ranking is not the same in each repeat of a run."""
+
+    query: str
+    cause: Instability
+    rankings: int
+    """The number of different rankings."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The responses of a suite's queries, in its order, and their source."""
 
@@ -337,6 +371,8 @@ class Run:
     """None if the target was not checked."""
     states: tuple[IndexState, ...] = ()
     """The target before, between and after the searches, where it was not as at the look before; empty if unknown."""
+    repeats: tuple[Repeat, ...] = ()
+    """The second repeat and those that followed."""
 
     @property
     def has_rankings(self) -> bool:
@@ -435,4 +471,6 @@ class Verdict:
     ties: tuple[float, float] | None = None
     """The least and the greatest observed value over the orders of ties, if they differ."""
     timing: LatencyFigures | None = None
-    """In JSON, what a threshold on latency has in place of *reason*, *observed* and *blamed*; None elsewhere."""
+    """In JSON, what a threshold on latency has in place of some of these fields; None elsewhere."""
+    repeats: tuple[float, float] | None = None
+    """The least and the greatest observed value over the repeats of the run, if they differ."""

@@ -65,3 +65,5 @@ class LatencyFigures:
     """Milliseconds, None if there is no figure."""
     blamed: tuple[str, ...] = ()
     """The slow queries, slowest first."""
+    repeats: tuple[float, float] | None = None
+    """The least and the greatest observed value over the repeats of the run."""

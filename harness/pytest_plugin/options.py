@@ -12,7 +12,18 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 from harness.errors import EntryPoint, HarnessError, UsageError
-from harness.options import FILE, FLAG, OPTIONS, SECONDS, RunOption, RunOptions, check_servers, read_seconds
+from harness.options import (
+    COUNT,
+    FILE,
+    FLAG,
+    OPTIONS,
+    SECONDS,
+    RunOption,
+    RunOptions,
+    check_servers,
+    read_count,
+    read_seconds,
+)
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
 from harness.report.outputs import SUFFIXES, Output, output_named
 from harness.words import one_of
@@ -174,9 +185,10 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
         return bool(given)
     if given and option.kind is FILE:
         return (config.invocation_params.dir / given).absolute()
-    if given and option.kind is SECONDS:
+    read = {COUNT: read_count, SECONDS: read_seconds}.get(option.kind)
+    if given and read is not None:
         try:
-            return read_seconds(given)
+            return read(given)
         except UsageError as error:
             raise pytest.UsageError(f"{option.name.name_in(PYTEST)}: {error}") from None
     return given or None
@@ -265,6 +277,8 @@ def _given(options: PluginOptions) -> Iterator[str]:
     yield from _named(options)
     if options.run.budget is not None:
         yield f"at most {options.run.budget:g} s a suite"
+    if options.run.repeat is not None:
+        yield f"{options.run.repeat} repeats"
     if options.each_query:
         yield "an item for every query"
     if options.run.allow_write:

@@ -172,15 +172,22 @@ def _with_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Repo
 def _latency_apart(verdict: Verdict) -> Verdict:
     if verdict.unit is not Unit.MILLISECONDS:
         return verdict
-    figures = LatencyFigures(verdict.reason, verdict.observed, verdict.blamed)
-    return replace(verdict, reason="", observed=None, blamed=(), timing=figures)
+    figures = LatencyFigures(verdict.reason, verdict.observed, verdict.blamed, verdict.repeats)
+    return replace(verdict, reason="", observed=None, blamed=(), repeats=None, timing=figures)
 
 
 def _latency_within(verdict: Verdict) -> Verdict:
     if verdict.timing is None:
         return verdict
     figures = verdict.timing
-    return replace(verdict, reason=figures.reason, observed=figures.observed, blamed=figures.blamed, timing=None)
+    return replace(
+        verdict,
+        reason=figures.reason,
+        observed=figures.observed,
+        blamed=figures.blamed,
+        repeats=figures.repeats,
+        timing=None,
+    )
 
 
 _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)

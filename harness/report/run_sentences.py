@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from harness.errors import EntryPoint
 from harness.model import (
     Absence,
+    Instability,
     MissingDocument,
     MovedDocument,
     NamedField,
@@ -29,7 +30,15 @@ from harness.model import (
 )
 from harness.options import OPTIONS
 from harness.report.overview import suites_text
-from harness.report.sentences import change_text, matching_text, plain_text, printable, score_text, tally_text
+from harness.report.sentences import (
+    change_text,
+    matching_text,
+    observed_text,
+    plain_text,
+    printable,
+    score_text,
+    tally_text,
+)
 from harness.words import count, instead, listed
 
 if TYPE_CHECKING:
@@ -255,7 +264,43 @@ def remark_lines(suite: SuiteReport) -> Iterator[str]:
             f"while the queries ran, {', then '.join(changes)}: rankings may differ where copies of a shard have other "
             "deleted documents"
         )
+    yield from repeat_lines(suite)
     yield from suite.notes
+
+
+WHY_UNSTABLE = {
+    Instability.TIES: "documents of equal score change places",
+    Instability.COPIES: "other copies of a shard answered, which may have other deleted documents",
+    Instability.MOVING: "the index changed",
+    Instability.UNANSWERED: "a repeat has no answer",
+    Instability.UNKNOWN: "documents have other scores, and why is not known",
+}
+
+
+def repeat_lines(suite: SuiteReport) -> Iterator[str]:
+    """Which rankings of *suite* are not the same in each repeat, why, and how far the gated figures move."""
+    if suite.repeats is None:
+        return
+    repeats, unstable = suite.repeats.repeats, suite.repeats.unstable
+    if not unstable:
+        yield f"each ranking is the same in {repeats} repeats"
+    for cause, why in WHY_UNSTABLE.items():
+        ids = [one.query for one in unstable if one.cause is cause]
+        if ids:
+            have = f"{len(ids):,} of {count(len(suite.queries), 'query')} {'has' if len(ids) == 1 else 'have'}"
+            yield f"{have} several rankings in {repeats} repeats, as {why}: {listed(ids)}"
+    moved = [f"{verdict.threshold}: {_span(verdict, verdict.repeats)}" for verdict in suite.verdicts if verdict.repeats]
+    if moved:
+        yield f"over the repeats the figures move: {'; '.join(moved[:SPANS])}{'; …' if len(moved) > SPANS else ''}"
+
+
+SPANS = 20
+"""Thresholds whose figures over the repeats a line gives."""
+
+
+def _span(verdict: Verdict, ends: tuple[float, float]) -> str:
+    least, greatest = (observed_text(replace(verdict, observed=end)) for end in ends)
+    return f"{least} to {greatest}"
 
 
 def _moved_copies(before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]) -> Iterator[str]:

@@ -244,12 +244,12 @@ class Runner(Closing):
         self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
     ) -> list[AnsweredSuite]:
         """
-        Send the queries of loaded suites and decide nothing; raises as `run_suites`.
+        Send the queries of loaded suites once and decide nothing; raises as `run_suites`.
 
         *configs* holds what was read of harness.toml already.
         """
         answered = []
-        for one in self._answered(suites, options, matrix, configs, None):
+        for one in self._answered(suites, replace(options, repeat=None), matrix, configs, None):
             answered.append(one)
             if self._progress is not None:
                 self._progress.suite_finished(one.run, None)

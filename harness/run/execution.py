@@ -27,6 +27,7 @@ from harness.model import (
     Query,
     Ranking,
     Reference,
+    Repeat,
     Response,
     Run,
     Score,
@@ -39,17 +40,18 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
-from harness.run.journal import NOT_ASKED, Section
+from harness.run.journal import NOT_ASKED, Section, kept_answers, without_answered
 from harness.run.notes import (
     connection_notes,
     deselection_notes,
     hooks_note,
     index_note,
+    repeats_note,
     single_search_note,
     tails_note,
 )
 from harness.run.report import assemble
-from harness.run.watching import TargetWatch
+from harness.run.watching import TargetWatch, watch_target
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -164,9 +166,10 @@ class SuiteExecution:
             hooked = self._hooks.around(search, sent)
             run = _joined(self._search(active, hooked, earlier, watch), earlier)
             is_searched = earlier is not None and earlier.tails is not None
-            run = self._with_tails(_without(active, earlier) if is_searched else active, run, hooked)
+            run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
             if run.has_rankings:
+                run = replace(run, repeats=self._repeats(active, hooked, run, watch))
                 watch.look()
                 run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
@@ -215,7 +218,7 @@ class SuiteExecution:
         """Whether nothing is left to ask."""
         if self.section is not None:
             return self.section.is_whole
-        return not _without(self.selection.active, earlier).queries
+        return not without_answered(self.selection.active, earlier).queries
 
     def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
@@ -223,7 +226,8 @@ class SuiteExecution:
 
         active = self.selection.active
         if self.progress is not None:
-            left = len(_without(active, earlier).queries)
+            again = (self.options.repeat or 1) - 1
+            left = len(without_answered(active, earlier).queries) + again * len(active.queries)
             self.progress.suite_started(self.selection.suite, left, self.options.chosen())
         if self.options.index is not None:
             return on_index(active, self.options.index)
@@ -237,15 +241,18 @@ class SuiteExecution:
         builds = self.builds or FixtureBuilds(allow_write=allow_write)
         return _targeting(active, builds.index_of(active, active.fixture, search))
 
+    def _hear(self, watch: TargetWatch, responses: Mapping[str, Response]) -> None:
+        if self.progress is not None:
+            self.progress.queries_done(len(responses))
+        watch.look_if_due()
+
     def _search(self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch) -> Run:
         from harness.run.searching import execute
 
         def heard(responses: Mapping[str, Response]) -> None:
             if self.section is not None:
                 self.section.add(responses)
-            if self.progress is not None:
-                self.progress.queries_done(len(responses))
-            watch.look_if_due()
+            self._hear(watch, responses)
 
         return execute(
             active,
@@ -253,24 +260,29 @@ class SuiteExecution:
             request=self.options.request,
             on_answers=heard,
             budget=self.options.budget,
-            # A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits.
-            further=not (self.options.unjudged or self._hooks.concern_searches),
+            further=self._asks_further,
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
-            kept=_kept(earlier),
+            kept=kept_answers(earlier),
         )
 
-    def _watch(self, active: Suite, search: Search) -> TargetWatch:
-        """Of the target, unless it cannot change or its state need not be known: a point in time, and a pool."""
-        from harness.suites.requests import build_requests, choose_template
+    def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
+        from harness.run.repeats import search_again
 
-        template = choose_template(active, self.options.request)
-        is_pinned = isinstance(template.body, Mapping) and "pit" in template.body
-        if is_pinned or not self._is_checked or not active.queries:
+        times, further, budget = self.options.repeat or 1, self._asks_further, self.options.budget
+        hear = partial(self._hear, watch)
+        return search_again(active, search, run, watch, times=times, further=further, budget=budget, on_answers=hear)
+
+    @property
+    def _asks_further(self) -> bool:
+        """A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits."""
+        return not (self.options.unjudged or self._hooks.concern_searches)
+
+    def _watch(self, active: Suite, search: Search) -> TargetWatch:
+        """Of the target, unless its state need not be known: that of a pool."""
+        if not self._is_checked or not active.queries:
             return TargetWatch(None)
-        [first] = build_requests(replace(active, queries=active.queries[:1]), template.name)
-        read = partial(search.index_state, first.index, url_params=first.url_params)
-        return TargetWatch(lambda seconds: read(timeout=seconds), budget=self.options.budget)
+        return watch_target(active, self.options.request, search, budget=self.options.budget)
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
         """*run* with what ties with its last hits, where that is compared with another run's."""
@@ -315,22 +327,10 @@ class SuiteExecution:
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
         from harness.suites.requests import choose_template
 
-        template, kept = choose_template(active, self.options.request), _kept(earlier)
+        template, kept = choose_template(active, self.options.request), kept_answers(earlier)
         failure = Failure(FailureKind.ERROR, error.text(self.options.entry) if error else "")
         responses = {query.id: kept.get(query.id, failure) for query in active.queries}
         return _joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)
-
-
-def _kept(earlier: Run | None) -> Mapping[str, Response]:
-    """What was answered earlier, and is not asked again."""
-    responses = {} if earlier is None else earlier.responses
-    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
-
-
-def _without(active: Suite, earlier: Run | None) -> Suite:
-    """*active* with the queries that have no answer in *earlier*."""
-    kept = _kept(earlier)
-    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active
 
 
 def _joined(run: Run, earlier: Run | None) -> Run:
@@ -381,6 +381,7 @@ def conclude(
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
+        repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     located, notes = _locate(answered, blamed_queries(verdicts) if inspected is None else [inspected])
     report = assemble(
@@ -400,6 +401,7 @@ def conclude(
             *index_note(suite, run, options),
             *deselection_notes(selection, options, verdicts),
             *tails_note(run, selected),
+            *repeats_note(run, options),
             *notes,
         ],
         reference=reference,

@@ -25,7 +25,7 @@ from harness.errors import FormatError, UsageError
 from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, redact_run
-from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
+from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run, Suite
 from harness.options import ALL_QUERIES, RunOptions, Shard
 from harness.words import count, listed
 
@@ -137,7 +137,7 @@ def header_of(
             suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None
         ),
         "index": [options.index, suite.target.index],
-        "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged],
+        "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
     }
     parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
@@ -457,3 +457,15 @@ def _is_journal(path: Path) -> bool:
             return file.read(len(BEGINNING)) in (BEGINNING, b"")
     except OSError as error:
         raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None
+
+
+def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
+    """What was answered in an *earlier* run, and is not asked again."""
+    responses = {} if earlier is None else earlier.responses
+    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
+
+
+def without_answered(active: Suite, earlier: Run | None) -> Suite:
+    """*active* with the queries that have no answer in an *earlier* run."""
+    kept = kept_answers(earlier)
+    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active

@@ -58,6 +58,13 @@ def deselection_notes(selection: Selection, options: RunOptions, verdicts: Seque
         yield f"{left} about other queries than {choice}"
 
 
+def repeats_note(run: Run, options: RunOptions) -> Iterator[str]:
+    """That the budget left no time for all repeats."""
+    times = options.repeat or 1
+    if run.has_rankings and len(run.repeats) + 1 < times:
+        yield f"the time budget of the run sufficed for {len(run.repeats) + 1} of {times} repeats"
+
+
 def tails_note(run: Run, suite: Suite) -> Iterator[str]:
     """What it cost to find out which documents tie with the last hits."""
     tails = run.tails

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from harness.baseline.differences import compare_queries, left_out_note
 from harness.gate.judge_answers import why_moving
 from harness.gate.judge_scores import median
+from harness.gate.repeats import unstable_queries
 from harness.gate.scope import weights_of
 from harness.gate.selection import compares_with_baseline
 from harness.gate.ties import leaves_ties, tie_break
@@ -39,6 +40,7 @@ from harness.model import (
     RankedDocument,
     Ranking,
     Reference,
+    RepeatSummary,
     RequestTemplate,
     Response,
     Run,
@@ -254,6 +256,7 @@ def assemble(
         checks=checks,
         report_only=report_only,
         searched=searched,
+        repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,
         hits=len(hits),
         judged_hits=sum(document.grade is not None for document in hits),
         timing=SuiteTiming(

@@ -166,6 +166,7 @@ def execute(
     further: bool = True,
     targets: Targets | None = None,
     whole: Suite | None = None,
+    preference: str | None = None,
     kept: Mapping[str, Response] = MappingProxyType({}),
 ) -> Run:
     """
@@ -181,6 +182,7 @@ def execute(
             one ties with others.
         targets: Checks what is searched, with the first of the queries; None leaves that out.
         whole: The suite with the queries that do not run, whose documents are looked up too.
+        preference: Chooses the shard copies that answer, unless the request or a point in time does.
         kept: The responses of queries that are not sent, as an earlier run has them.
 
     Returns:
@@ -195,6 +197,7 @@ def execute(
 
     template = choose_template(suite, request)
     requests, sent = requests_of(suite, template, further=further)
+    sent = [one if preference is None else preferring(preference, one) for one in sent]
     check = None if targets is None else targets.check_of(whole or suite, template, sent, search)
     pairs = [(needed, one) for needed, one in zip(requests, sent, strict=True) if needed.query not in kept]
     asked = () if check is None else check.requests
@@ -235,6 +238,13 @@ def execute(
         resent={one.query: resent[place] for place, (one, _) in enumerate(pairs, start=len(asked)) if place in resent},
     )
     return run if check is None else check.concluded(run, found[: len(asked)])
+
+
+def preferring(preference: str, request: SearchRequest) -> SearchRequest:
+    """*request* with *preference*, unless it has one, or searches what takes none."""
+    if request.http is not None or pinned_of(request.body) is not None or "preference" in request.url_params:
+        return request
+    return replace(request, url_params={**request.url_params, "preference": preference})
 
 
 def _sent_without_checks(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from harness.model import IndexState
+from harness.model import IndexState, ShardCopy, Suite
+from harness.search.indexes import pinned_of
+
+if TYPE_CHECKING:
+    from harness.search import Search
 
 SECONDS_FOR_STATE = 5.0
 """How long one request of a look may take."""
@@ -22,10 +28,11 @@ class TargetWatch:
     look falls between. The quicker the server answers, the more often it is looked at.
     """
 
-    def __init__(self, read: Callable[[float], IndexState] | None, *, budget: float | None = None) -> None:
+    def __init__(self, read: Callable[[float, str | None], IndexState] | None, *, budget: float | None = None) -> None:
         """
         Args:
-            read: Gives the state, with so many seconds for each request; None where nothing is looked at.
+            read: Gives the state, with so many seconds for each request, and with the copies that answer with a
+                `preference`, that of runs where None; None where nothing is looked at.
             budget: Seconds for the run, after which there is no look.
         """
         self.states: list[IndexState] = []
@@ -44,14 +51,45 @@ class TargetWatch:
         if self._read is None:
             return
         begun = perf_counter()
-        left = SECONDS_FOR_STATE if self._budget is None else self._budget - (begun - self._begun)
-        state = self._read(min(SECONDS_FOR_STATE, left))
+        state = self._read(self._patience(), None)
         if state != (self.states[-1] if self.states else IndexState()):
             self.states.append(state)
         ended = perf_counter()
         self._due = ended + (ended - begun) / SHARE
 
+    def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
+        """The shard copies that answer searches with *preference*, the first of each; None if they are unknown."""
+        return None if self._read is None else self._read(self._patience(), preference).copies
+
+    def _patience(self) -> float:
+        """Seconds for a request, within the budget."""
+        if self._budget is None:
+            return SECONDS_FOR_STATE
+        return min(SECONDS_FOR_STATE, self._budget - (perf_counter() - self._begun))
+
     def look_if_due(self) -> None:
         """Look at the target if that was not done lately; called whenever a query has its response."""
         if perf_counter() >= self._due:
             self.look()
+
+
+def watch_target(suite: Suite, request: str | None, search: Search, *, budget: float | None) -> TargetWatch:
+    """
+    A watch of what *suite* searches with its request of that name; a point in time cannot change.
+
+    Raises:
+        UsageError: The suite has no request of that name.
+        SuiteError: The first query's values make a request that cannot be sent.
+    """
+    from harness.run.searching import preferring
+    from harness.suites.requests import build_requests
+
+    first = build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
+    if pinned_of(first.body) is not None:
+        return TargetWatch(None)
+
+    def read(seconds: float, preference: str | None) -> IndexState:
+        asked = first if preference is None else preferring(preference, first)
+        return search.index_state(asked.index, timeout=seconds, url_params=asked.url_params)
+
+    return TargetWatch(read, budget=budget)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.engine import ScriptedEngine
+
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
@@ -206,3 +208,23 @@ def test_a_budget_is_a_number_of_seconds(suite: Suite, run: Run, budget: str) ->
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(f"ERROR: --relevance-budget: found '{budget}', expected a number of seconds*")
+
+
+def test_what_flips_between_repeats_is_an_error_in_pytest_too(
+    suite: Suite, run: Run, engine: ScriptedEngine, pytester: pytest.Pytester
+) -> None:
+    suite("thresholds: [mean nDCG@10 >= 0.9]")
+    orders = iter([["d", "e"], ["e", "d"]])
+    engine.before_search = lambda: engine.rankings.update({"rubber boots": next(orders, ["d", "e"])})
+
+    result = run("--relevance-repeat=3", "--junitxml=junit.xml")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*not stable over 3 repeats: passed in 2, failed in 1, from 0.8155 to 1.0000;*")
+    assert '<property name="relevance.repeats" value="0.815465 to 1"' in (pytester.path / "junit.xml").read_text()
+
+
+def test_a_number_of_repeats_is_a_number(suite: Suite, run: Run) -> None:
+    suite(MEAN)
+    result = run("--relevance-repeat=often")
+    result.stderr.fnmatch_lines("ERROR: --relevance-repeat: found 'often', expected a whole number from 1 on*")

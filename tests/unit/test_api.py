@@ -420,6 +420,7 @@ WRONG_OPTIONS = [
     ({"budget": "10"}, "budget is the text '10', expected a number of seconds above 0 or None"),
     ({"budget": 0}, "budget is 0, expected a number of seconds above 0 or None"),
     ({"budget": float("nan")}, "budget is nan, expected a number of seconds above 0 or None"),
+    ({"repeat": 0}, "repeat is 0, expected a whole number from 1 on or None"),
 ]
 
 

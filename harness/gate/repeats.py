@@ -1,0 +1,139 @@
+"""Repeats of a run: whose ranking is not the same in each of them, why, and what that leaves of a finding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from harness.gate.judge_answers import why_moving
+from harness.gate.scope import Finding, number
+from harness.gate.ties import score_alike, tie_break
+from harness.model import (
+    Instability,
+    Query,
+    Ranking,
+    Repeat,
+    RequestTemplate,
+    Response,
+    Run,
+    ShardCopy,
+    Status,
+    Unit,
+    UnstableQuery,
+)
+from harness.words import listed
+
+__all__ = ["over_repeats", "unstable_queries"]
+
+PIN = "set `preference`, search a point in time, or merge away what is deleted (`_forcemerge`)"
+
+_TALLIED = {Status.PASSED: "passed", Status.FAILED: "failed"}
+
+
+def unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
+    """The queries whose ranking is not the same in each repeat of *run*, in its order, each with the first cause."""
+    is_moving = bool(why_moving(run))
+    found = []
+    for query, first in run.responses.items():
+        others = [(repeat, repeat.responses[query]) for repeat in run.repeats if query in repeat.responses]
+        different = {_ids(response) for _, response in others} - {_ids(first)}
+        if not different:
+            continue
+        repeat, other = next(pair for pair in others if _ids(pair[1]) != _ids(first))
+        cause = Instability.MOVING if is_moving else _cause(run, first, repeat, other)
+        found.append(UnstableQuery(query, cause, rankings=len(different) + 1))
+    return tuple(found)
+
+
+def _ids(response: Response) -> tuple[str, ...] | None:
+    """The ranking by ids; None where there is none."""
+    return tuple(hit.id for hit in response.hits) if isinstance(response, Ranking) else None
+
+
+def _cause(run: Run, first: Response, repeat: Repeat, other: Response) -> Instability:
+    if not (isinstance(first, Ranking) and isinstance(other, Ranking)):
+        return Instability.UNANSWERED
+    if _differ_in_ties(first, other):
+        return Instability.TIES
+    before = next((state.copies for state in run.states if state.copies), None)
+    return Instability.COPIES if _are_others(before, repeat.copies) else Instability.UNKNOWN
+
+
+def _differ_in_ties(first: Ranking, other: Ranking) -> bool:
+    """Whether each document has the same score in both, and the scores by rank are the same."""
+    scores = {hit.id: hit for hit in first.hits}
+    known = all(hit.score is not None for hit in (*first.hits, *other.hits))
+    return (
+        known
+        and len(first.hits) == len(other.hits)
+        and all(score_alike(*pair) for pair in zip(first.hits, other.hits, strict=True))
+        and all(score_alike(scores[hit.id], hit) for hit in other.hits if hit.id in scores)
+    )
+
+
+def _are_others(
+    before: Mapping[str, Sequence[ShardCopy]] | None, after: Mapping[str, Sequence[ShardCopy]] | None
+) -> bool:
+    """Whether another copy of a shard answered."""
+    if before is None or after is None:
+        return False
+    return any(before[shard][:1] != after[shard][:1] for shard in before.keys() & after.keys())
+
+
+def over_repeats(
+    first: Finding,
+    others: Sequence[Finding],
+    scope: Iterable[Query],
+    unstable: Sequence[UnstableQuery],
+    template: RequestTemplate | None,
+) -> Finding:
+    """
+    *first* with how far its figure moves over the repeats; INCONCLUSIVE where they do not all come to the same.
+
+    No query is blamed then: the same one may pass in another repeat.
+
+    Args:
+        first: What the first repeat came to.
+        others: The same of the others.
+        scope: The queries that the threshold is about.
+        unstable: Those with several rankings.
+        template: The request, which the remedy is about.
+    """
+    findings = [first, *others]
+    observed = [one.observed for one in findings if one.observed is not None]
+    repeats = (min(observed), max(observed)) if observed and min(observed) != max(observed) else None
+    if all(one.status is first.status for one in findings):
+        return replace(first, repeats=repeats)
+    tally = Counter(_TALLIED.get(one.status, "undecided") for one in findings)
+    outcomes = ", ".join(f"{outcome} in {times}" for outcome, times in tally.items())
+    ids = {query.id for query in scope}
+    concerned = [one for one in unstable if one.query in ids]
+    parts = [f"the decision is not stable over {len(findings)} repeats: {outcomes}{_moves(repeats, first.unit)}"]
+    if concerned:
+        parts.append(f"other rankings of {listed([one.query for one in concerned])}")
+    undecided = [one.reason for one in findings if one.status not in _TALLIED]
+    parts += [_remedy(first, concerned, template), *undecided[:1], first.reason]
+    reason = "; ".join(dict.fromkeys(filter(None, parts)))
+    return replace(first, status=Status.INCONCLUSIVE, reason=reason, blamed=(), repeats=repeats)
+
+
+def _moves(repeats: tuple[float, float] | None, unit: Unit | None) -> str:
+    if repeats is None:
+        return ""
+    if unit is Unit.SHARE:
+        least, greatest = (f"{number(100 * one)}%" for one in repeats)
+    else:
+        least, greatest = (f"{one:.4f}" if unit is None else number(one) for one in repeats)
+    return f", from {'rank ' if unit is Unit.RANK else ''}{least} to {greatest}{' ms' * (unit is Unit.MILLISECONDS)}"
+
+
+def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: RequestTemplate | None) -> str:
+    """What would make the decision the same each time."""
+    if finding.unit is Unit.MILLISECONDS:
+        return "warm the engine up (`warm_up`), or leave more room"
+    causes = {one.cause for one in unstable}
+    remedies = [tie_break(template)] if Instability.TIES in causes else []
+    if causes & {Instability.COPIES, Instability.UNKNOWN} and (template is None or template.http is None):
+        remedies.append(PIN)
+    return "; ".join(filter(None, remedies))

@@ -1,0 +1,66 @@
+"""The searches of a run made again, to see whose ranking is the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+
+from harness.errors import SearchError
+from harness.model import Failure, FailureKind, Repeat, Response, Run, Suite
+from harness.run.searching import execute
+from harness.run.watching import TargetWatch
+from harness.search import Search
+from harness.search.msearch import PREFERENCE
+
+
+def search_again(
+    suite: Suite,
+    search: Search,
+    run: Run,
+    watch: TargetWatch,
+    *,
+    times: int,
+    further: bool,
+    budget: float | None,
+    on_answers: Callable[[Mapping[str, Response]], None],
+) -> tuple[Repeat, ...]:
+    """
+    Make the searches of *run* again, over the same connection.
+
+    Each repeat has a `preference` of its own, so that other copies of a shard may answer, unless the request has one.
+
+    Args:
+        suite: As it ran.
+        search: Where the answers of *run* came from.
+        run: The first repeat.
+        watch: Of its target.
+        times: How often the searches are made, with the first.
+        further: Whether one hit more than is needed is asked for, as in *run*.
+        budget: Seconds for all; a repeat that it cuts short is left out, and so are those after it.
+        on_answers: Called with the responses that are newly there, by query.
+    """
+    begun, repeats = perf_counter(), list[Repeat]()
+    for number in range(2, times + 1):
+        left = None if budget is None else budget - run.seconds - (perf_counter() - begun)
+        preference = f"{PREFERENCE}-{number}"
+        try:
+            again = execute(
+                suite,
+                search,
+                request=run.request,
+                on_answers=on_answers,
+                budget=left,
+                further=further,
+                preference=preference,
+            )
+            responses = again.responses
+        except SearchError as error:
+            responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
+        if budget is not None and any(_did_not_run(one) for one in responses.values()):
+            break
+        repeats.append(Repeat(responses, watch.copies_with(preference)))
+    return tuple(repeats)
+
+
+def _did_not_run(response: Response) -> bool:
+    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN
