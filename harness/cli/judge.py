@@ -186,7 +186,7 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
     try:
         to_judge = count(len(session.documents), "document")
         click.echo(f"{to_judge} to judge, {session.graded:,} of them graded: {server.url}")
-        if opens and not webbrowser.open(server.url):
+        if opens and not _open(server.url):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
@@ -198,6 +198,15 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
     for line in server.said:
         click.echo(printable(line))
     return 0
+
+
+def _open(url: str) -> bool:
+    """Whether the page is open in a browser with a window of its own; one in the terminal would take that over."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
 
 
 @dataclass(slots=True)

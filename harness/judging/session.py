@@ -20,7 +20,7 @@ from harness.judging import PoolOptions, pool_suites
 from harness.judging.agreement import Pair
 from harness.judging.findings import Scale, scales_of
 from harness.judging.writing import number_text
-from harness.model import GainKind, Pool, PooledDocument, Suite
+from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.run.execution import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
@@ -279,8 +279,7 @@ class Session:
                 {
                     "query": one.query,
                     "document": one.document,
-                    "text": one.text,
-                    "params": _params(queries[one.query].masked, queries[one.query].params),
+                    **_question(queries[one.query]),
                     "title": one.title,
                     "snippet": one.snippet,
                     "fields": dict(one.texts),
@@ -303,10 +302,12 @@ class Session:
         return sum((one.query, one.document) in self.kept.grades for one in self.documents)
 
 
-def _params(masked: Any, params: Mapping[str, Any]) -> dict[str, str]:
-    """Each param as text, masked where it came from the environment."""
-    shown = masked["params"] if masked else params
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in shown.items()}
+def _question(query: Query) -> dict[str, Any]:
+    """The query's text, or its id where it has none, and its params as texts; what is of the environment is masked."""
+    masked = query.masked or {}
+    params = {**query.params, **(masked.get("params") or {})}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in params.items()}
+    return {"text": masked.get("text") or query.text or query.id, "params": texts}
 
 
 def all_given(judges: Iterable[Kept]) -> dict[Pair, frozenset[float]]:

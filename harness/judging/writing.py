@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -73,7 +75,7 @@ class GradedFiles:
 
     def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> Written:
         """
-        Put *grades* into the suite or the judgment file that has, or would have, the judgment; all files, or none.
+        Put *grades* into the suite or the judgment file that has, or would have, the judgment; each file whole.
 
         Args:
             grades: Those to write.
@@ -192,6 +194,8 @@ def _bytes_of(path: Path) -> bytes | None:
 
 def _replace(path: Path, content: bytes) -> None:
     try:
+        if not os.access(path, os.W_OK):  # replacing it would need leave to write into its folder only
+            raise PermissionError(errno.EACCES, "the file is read-only")
         write_whole(path.resolve(), content)
     except OSError as error:
         raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None

@@ -1,4 +1,8 @@
-"""What tests ask of a page in a browser."""
+"""What tests ask of a page in a browser, and the judging page without one."""
+
+import http.client
+import json
+from urllib.parse import parse_qs, urlsplit
 
 
 def shown(page):
@@ -9,6 +13,31 @@ def shown(page):
 def contrasts(page):
     """Every text that can be seen, with the ratio of its colour to the one behind it, by the formula of WCAG 2."""
     return page.evaluate(_CONTRASTS)
+
+
+class JudgingPage:
+    """What the judging page asks of its server, from its address."""
+
+    def __init__(self, url):
+        self.parts = urlsplit(url)
+
+    def ask(self, path, body=None):
+        connection = http.client.HTTPConnection(self.parts.netloc)
+        [token] = parse_qs(self.parts.query)["token"]
+        headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
+        connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    @property
+    def documents(self):
+        return self.ask("/session")["documents"]
+
+    def grade(self, grades):
+        for name, grade in grades.items():
+            query, document = name.split("/")
+            assert self.ask("/grade", {"query": query, "document": document, "grade": grade})["grade"] == grade
 
 
 _CONTRASTS = """() => {

@@ -6,12 +6,15 @@ import csv
 import json
 import shutil
 import uuid
+import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from builders.pages import JudgingPage
 from harness.cli import main
 from harness.search.engine import EngineSearch
 from harness.search.transport import TransportConnection
@@ -96,6 +99,42 @@ def test_the_pool_of_two_requests_holds_titles_and_snippets(
     assert found["'007"]["title"] == "Red shoes =cmd"
     assert {row["rank all"] != "" for row in (found["sku-3"], found["SKU-4"])} == {False}
     assert {row["rank all"] != "" for row in (found["sku-2"], found["'007"])} == {True}
+
+
+def test_the_gate_holds_once_the_pool_is_graded_on_the_page(
+    index: Callable[..., str], engine_url: str, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: dict[str, Any] = {}
+
+    def grade_all(url: str) -> bool:
+        page = JudgingPage(url)
+        shown.update({one["document"]: one for one in page.documents})
+        page.grade({f"shoes/{document}": 2 if document == "sku-2" else 0 for document in shown})
+        return bool(page.ask("/finish", {}))
+
+    monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=grade_all))
+    path = write(index(DOCUMENTS))
+    before = path.read_text(encoding="utf-8")
+    words = (
+        "judge",
+        "shop.relevance.yaml",
+        "--url",
+        engine_url,
+        "--all-requests",
+        "-q",
+        "--fields",
+        "title,text,vector",
+    )
+    assert main(words) == 0
+    assert shown.keys() == {"sku-2", "sku-3", "SKU-4", "007"}
+    assert shown["sku-3"]["fields"] == {"title": "Blue shoes", "text": "Plain shoes.", "vector": "0.1 · 0.2"}
+    assert len(shown["sku-2"]["fields"]["text"]) > 600
+    assert (shown["SKU-4"]["title"], shown["SKU-4"]["snippet"]) == ("Red socks", None)
+    new = 'sku-2: good, sku-3: bad, SKU-4: bad, "007": bad'
+    after = path.read_text(encoding="utf-8")
+    assert sorted(after.split("sku-1: good, ")[1].split("}")[0].split(", ")) == sorted(new.split(", "))
+    assert after.split("sku-1: good")[0] == before.split("sku-1: good")[0]
+    assert main(["run", ".", "--url", engine_url, "-q"]) == 0
 
 
 @pytest.mark.parametrize("kind", ["csv", "yaml"])

@@ -1,14 +1,16 @@
 """``harness judge`` from a suite in a file to grades in it; the browser is a function that gives them."""
 
-import http.client
 import json
+import os
 import sys
+import threading
 import webbrowser
-from urllib.parse import parse_qs, urlsplit
+from types import SimpleNamespace
 
 import pytest
 
 import harness.search
+from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model import Hit, Ranking
@@ -59,43 +61,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-class Page:
-    """The page of one judge, from its address."""
-
-    def __init__(self, url):
-        self.parts = urlsplit(url)
-
-    def ask(self, path, body=None):
-        connection = http.client.HTTPConnection(self.parts.netloc)
-        [token] = parse_qs(self.parts.query)["token"]
-        headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
-        connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
-        return answer
-
-    @property
-    def documents(self):
-        return self.ask("/session")["documents"]
-
-    def grade(self, grades):
-        for name, grade in grades.items():
-            query, document = name.split("/")
-            assert self.ask("/grade", {"query": query, "document": document, "grade": grade})["grade"] == grade
-
-
 @pytest.fixture
 def judge(folder, monkeypatch):
     """Runs the command with a browser that does as *act* says, or gives *grades* and finishes; the exit status."""
 
     def run(*words, act=None, **grades):
         def browse(url):
-            page = Page(url)
+            page = JudgingPage(url)
             page.grade({name.replace("__", "/"): grade for name, grade in grades.items()})
             (act or (lambda page: page.ask("/finish", {"reread": False})))(page)
             return True
 
-        monkeypatch.setattr(webbrowser, "open", browse)
+        monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=browse))
         return main(["judge", "shop.relevance.yaml", "-q", *words])
 
     return run
@@ -299,3 +276,30 @@ def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monk
     assert judge() == 2
     remedy = "the judging page needs the package werkzeug: pip install 'relevance-harness[judge]'"
     assert remedy in capsys.readouterr().err
+
+
+def test_a_file_that_may_not_be_written_is_named_and_the_grades_are_kept(judge, folder, monkeypatch):
+    answers = []
+    monkeypatch.setattr("harness.judging.writing.os.access", lambda _, mode: mode != os.W_OK)
+    assert judge(act=lambda page: answers.append(finish(page)) or interrupt(page), shoes__x=1) == 130
+    said = "shop.relevance.yaml: the grades could not be written: the file is read-only"
+    assert answers == [{"error": said}]
+    assert (folder / "shop.relevance.yaml").read_text() == SUITE
+    assert (folder / "shop.judged-by.judge.jsonl").read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--no-open"], []])
+def test_where_no_browser_has_a_window_the_address_is_printed(folder, capsys, monkeypatch, words):
+    """A judge opens the address that is printed; the browser of the terminal, lynx, is not started."""
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("lynx"))
+    told = []
+
+    def print_and_judge(line, err=False):
+        told.append(line)
+        if "http://" in line:
+            threading.Thread(target=lambda: JudgingPage(line.rpartition(": ")[2]).ask("/finish", {})).start()
+
+    monkeypatch.setattr("harness.cli.judge.click.echo", print_and_judge)
+    assert main(["judge", "shop.relevance.yaml", "-q", *words]) == 0
+    assert ("harness: no browser could be opened; open the address above" in told) == (not words)
+    assert told[-1] == "no grade is new; nothing was written"
