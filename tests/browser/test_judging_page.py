@@ -57,7 +57,7 @@ def press(page, *keys):
 
 
 def wait_for(page, said):
-    page.locator("#said", has_text=said).wait_for()
+    page.locator("#said", has_text=said).wait_for(state="attached")
 
 
 def test_three_documents_are_graded_with_three_keys_and_written_with_two_more(serve, session):

@@ -4,9 +4,16 @@
   const at = (id) => document.getElementById(id);
   const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
 
-  const say = (text, wrong = false) => {
-    at("said").textContent = text;
-    at("said").classList.toggle("problem", wrong);
+  // What is seen anyway, *also*, is told to screen readers only.
+  const say = (text, also = "") => {
+    at("said").replaceChildren(text, Object.assign(made("span", also), { className: "hidden" }));
+    at("said").classList.remove("problem");
+  };
+
+  const complain = (error) => {
+    say(error.message);
+    at("said").classList.add("problem");
+    at("said").scrollIntoView({ block: "nearest" });
   };
 
   const ask = async (path, sent) => {
@@ -32,7 +39,7 @@
   try {
     session = await ask("session");
   } catch (error) {
-    say(error.message, true);
+    complain(error);
     return;
   }
   const { documents, choices } = session;
@@ -72,7 +79,7 @@
     at("title").textContent = one.title || one.document;
     at("id").textContent = one.title ? one.document : "";
     at("snippet").textContent = one.snippet || "";
-    listed(at("fields"), Object.entries(one.fields));
+    listed(at("fields"), Object.entries(one.fields).filter(([, text]) => text !== one.title));
     const ranks = Object.entries(one.ranks).map(([name, rank]) => `rank ${rank} for ${name}`);
     const existing = one.existing === null ? [] : [`graded ${label(one.existing)} in the suite`];
     at("ranks").textContent = [...ranks, ...existing].join(", ");
@@ -94,7 +101,7 @@
     if (to < 0 || to >= documents.length) return;
     place = to;
     show();
-    say(before + described());
+    say(before, described());
   };
 
   const nextOpen = () => {
@@ -110,10 +117,11 @@
         await action();
       } catch (error) {
         if (error.changed) {
+          at("finish").hidden = true;
           at("changed").hidden = false;
           at("changed-why").textContent = `${error.message}. The grades are kept.`;
           at("reread").focus();
-        } else say(error.message, true);
+        } else complain(error);
       }
     });
   };
@@ -170,7 +178,7 @@
     k: ["previous document, or ←", () => act(() => go(place - 1))],
     s: ["skip to the next without a grade", skip],
     u: ["undo the last grade", undo],
-    w: ["to the button that writes the grades", () => at("finish").focus()],
+    w: ["to the button that writes the grades", () => at(at("finish").hidden ? "reread" : "finish").focus()],
     "?": ["these keys", () => at("help").showModal()],
   };
   const arrows = { ArrowRight: "j", ArrowDown: "j", ArrowLeft: "k", ArrowUp: "k" };
