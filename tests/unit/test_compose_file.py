@@ -8,17 +8,20 @@ import yaml
 
 from harness.embedded.lock import DEFAULT_VERSION, load_lock
 
-SERVICES: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text())["services"]
+ROOT = Path(__file__).parents[2]
+SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+HARNESS = SERVICES["harness"]
+ENGINES = [name for name in SERVICES if name != "harness"]
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", ENGINES)
 def test_every_port_is_bound_to_this_machine_because_there_is_no_login(name: str) -> None:
     ports = SERVICES[name]["ports"]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_has_a_memory_limit_and_a_health_check_to_wait_for(name: str) -> None:
     assert SERVICES[name]["mem_limit"]
     assert "/_cluster/health" in SERVICES[name]["healthcheck"]["test"][1]
@@ -33,3 +36,19 @@ def test_the_container_and_the_embedded_node_are_the_same_opensearch() -> None:
     assert SERVICES["opensearch"]["image"].endswith(
         f":${{OPENSEARCH_VERSION:-{load_lock(DEFAULT_VERSION).opensearch}}}"
     )
+
+
+def test_the_harness_has_no_rights_and_writes_nowhere() -> None:
+    assert HARNESS["read_only"] is True
+    assert HARNESS["cap_drop"] == ["ALL"]
+    assert all(volume.endswith(":ro") for volume in HARNESS["volumes"])
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("USER ")] == ["USER 10001:10001"]
+
+
+def test_the_image_is_built_from_files_that_are_sent_to_the_builder() -> None:
+    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copies = [line.split()[1:-1] for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("COPY ")]
+    copied = {name for names in copies for name in names if not name.startswith(("--", "/"))}
+    assert copied == sent
+    assert all((ROOT / name).exists() for name in sent)

@@ -1,0 +1,25 @@
+# The command `harness` in a container, as a user without rights. It writes nothing outside of the folders that you
+# mount, so the container's own file system may be read-only:
+#
+#   docker build --tag relevance-harness .
+#   docker run --rm --read-only --volume "$PWD:/work:ro" relevance-harness run suites/ --url http://search.example:9200
+#
+# Reports need a folder that user 10001, or the one of --user, may write to: --volume "$PWD/reports:/reports".
+ARG BASE=python:3.13-slim
+
+FROM ${BASE} AS build
+ARG EXTRAS=statistics,files
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE ./
+COPY scripts/constraints.txt scripts/
+COPY harness harness
+RUN python3 -m venv /opt/harness \
+ && /opt/harness/bin/pip install --no-cache-dir --constraint scripts/constraints.txt ".[${EXTRAS}]"
+
+FROM ${BASE}
+COPY --from=build /opt/harness /opt/harness
+ENV PATH=/opt/harness/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+WORKDIR /work
+USER 10001:10001
+ENTRYPOINT ["harness"]
+CMD ["--help"]
