@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO
 
 from harness.errors import FormatError, InputError, Problem, UsageError
 
@@ -75,12 +75,9 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
     suffix = path.suffix.lower()
-    if suffix == ".gz":
-        with gzip.open(path, "rb") as packed:
-            yield cast("IO[bytes]", packed)
-    elif suffix == ".zst":
-        with _open_zstandard(path) as unpacked:
-            yield unpacked
+    if suffix in _PACKED:
+        with gzip.open(path, "rb") if suffix == ".gz" else _open_zstandard(path) as unpacked:
+            yield io.BufferedReader(_Limited(unpacked, path.stat().st_size), 1 << 17)
     else:
         with path.open("rb") as file:
             yield file
@@ -98,6 +95,46 @@ def _open_zstandard(path: Path) -> Iterator[IO[bytes]]:
             yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj))
         except zstandard.ZstdError as error:
             raise OSError(str(error)) from None
+
+
+MOST_UNPACKED = 16 * 2**20
+"""Bytes that any packed file may hold."""
+
+MOST_TIMES = 200
+"""How many times its own size a packed file may hold beyond that: ids and grades are a tenth when they are packed."""
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes of a line of a packed file."""
+
+
+class _Limited(io.RawIOBase):
+    """What a small file unpacks to, as far as it may be judgments; a reader of lines would hold all of a long line."""
+
+    def __init__(self, unpacked: Any, packed_size: int) -> None:
+        self._unpacked = unpacked
+        self._most = max(MOST_UNPACKED, MOST_TIMES * packed_size)
+        self._read = 0
+        self._line = 0
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As `io.RawIOBase` has it."""
+        count: int = self._unpacked.readinto(buffer)
+        self._read += count
+        end = bytes(buffer[:count]).rfind(b"\n")
+        self._line = self._line + count if end < 0 else count - end - 1
+        if self._read > self._most:
+            raise OSError(f"it unpacks to more than {self._most // 2**20} MB, {MOST_TIMES} times its size")
+        if self._line > LONGEST_LINE:
+            raise OSError(f"a line of it has more than {LONGEST_LINE // 2**20} MB")
+        return count
+
+
+PACKED_STEP = 2048
+"""Bytes that are unpacked at once: zstd makes 128 KB of four of them where a block is all the same."""
 
 
 class _Frames(io.RawIOBase):
@@ -129,7 +166,7 @@ class _Frames(io.RawIOBase):
 
     def _feed(self) -> bool:
         """Unpack some more; False at the end of the file."""
-        self._packed = self._packed or self._file.read(1 << 17)
+        self._packed = self._packed or self._file.read(PACKED_STEP)
         if not self._packed:
             if self._frame is not None:
                 raise EOFError("the file ends inside a zstd frame")

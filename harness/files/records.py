@@ -15,7 +15,18 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from harness.errors import UsageError
-from harness.files.opening import JUDGMENTS, RUNS, Findings, Form, Layout, Record, form_of, open_bytes
+from harness.files.opening import (
+    JUDGMENTS,
+    MOST_TIMES,
+    MOST_UNPACKED,
+    RUNS,
+    Findings,
+    Form,
+    Layout,
+    Record,
+    form_of,
+    open_bytes,
+)
 from harness.files.yaml import yaml_records
 
 __all__ = ["first_lines", "is_id", "mark_as_text", "read_pairs", "separator_of", "text_lines", "without_mark"]
@@ -320,7 +331,10 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
             continue
         known = values.setdefault(record.query, {})
         if record.document in known:
-            repeated.append(record)
+            if len(repeated) < findings.most:
+                repeated.append(record)
+            else:
+                findings.others += 1
         else:
             known[record.document] = value
     if repeated:
@@ -377,7 +391,11 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
     names = list(layout.named_columns)
     with open_bytes(path, findings.name) as file:
         try:
-            source = parquet.ParquetFile(arrow.BufferReader(file.read()))
+            content = file.read()
+            source = parquet.ParquetFile(arrow.BufferReader(content))
+            if too_large := _is_too_large(source.metadata, len(content)):
+                findings.add(0, too_large)
+                return
             missing = [name for name in names if name not in source.schema_arrow.names]
             if missing:
                 findings.add(0, f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}")
@@ -389,6 +407,20 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
             findings.add(0, "the table has text that is not UTF-8")
         except arrow.ArrowException as error:
             findings.add(0, f"this is not a Parquet file: {error}")
+
+
+MOST_ROWS, ROWS_A_BYTE = 1_000_000, 100
+"""Rows that any file may have, and those that a larger one may have for each byte: pairs of ids need more than that."""
+
+
+def _is_too_large(metadata: Any, size: int) -> str:
+    """What is said of a table that takes little room in a file and much in memory; empty for any other."""
+    held = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if held > max(MOST_UNPACKED, MOST_TIMES * size):
+        return f"the table unpacks to {held // 2**20:,} MB, more than {MOST_TIMES} times the size of the file"
+    if metadata.num_rows > max(MOST_ROWS, ROWS_A_BYTE * size):
+        return f"the table has {metadata.num_rows:,} rows in a file of {size:,} bytes, so most of them are the same"
+    return ""
 
 
 def _text(value: Any) -> str:

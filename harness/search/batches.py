@@ -150,6 +150,16 @@ class Batches:
             cut.append(self._fresh.popleft())
         return cut
 
+    @property
+    def under_way(self) -> int:
+        """The number of batches that were taken and not released."""
+        return self._under_way
+
+    def probe(self) -> None:
+        """Make the next batches small: nothing was answered, whatever the size, and they may grow as fast as before."""
+        with self._changed:
+            self._size = min(self._size, FEWEST)
+
     def release(self, *, answered: int = 0, parts: Sequence[Batch] = (), again: Sequence[Batch] = ()) -> None:
         """
         Record what became of a batch.

@@ -214,7 +214,7 @@ def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with a remedy."""
     reason = refusal_text(answer)
     if answer.status == 401:
-        remedy = "are the variables of the cluster's login set and correct?"
+        remedy = "are the variables of the cluster's login set and correct, and has an API key not expired?"
     else:
         remedy = f"the login is valid but lacks the privilege; if it may only read the index, {STATE_IT}"
     return LoginRefused(connection.mask(f"the engine refuses the login ({reason}): {remedy}"))

@@ -7,17 +7,58 @@ is expected, there has to be one, and each item has to have its id.
 
 from __future__ import annotations
 
+import math
+import re
+import time
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
-from jsonpath import CompoundJSONPath, JSONPath, JSONPathError
-from jsonpath import compile as compile_path
+from jsonpath import CompoundJSONPath, JSONPath, JSONPathEnvironment, JSONPathError
+from jsonpath.function_extensions import Match, Search
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Json, Ranking
 from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
+
+SECONDS_TO_MATCH = 2.0
+"""How long the regular expressions of one path may take for all of an answer."""
+
+_END: ContextVar[float] = ContextVar("end of matching")
+
+
+def _matches(function: Match | Search, name: str, value: object, pattern: object) -> bool:
+    """Whether *pattern* fits a text; the package regex gives up at a time, as the standard library's cannot."""
+    if not isinstance(value, str) or not isinstance(pattern, str):
+        return False
+    expression = function.check_cache(pattern)
+    left = _END.get(math.inf) - time.monotonic()
+    return expression is not None and bool(
+        getattr(expression, name)(value, timeout=max(0.001, min(left, SECONDS_TO_MATCH)), concurrent=True)
+    )
+
+
+class _MatchInTime(Match):
+    def __call__(self, value: object, pattern: object) -> bool:
+        return _matches(self, "fullmatch", value, pattern)
+
+
+class _SearchInTime(Search):
+    def __call__(self, value: object, pattern: object) -> bool:
+        return _matches(self, "search", value, pattern)
+
+
+@cache
+def _environment() -> JSONPathEnvironment:
+    """RFC 9535, with regular expressions that end in time."""
+    environment = JSONPathEnvironment(strict=True)
+    environment.function_extensions["match"] = _MatchInTime(thread_safe=True)
+    environment.function_extensions["search"] = _SearchInTime(thread_safe=True)
+    return environment
+
 
 Place: TypeAlias = tuple[int, ...]
 """The list indexes in the path of a value, which an item's id, score and title have in common."""
@@ -28,9 +69,19 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
     The ranking in *content*, found by the paths of *http*.
 
     Raises:
-        MalformedAnswer: A path finds nothing, or a value of the wrong type.
+        MalformedAnswer: A path finds nothing, or a value of the wrong type, or a regular expression takes too long.
         UsageError: A path is not a JSONPath.
     """
+    _END.set(time.monotonic() + SECONDS_TO_MATCH)
+    try:
+        return _read(content, http)
+    except TimeoutError:
+        raise MalformedAnswer(
+            f"the regular expressions of the paths take more than {SECONDS_TO_MATCH:g} s for this answer"
+        ) from None
+
+
+def _read(content: Json, http: HttpRequest) -> Ranking:
     if not isinstance(content, (Mapping, list)):
         raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
     ids = _find(content, http.ids)
@@ -43,6 +94,9 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
     unique, duplicates = unique_hits(hits)
     total, doubt = _total(content, http.total, len(hits))
     return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
+
+
+HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")
 
 
 @lru_cache(maxsize=64)
@@ -69,8 +123,10 @@ def _compile(text: str) -> JSONPath | str:
     """The path, or a sentence about the error."""
     if not text.startswith("$"):
         return "it should begin with $"
+    if HAS_FUNCTION.search(text) and find_spec("regex") is None:
+        return "its regular expressions need the package regex: pip install regex"
     try:
-        path = compile_path(text, strict=True)
+        path = _environment().compile(text)
     except JSONPathError as error:
         return _wrong_at(text, error)
     except (ValueError, OverflowError):  # the library reads numbers as Python does

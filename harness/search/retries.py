@@ -49,7 +49,13 @@ class Retries:
         return drawn if server_pause is None else server_pause + min(drawn, self.base)
 
     def next_pause(
-        self, attempt: int, *, started: float, server_pause: float | None, end: float | None
+        self,
+        attempt: int,
+        *,
+        started: float,
+        server_pause: float | None,
+        end: float | None,
+        is_away: bool = False,
     ) -> float | None:
         """
         Seconds to wait before the next attempt, None if there is none.
@@ -59,8 +65,9 @@ class Retries:
             started: The time of the first one, by the clock.
             server_pause: Seconds of a Retry-After header.
             end: The end of the whole run, by the clock.
+            is_away: Whether no node could be asked at all: then *patience* alone is the limit, as a start takes long.
         """
-        if attempt >= self.attempts:
+        if attempt >= self.attempts and not is_away:
             return None
         pause = self.pause(attempt, server_pause)
         wakes = self.clock.now() + pause

@@ -32,6 +32,7 @@ SECONDS_ALIVE = 10.0
 TOO_LARGE = 413
 CLOSED = "connection closed"
 UNREACHABLE = "unreachable"
+TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +109,14 @@ class BatchSender:
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):
             return _all(batch, seconds)
-        begun = self._health.now()
+        begun, answers = self._health.now(), self._health.answers
         mime = PLAIN_JSON if batch.entries[0].path else NDJSON
         try:
             answer = self._connection.perform(
                 "POST", path_of(batch.entries), body=body_of(batch.entries), mime=mime, timeout=seconds
             )
         except NoAnswerInTime as error:
-            return self._silent(batch, Failure(FailureKind.TIMEOUT, str(error)), is_alive=False)
+            return self._silent(batch, Failure(FailureKind.TIMEOUT, str(error)), is_alive=False, answers=answers)
         except AnswerTooLarge as error:
             self._batches.refused(len(batch.entries))
             return self._divided(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
@@ -123,7 +124,7 @@ class BatchSender:
             return self._lost(batch, error)
         self._health.heard(timely=answer.status not in TOO_SLOW)
         if answer.status in TOO_SLOW:
-            return self._silent(batch, failure_of(answer), is_alive=True)
+            return self._silent(batch, failure_of(answer), is_alive=True, answers=answers)
         if answer.status in WHOLE:
             self._batches.served(len(batch.entries), self._health.now() - begun, len(answer.body))
             return answer
@@ -182,32 +183,43 @@ class BatchSender:
         if is_closed and len(batch.entries) > 1:
             self._batches.refused(len(batch.entries))
             return self._divided(batch, failure, CLOSED, self._health.retry_at(1, None) or 0.0)
-        self._health.unserved(failure, seen=batch.outages, nodes=self._connection.nodes)
+        self._health.unserved(failure, seen=batch.outages, nodes=self._connection.nodes, is_away=not is_closed)
         return self._again(batch, failure, CLOSED if is_closed else UNREACHABLE)
 
-    def _silent(self, batch: Batch, failure: Failure, *, is_alive: bool) -> Outcome:
-        """No answer in time: give up if the server answers nothing else; if it does, one search may be slow."""
+    def _silent(self, batch: Batch, failure: Failure, *, is_alive: bool, answers: int) -> Outcome:
+        """
+        No answer in time: give up if the server answers nothing else; if it does, one search may be slow.
+
+        Where no batch was answered since this one was sent, *answers* being their number then, no search of its own is
+        the cause: a node may be stopped, and the cluster takes half a minute to go on without it.
+        """
         no_time = self._health.seconds()
         if isinstance(no_time, Failure):
             return _all(batch, no_time)
         self._health.silent(failure)
         if self._health.given_up is None and not (is_alive or self._is_alive()):
             self._health.given_up = failure
+        if 0 < answers == self._health.answers and self._batches.under_way > 1:
+            self._batches.probe()
+            self._health.unserved(failure, seen=batch.outages)
+            return self._again(batch, failure, TIMEOUT)
         self._batches.refused(len(batch.entries))
-        return self._divided(batch, failure, "timeout")
+        return self._divided(batch, failure, TIMEOUT)
 
     def _is_alive(self) -> bool:
-        """Whether the server answers anything; a client that cannot send `GET /` is taken to be connected."""
-        seconds = self._health.seconds()
-        try:
-            self._connection.perform(
-                "GET", "/", timeout=SECONDS_ALIVE if isinstance(seconds, Failure) else min(seconds, SECONDS_ALIVE)
-            )
-        except UsageError:
+        """Whether any node answers anything; a client that cannot send `GET /` is taken to be connected."""
+        for _ in range(self._connection.nodes):
+            seconds = self._health.seconds()
+            try:
+                self._connection.perform(
+                    "GET", "/", timeout=SECONDS_ALIVE if isinstance(seconds, Failure) else min(seconds, SECONDS_ALIVE)
+                )
+            except UsageError:
+                return True
+            except SearchError:
+                continue
             return True
-        except SearchError:
-            return False
-        return True
+        return False
 
     def _divided(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> Outcome:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""
@@ -223,10 +235,11 @@ class BatchSender:
         """Send *batch* again as it is, as often as the retries allow, when the server may be asked again."""
         if self._health.given_up is not None:
             return _all(batch, self._health.given_up)
-        if self._health.retry_at(batch.attempt, None) is None:
+        attempt = batch.attempt if cause == UNREACHABLE else batch.attempt + 1  # nothing was sent
+        if attempt > batch.attempt and self._health.retry_at(batch.attempt, None) is None:
             return _all(batch, Reply(failure, again=True).noted(batch.attempt))
         self._note(batch, cause)
-        return Outcome(again=[Batch(batch.entries, batch.attempt + 1)])
+        return Outcome(again=[Batch(batch.entries, attempt)])
 
     def _note(self, batch: Batch, cause: str) -> None:
         self._health.resent |= {entry.place: cause for entry in batch.entries}

@@ -48,9 +48,9 @@ class ServerHealth:
     """
     The state of a server during the searches of one run; several threads may report to it.
 
-    *given_up* is set when the server no longer answers; then nothing more is sent. *answered* says whether there was
-    an answer, *reached* whether a connection was accepted. *outages* counts the consecutive attempts at which the
-    server did not serve. *resent* has why a request was sent again, by its place.
+    *given_up* is set when the server no longer answers; then nothing more is sent. *answers* counts the answers,
+    *reached* says whether a connection was accepted. *outages* counts the consecutive attempts at which the server did
+    not serve. *resent* has why a request was sent again, by its place.
     """
 
     def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
@@ -61,7 +61,7 @@ class ServerHealth:
             budget: Seconds for all requests together.
         """
         self.given_up: Failure | None = None
-        self.answered = False
+        self.answers = 0
         self.reached = False
         self.timeout = timeout
         self.outages = 0
@@ -73,6 +73,11 @@ class ServerHealth:
         self._not_before = 0.0
         self._refusals: tuple[int | None, int] = (None, 0)
         self._lock = Lock()
+
+    @property
+    def answered(self) -> bool:
+        """Whether there was an answer."""
+        return self.answers > 0
 
     def now(self) -> float:
         """Seconds on the clock of the retries."""
@@ -88,7 +93,8 @@ class ServerHealth:
     def heard(self, *, timely: bool = True) -> None:
         """Record an answer; one that is not *timely* is a proxy's, which timed out itself."""
         with self._lock:
-            self.answered, self.reached = True, True
+            self.answers += 1
+            self.reached = True
             self._silences = 0 if timely else self._silences
 
     def lost(self, error: EngineUnreachable) -> Failure:
@@ -109,7 +115,15 @@ class ServerHealth:
         with self._lock:
             self.outages, self._refusals = 0, (None, 0)
 
-    def unserved(self, failure: Failure, *, seen: int, server_pause: float | None = None, nodes: int = 1) -> None:
+    def unserved(
+        self,
+        failure: Failure,
+        *,
+        seen: int,
+        server_pause: float | None = None,
+        nodes: int = 1,
+        is_away: bool = False,
+    ) -> None:
         """
         Record that the server is busy or away: nothing is sent before a pause, and if there is no retry, nothing more.
 
@@ -118,6 +132,7 @@ class ServerHealth:
             seen: `outages` when the request was sent: requests that fail side by side are one outage.
             server_pause: Seconds of a Retry-After header.
             nodes: The number of nodes to try before the cluster is unreachable.
+            is_away: See `Retries.next_pause`.
         """
         with self._lock:
             if seen != self.outages or self.given_up is not None:
@@ -125,7 +140,7 @@ class ServerHealth:
             if not self.outages:
                 self._down_since = self.now()
             self.outages += 1
-            pause = self._pause(self.outages, self._down_since, server_pause, nodes)
+            pause = self._pause(self.outages, self._down_since, server_pause, nodes, is_away=is_away)
             if pause is not None:
                 self._not_before = self.now() + pause
             elif self.answered and self.outages > 1:
@@ -154,12 +169,16 @@ class ServerHealth:
         if pause > 0 and self.given_up is None:
             self._retries.clock.sleep(pause)
 
-    def _pause(self, attempt: int, started: float, server_pause: float | None, nodes: int) -> float | None:
+    def _pause(
+        self, attempt: int, started: float, server_pause: float | None, nodes: int, *, is_away: bool = False
+    ) -> float | None:
         if not self.reached:
             return 0.0 if attempt < nodes else None  # the next node, without a pause
         if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
             return None
-        return self._retries.next_pause(attempt, started=started, server_pause=server_pause, end=self._end)
+        return self._retries.next_pause(
+            attempt, started=started, server_pause=server_pause, end=self._end, is_away=is_away
+        )
 
     def wait(self, attempt: int, *, started: float, server_pause: float, nodes: int = 1) -> bool:
         """

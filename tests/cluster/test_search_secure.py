@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import ssl
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused
-from harness.model import Cluster, Failure, Fixture, Ranking, SearchRequest
+from harness.model import Cluster, Engine, Failure, Fixture, Ranking, SearchRequest
 from harness.search import open_search
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import ensure_index
@@ -124,8 +125,9 @@ def test_an_api_key_that_may_only_read_the_index(
     key = made["encoded"] if form == "encoded" else f"{made['id']}:{made['api_key']}"
     cluster = secure.cluster(api_key_env="KEY")
 
-    with pytest.raises(LoginRefused, match="state the engine in the target"):
-        open_search(cluster, {"KEY": key})
+    with open_search(cluster, {"KEY": key}) as door:
+        assert door.engine == Engine("elasticsearch")
+        assert isinstance(one_search(door, index), Ranking)
     with open_search(cluster, {"KEY": key}, engine="elasticsearch 9.4.3") as door:
         assert isinstance(one_search(door, index), Ranking)
 
@@ -161,6 +163,14 @@ def test_a_wrong_api_key(secure: Secure) -> None:
     with pytest.raises(LoginRefused) as caught:
         open_search(secure.cluster(api_key_env="KEY"), {"KEY": key})
     assert key not in str(caught.value)
+
+
+def test_an_api_key_that_expired(secure: Secure, call: Callable[..., Any]) -> None:
+    made = call("POST", "/_security/api_key", {"name": f"test-{uuid.uuid4().hex}", "expiration": "1ms"})
+    time.sleep(0.01)
+
+    with pytest.raises(LoginRefused, match="has an API key not expired"):
+        open_search(secure.cluster(api_key_env="KEY"), {"KEY": made["encoded"]})
 
 
 def test_a_wrong_ca(secure: Secure, tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """Judgment files of every form, packed or not, and each line that is wrong in one."""
 
 import gzip
+import random
 from pathlib import Path
 
+import pyarrow as arrow
 import pytest
 import zstandard
+from pyarrow import parquet
 
 from harness.errors import FormatError
 from harness.files.judgments import judgment_lines, query_line, read_judgments
@@ -301,3 +304,37 @@ def test_the_place_of_a_judgment_can_be_looked_up(write):
 )
 def test_the_suffix_tells_the_form(name, form):
     assert form_of(Path(name)) is form
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("lines.qrels.gz", gzip.compress(b"\n" * 17 * 2**20), "unpacks to more than 16 MB, 200 times its size"),
+        ("lines.csv.zst", zstandard.compress(b"\n" * 17 * 2**20), "unpacks to more than 16 MB, 200 times its size"),
+        (
+            "line.qrels.gz",
+            gzip.compress(random.Random(7).randbytes(2**20).hex().encode() * 9),
+            "a line of it has more than 16 MB",
+        ),
+    ],
+)
+def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError, match=message):
+        read_judgments(tmp_path / name)
+
+
+def test_a_large_file_that_is_packed_well_is_read(tmp_path):
+    """Ids that count up are a twentieth when they are packed."""
+    lines = b"".join(b"query 0 document-%07d 1\n" % number for number in range(800_000))
+    assert len(lines) > 16 * 2**20
+    (tmp_path / "large.qrels.gz").write_bytes(gzip.compress(lines, 9))
+    assert len(read_judgments(tmp_path / "large.qrels.gz")["query"]) == 800_000
+
+
+def test_a_table_of_a_few_bytes_and_millions_of_rows_is_refused(tmp_path):
+    same = arrow.array(["a"] * 3_000_000).dictionary_encode()
+    table = arrow.table({"query": same, "document": same, "grade": same})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(FormatError, match=r"3,000,000 rows in a file of .* bytes, so most of them are the same"):
+        read_judgments(tmp_path / "rows.parquet")

@@ -27,6 +27,7 @@ class Scripted:
     def __init__(self, script: Script, *, nodes: int = 1, alive: bool = True) -> None:
         self.nodes = nodes
         self.alive = alive
+        self.dead = 0
         self.asked: list[list[str]] = []
         self.timeouts: list[float | None] = []
         self.slept: list[float] = []
@@ -38,7 +39,8 @@ class Scripted:
         self, method: str, path: str, *, body: bytes | None = None, mime: str = "", timeout: float | None = None
     ) -> Answer:
         if (method, path) == ("GET", "/"):
-            if not self.alive:
+            self.dead -= 1
+            if not self.alive or self.dead >= 0:
                 raise NoAnswerInTime("no answer to GET /")
             return Answer(200, b"{}")
         assert (method, mime) == ("POST", "application/x-ndjson")
@@ -340,8 +342,49 @@ class TestGivingUp:
         responses = connection.search(*(str(number) for number in range(600)), attempts=3)
 
         assert ids(responses) == [str(number) for number in range(100)] + ["ERROR"] * 500
-        assert len(connection.asked) == 1 + 3
+        assert len(connection.asked) < 20
         assert "refused" in reason(responses[-1])
+        assert 100 < connection.now <= 120
+
+    def test_an_engine_that_is_started_again_is_waited_for_however_many_attempts_that_takes(self) -> None:
+        def away_for_a_while(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 1 and connection.now < 100:
+                raise EngineUnreachable("refused")
+            return each(bodies)
+
+        connection = Scripted(away_for_a_while)
+
+        assert ids(connection.search(*map(str, range(600)), attempts=3)) == [str(number) for number in range(600)]
+
+    def test_a_silence_of_all_requests_is_waited_for_and_divides_nothing(self) -> None:
+        """A data node that is stopped: the cluster needs half a minute to do without it."""
+        begun = threading.Barrier(4)
+
+        def silent_for_a_while(bodies: list[dict[str, Any]]) -> Answer:
+            if sum(map(len, connection.asked)) > 100 and connection.now < 120:
+                if connection.now == 0:
+                    begun.wait(10)
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        connection = Scripted(silent_for_a_while)
+        first = [str(number) for number in range(100)]
+        rest = [str(number) for number in range(100, 2000)]
+
+        assert ids(connection.search(*first, *rest, attempts=9, concurrency=4)) == first + rest
+        assert min(len(asked) for asked in connection.asked) >= 20
+        assert set(connection.resent.values()) == {"timeout"}
+
+    def test_a_node_that_is_not_alive_does_not_end_the_run_if_another_is(self) -> None:
+        def hang_once(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) == 2:
+                connection.dead = 1
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        connection = Scripted(hang_once, nodes=2)
+
+        assert ids(connection.search(*map(str, range(200)))) == [str(number) for number in range(200)]
 
     def test_a_dead_engine_ends_the_waiting_after_one_silence(self) -> None:
         def hang(bodies: list[dict[str, Any]]) -> Answer:

@@ -173,3 +173,12 @@ def test_columns_stay_with_their_ids(rows: list[tuple[str, float, str | None]]) 
     for identity, score, title in rows:
         first.setdefault(identity, Hit(identity, score, title))
     assert found.hits == tuple(first.values())
+
+
+def test_a_regular_expression_that_takes_for_ever_is_a_malformed_answer() -> None:
+    pytest.importorskip("regex")
+    path = "$.items[?match(@.id, '(a|aa)+c')].id"
+
+    with pytest.raises(MalformedAnswer, match="take more than 2 s for this answer"):
+        read({"items": [{"id": "a" * 100 + "cd"}] * 50}, path)
+    assert [hit.id for hit in read({"items": [{"id": "aac"}, {"id": "b"}]}, path).hits] == ["aac"]
