@@ -33,7 +33,7 @@ from harness.gate.selection import Choice
 from harness.model import Ranking, Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
-from harness.report.json import dumps_report
+from harness.report.json import parts_of_report
 from harness.report.outputs import KINDS, Output, write_report
 from harness.report.sentences import printable
 from harness.report.terminal.run import report_renderables
@@ -207,7 +207,8 @@ def _run(
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     with reader_may_leave():
         if as_json:
-            click.echo(dumps_report(report), nl=False)
+            for part in parts_of_report(report):
+                click.echo(part, nl=False)
         else:
             _print_text(report, step, quiet=quiet)
         for line in () if step is None else step.annotations(report):

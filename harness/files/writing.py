@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["write_whole"]
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
     """
-    Write *content*, a text as UTF-8 without a change of its line ends.
+    Write *content*, a text, or the parts of one, as UTF-8 without a change of its line ends.
 
     A reader never sees half of it, and where it cannot be written, or the process is killed, what was at *path* stays.
     What is no file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written as it goes.
@@ -18,17 +19,22 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    data = content.encode() if isinstance(content, str) else content
+    parts = [content] if isinstance(content, (str, bytes)) else content
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            file.writelines(map(_encoded, parts))
         return
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with part.open("xb") as file:
-            file.write(data)
+            file.writelines(map(_encoded, parts))
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _encoded(part: str | bytes) -> bytes:
+    return part.encode() if isinstance(part, str) else part

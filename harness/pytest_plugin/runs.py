@@ -38,7 +38,7 @@ from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
-from harness.report.json import dumps_report, loads_report
+from harness.report.json import loads_report, parts_of_report
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
@@ -197,10 +197,10 @@ def read_folder(folder: Path) -> list[Finished | Failed]:
 
 def _write(file: Path, done: Finished | Failed) -> None:
     if isinstance(done, Failed):
-        text = json.dumps(asdict(done))
+        text: str | Iterator[str] = json.dumps(asdict(done))
     else:
         _write_run(file.with_suffix(".run"), done.run())
-        text = dumps_report(make_report([done.report]))
+        text = parts_of_report(make_report([done.report]))
     write_whole(file, text)
 
 

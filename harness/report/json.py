@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -25,6 +25,7 @@ from harness.model import (
     Measure,
     MeasureComparison,
     QueryInspection,
+    QueryReport,
     Report,
     Unit,
     Verdict,
@@ -63,12 +64,7 @@ class JsonForm(Generic[T]):
 
     def dumps(self, value: T) -> str:
         """*value* as JSON text, two blanks a level, ASCII only, with a newline at its end."""
-        plain = self._adapter.dump_python(value, mode="json")
-        try:
-            text = _text_of(plain)
-        except PydanticSerializationError:
-            text = _text_of(_whole(plain))
-        return _ascii(text) + "\n"
+        return _written(self._adapter, value, indent=2) + "\n"
 
     def loads(self, text: str, *, path: str | None = None) -> T:
         """
@@ -121,9 +117,19 @@ class _Schema(GenerateJsonSchema):
         return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
 
 
-def _text_of(plain: Json) -> str:
+def _written(adapter: TypeAdapter[Any], value: object, *, indent: int | None) -> str:
+    """*value* as JSON text, on one line without an *indent*."""
+    plain = adapter.dump_python(value, mode="json")
+    try:
+        text = _text_of(plain, indent)
+    except PydanticSerializationError:
+        text = _text_of(_whole(plain), indent)
+    return _ascii(text)
+
+
+def _text_of(plain: Json, indent: int | None) -> str:
     """*plain* as JSON text; the encoder of the standard library takes ten times as long where it has to indent."""
-    return to_json(plain, indent=2, inf_nan_mode="strings").decode()
+    return to_json(plain, indent=indent, inf_nan_mode="strings").decode()
 
 
 def _whole(value: Json) -> Json:
@@ -149,9 +155,35 @@ _REPORT_FORM = JsonForm(Report, "report", version=1)
 report_schema = _REPORT_FORM.schema
 
 
+NO_QUERIES = '\n      "queries": []'
+"""What a suite without queries has. No text of JSON holds a line break, so nothing else in a report reads like this."""
+
+
+@cache
+def _of_queries() -> TypeAdapter[QueryReport]:
+    return TypeAdapter(QueryReport)
+
+
 def dumps_report(report: Report) -> str:
-    """*report* as JSON text; what latencies move in verdicts stands in their `timing`."""
-    return _REPORT_FORM.dumps(_with_verdicts(report, _latency_apart))
+    """*report* as JSON text, a query a line."""
+    return "".join(parts_of_report(report))
+
+
+def parts_of_report(report: Report) -> Iterator[str]:
+    """
+    *report* as JSON text, a query a line, in parts that need not be in memory at once.
+
+    What latencies move in verdicts stands in their `timing`.
+    """
+    suites = tuple(replace(suite, queries=()) for suite in report.suites)
+    rest = _REPORT_FORM.dumps(_with_verdicts(replace(report, suites=suites), _latency_apart))
+    for suite in report.suites:
+        before, _, rest = rest.partition(NO_QUERIES)
+        yield f"{before}{NO_QUERIES[:-1]}"
+        for place, query in enumerate(suite.queries):
+            yield f"{',' if place else ''}\n        {_written(_of_queries(), query, indent=None)}"
+        yield "\n      ]" if suite.queries else "]"
+    yield rest
 
 
 def loads_report(text: str, *, path: str | None = None) -> Report:

@@ -55,8 +55,8 @@ def output_named(path: Path) -> Output | None:
     return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
-def render(report: Report, kind: str) -> str:
-    """*report* as text of the *kind*, one of `KINDS`."""
+def render(report: Report, kind: str) -> str | Iterable[str]:
+    """*report* as text of the *kind*, one of `KINDS`, or as parts of the text."""
     from harness.report import html, json, markdown
     from harness.report.ci import codequality
     from harness.report.ci.annotations import gitlab_repository
@@ -64,7 +64,7 @@ def render(report: Report, kind: str) -> str:
     if kind == "codequality":
         return codequality.render(report, gitlab_repository(os.environ))
     if kind == "json":
-        return json.dumps_report(report)
+        return json.parts_of_report(report)
     return html.render(report) if kind == "html" else markdown.render(report)
 
 
@@ -89,9 +89,10 @@ def write_report(report: Report, output: Output) -> None:
     write_output(output, render(report, output.kind), f"the {output.kind} report")
 
 
-def write_output(output: Output, text: str, called: str) -> None:
+def write_output(output: Output, text: str | Iterable[str], called: str) -> None:
     """
-    Write *text*, which errors call *called*, whole or not at all, in a folder that is made where it is missing.
+    Write *text*, or its parts, whole or not at all, in a folder that is made where it is missing. Errors call it
+    *called*.
 
     Raises:
         UsageError: the file could not be written.

@@ -61,8 +61,21 @@ def test_text_is_ascii_two_blanks_a_level_and_nothing_is_lost(report):
     odd = replace(report, harness='é\u2028😀 "quoted" \\ \x7f\x01')
     text = json.dumps_report(odd)
     assert text.isascii()
-    assert text == stdlib_json.dumps(stdlib_json.loads(text), indent=2) + "\n"
-    assert json.loads_report(text).harness == odd.harness
+    without_queries = replace(odd, suites=tuple(replace(one, queries=()) for one in odd.suites))
+    rest = json.dumps_report(without_queries)
+    assert rest == stdlib_json.dumps(stdlib_json.loads(rest), indent=2) + "\n"
+    assert json.loads_report(text) == odd
+
+
+def test_a_query_stands_on_a_line_of_its_own_and_no_part_has_more_than_one(report):
+    [suite] = report.suites
+    hostile = replace(suite.queries[0], text='\n      "queries": []')
+    several = replace(report, suites=(suite, replace(suite, queries=()), replace(suite, queries=(hostile,) * 3)))
+    parts = list(json.parts_of_report(several))
+    lines = [line for line in "".join(parts).splitlines() if line.startswith('        {"id":')]
+    assert len(lines) == len(suite.queries) + 3
+    assert all(part.count('        {"id":') <= 1 for part in parts)
+    assert json.loads_report("".join(parts)) == several
 
 
 def test_half_a_surrogate_pair_becomes_a_replacement_character(report):
