@@ -22,7 +22,8 @@ def words_of(line):
 def test_the_steps_lead_where_the_page_says(opensearch_url, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("fixture.relevance.yaml").write_text(
-        "suite: migration-path\nrequest: {query: {match: {title: '{{text}}'}}}\nfixture:\n  documents: documents.jsonl\n"
+        "suite: migration-path\nrequest: {query: {match: {title: '{{text}}'}}}\n"
+        "fixture:\n  documents: documents.jsonl\n"
         "  settings: {number_of_shards: 1, number_of_replicas: 0}\n  mappings: {properties: {title: {type: text,"
         " analyzer: english}, description: {type: text, analyzer: english}}}\n"
         "queries: [{id: q, text: tent, judgments: {p07: 1}}]\n"
