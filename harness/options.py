@@ -301,6 +301,14 @@ class RunOptions:
         "N",
         ini=True,
     )
+    warm_up: int | None = _option(
+        None,
+        COUNT,
+        "Send all queries so many times before, and throw the answers away; the suite says how often if this does not.",
+        Commands.RUN,
+        "N",
+        ini=True,
+    )
     journal: Path | None = _option(
         None,
         FILE,
@@ -403,6 +411,7 @@ class Options(TypedDict, total=False):
     strict_xfail: bool
     budget: float | None
     repeat: int | None
+    warm_up: int | None
     client: Any
 
 

@@ -102,6 +102,8 @@ class Target:
     """Either "engine" or "http"."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes that *index* resolves to."""
+    point_in_time: bool = False
+    """Whether a run opens a point in time and searches that."""
     id_field: str | None = None
     """The field that holds the id of a document; None for its `_id`."""
 
@@ -186,6 +188,8 @@ class Suite:
     """The number of documents in judgment files without a grade."""
     checks: bool = True
     """Whether runs check the target; ``checks: false`` turns that off."""
+    warm_up: int = 0
+    """How often the queries are sent before, for answers that are thrown away."""
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:

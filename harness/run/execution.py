@@ -51,7 +51,7 @@ from harness.run.notes import (
     tails_note,
 )
 from harness.run.report import assemble
-from harness.run.watching import TargetWatch, watch_target
+from harness.run.watching import TargetWatch, held_still, watch_target
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -158,20 +158,21 @@ class SuiteExecution:
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
-            watch = self._watch(active, search)
-            watch.look()
-            if self.section is not None and earlier is not self.section.begin(search.engine, watch.first):
-                earlier = None
-                self._start(None)
-            hooked = self._hooks.around(search, sent)
-            run = _joined(self._search(active, hooked, earlier, watch), earlier)
-            is_searched = earlier is not None and earlier.tails is not None
-            run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
-            run = self._with_titles(active, self._with_facts(run, search), search)
-            if run.has_rankings:
-                run = replace(run, repeats=self._repeats(active, hooked, run, watch))
+            with held_still(active, self.options.request, search) as held:
+                watch = self._watch(active, held)
                 watch.look()
-                run = replace(run, states=(*run.states, *watch.states))
+                if self.section is not None and earlier is not self.section.begin(search.engine, watch.first):
+                    earlier = None
+                    self._start(None)
+                hooked = self._hooks.around(held, sent)
+                run = _joined(self._search(active, hooked, earlier, watch), earlier)
+                is_searched = earlier is not None and earlier.tails is not None
+                run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
+                run = self._with_titles(active, self._with_facts(run, held), held)
+                if run.has_rankings:
+                    run = replace(run, repeats=self._repeats(active, hooked, run, watch))
+                    watch.look()
+                    run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
@@ -263,6 +264,7 @@ class SuiteExecution:
             further=self._asks_further,
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
+            warm_up=self.options.warm_up or active.warm_up,
             kept=kept_answers(earlier),
         )
 

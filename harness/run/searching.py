@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -167,6 +168,7 @@ def execute(
     targets: Targets | None = None,
     whole: Suite | None = None,
     preference: str | None = None,
+    warm_up: int = 0,
     kept: Mapping[str, Response] = MappingProxyType({}),
 ) -> Run:
     """
@@ -182,6 +184,7 @@ def execute(
             one ties with others.
         targets: Checks what is searched, with the first of the queries; None leaves that out.
         whole: The suite with the queries that do not run, whose documents are looked up too.
+        warm_up: How often the queries are sent before, within the budget, for answers that are thrown away.
         preference: Chooses the shard copies that answer, unless the request or a point in time does.
         kept: The responses of queries that are not sent, as an earlier run has them.
 
@@ -216,6 +219,7 @@ def execute(
         if newest and on_answers is not None:
             on_answers(newest)
 
+    budget = _warmed(search, open_requests, warm_up, budget)
     begun = time.perf_counter()
     with uncollected():
         try:
@@ -238,6 +242,18 @@ def execute(
         resent={one.query: resent[place] for place, (one, _) in enumerate(pairs, start=len(asked)) if place in resent},
     )
     return run if check is None else check.concluded(run, found[: len(asked)])
+
+
+def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:
+    """What is left of the *budget* after *sent* was sent so many times; a search that fails is the run's to report."""
+    begun = time.perf_counter()
+    left = budget
+    with suppress(SearchError):
+        for _ in range(times):
+            if left is None or left > 0:
+                search.search(sent, budget=left)
+            left = None if budget is None else budget - (time.perf_counter() - begun)
+    return left
 
 
 def preferring(preference: str, request: SearchRequest) -> SearchRequest:

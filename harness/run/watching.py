@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from harness.model import IndexState, ShardCopy, Suite
+from harness.errors import SearchError
+from harness.model import IndexState, SearchRequest, ShardCopy, Suite
 from harness.search.indexes import pinned_of
 
 if TYPE_CHECKING:
@@ -28,17 +30,25 @@ class TargetWatch:
     look falls between. The quicker the server answers, the more often it is looked at.
     """
 
-    def __init__(self, read: Callable[[float, str | None], IndexState] | None, *, budget: float | None = None) -> None:
+    def __init__(
+        self,
+        read: Callable[[float, str | None], IndexState] | None,
+        *,
+        budget: float | None = None,
+        once: bool = False,
+    ) -> None:
         """
         Args:
             read: Gives the state, with so many seconds for each request, and with the copies that answer with a
                 `preference`, that of runs where None; None where nothing is looked at.
             budget: Seconds for the run, after which there is no look.
+            once: Whether the first look is the only one: a point in time does not change.
         """
         self.states: list[IndexState] = []
         self._read = read
         self._begun = perf_counter()
         self._budget = budget
+        self._once = once
         self._due = self._begun
 
     @property
@@ -56,6 +66,8 @@ class TargetWatch:
             self.states.append(state)
         ended = perf_counter()
         self._due = ended + (ended - begun) / SHARE
+        if self._once:
+            self._read = None
 
     def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
         """The shard copies that answer searches with *preference*, the first of each; None if they are unknown."""
@@ -73,6 +85,32 @@ class TargetWatch:
             self.look()
 
 
+@contextmanager
+def held_still(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
+    """
+    *search*, in which the target of *suite* is a point in time if the suite says so, until the end of the block.
+
+    Raises:
+        SearchError: It cannot be opened.
+    """
+    if not suite.target.point_in_time or not suite.queries:
+        yield search
+        return
+    from harness.search.engine import EngineSearch
+
+    first = _first_request(suite, request)
+    if not isinstance(search, EngineSearch) or first.index is None:
+        raise SearchError("a point in time needs an engine and an index")
+    with search.at_point_in_time(first.index, first.url_params) as pinned:
+        yield pinned
+
+
+def _first_request(suite: Suite, request: str | None) -> SearchRequest:
+    from harness.suites.requests import build_requests
+
+    return build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
+
+
 def watch_target(suite: Suite, request: str | None, search: Search, *, budget: float | None) -> TargetWatch:
     """
     A watch of what *suite* searches with its request of that name; a point in time cannot change.
@@ -82,9 +120,8 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
         SuiteError: The first query's values make a request that cannot be sent.
     """
     from harness.run.searching import preferring
-    from harness.suites.requests import build_requests
 
-    first = build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
+    first = _first_request(suite, request)
     if pinned_of(first.body) is not None:
         return TargetWatch(None)
 
@@ -92,4 +129,4 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
         asked = first if preference is None else preferring(preference, first)
         return search.index_state(asked.index, timeout=seconds, url_params=asked.url_params)
 
-    return TargetWatch(read, budget=budget)
+    return TargetWatch(read, budget=budget, once=suite.target.point_in_time)

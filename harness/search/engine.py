@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -28,6 +29,7 @@ from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import PREFERENCE, Entry, entry_of
+from harness.search.points import PointInTime, close_point, open_point
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
 from harness.search.session import ConnectedSearch, ServerHealth, ask_one
@@ -64,6 +66,27 @@ class EngineSearch(ConnectedSearch[Connection]):
         super().__init__(connection, engine, timeout=timeout, retries=retries)
         self._concurrency = concurrency
         self._batch = batch
+        self._point: PointInTime | None = None
+
+    @contextmanager
+    def at_point_in_time(self, index: str, url_params: Mapping[str, str]) -> Iterator[EngineSearch]:
+        """
+        A search over the same connection that searches a point in time in place of *index*, which ends with it.
+
+        Args:
+            index: A name, alias or pattern.
+            url_params: Those of its searches.
+
+        Raises:
+            SearchError: It cannot be opened.
+        """
+        point = open_point(self.connection, self.engine, self.retries, index, url_params)
+        try:
+            pinned = copy(self)
+            pinned._point = point
+            yield pinned
+        finally:
+            close_point(self.connection, self.engine, point)
 
     def search(
         self,
@@ -74,8 +97,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`."""
+        sent = requests if self._point is None else list(map(self._point.pin, requests))
         written = [
-            entry_of(place, request) if request.http is None else NO_REQUEST for place, request in enumerate(requests)
+            entry_of(place, request) if request.http is None else NO_REQUEST for place, request in enumerate(sent)
         ]
         responses: dict[int, Response] = {}
 

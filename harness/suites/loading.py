@@ -42,6 +42,7 @@ from harness.suites.reading import Reading, SuiteFiles, read_suite_file
 from harness.suites.requests import (
     check_config,
     check_indexes,
+    check_point_in_time,
     check_service,
     read_target,
     read_templates,
@@ -89,6 +90,7 @@ class LoadedSuite:
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
             checks=shape.checks,
+            warm_up=shape.warm_up or 0,
             ungraded=self.judgments.ungraded,
         )
 
@@ -225,6 +227,7 @@ class LoadedSuite:
             self.reading.problems.at(target.mark, message)
         if self.is_whole("target", "index", "fixture", "request", "requests"):
             check_indexes(target, self._templates.values(), self.reading)
+            check_point_in_time(target, self._templates.values(), self.reading)
         return target
 
     @cached_property

@@ -53,6 +53,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
         mark=reading.key_mark("target"),
         service=service,
         unique_ids=shape.ids == "unique",
+        point_in_time=shape.point_in_time,
         id_field=None if shape.id_field is None else str(shape.id_field),
     )
 
@@ -101,6 +102,28 @@ def check_indexes(target: Target, templates: Collection[RequestTemplate], readin
             message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
             reading.problems.at(target.mark, message)
             return
+
+
+def check_point_in_time(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
+    """Check that every request can be sent to a point in time, if the target has one."""
+    if not target.point_in_time:
+        return
+    for template in templates:
+        why = _why_unpinned(template)
+        if why:
+            reading.problems.at(template.mark, f"'point_in_time' in the target: the request {template.name!r} {why}")
+
+
+def _why_unpinned(template: RequestTemplate) -> str:
+    """Why *template* cannot search a point in time of the run's; empty if it can."""
+    if template.http is not None:
+        return "goes over HTTP, and only an engine has one"
+    if "pit" in template.body:
+        return "searches one of its own; remove either"
+    if "template" in template.body:
+        return "is a search template, which would have to name it; write its body here"
+    filled = [name for name in ("preference", "routing") if "{{" in str(template.url_params.get(name, ""))]
+    return f"has a {filled[0]!r} for each query, and a point in time has one" if filled else ""
 
 
 def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:

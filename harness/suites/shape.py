@@ -140,6 +140,9 @@ class TargetShape(Shape):
         "per_index",
         description="Whether an _id identifies a document per index, or in all indexes. Default: per_index.",
     )
+    point_in_time: Truth = Field(
+        False, description="Whether runs open a point in time of the index and search that. Default: false."
+    )
     id_field: Text = Field(
         None, description="The field with the id of a document, a keyword or a whole number. Default: _id."
     )
@@ -355,6 +358,9 @@ class SuiteShape(Shape):
         True,
         description="Whether runs check that the target has the judged documents, and the fields that requests name. "
         "Default: true.",
+    )
+    warm_up: Positive = Field(
+        None, description="How often all queries are sent before, for answers that are thrown away. Default: never."
     )
     fixture: FixtureShape | None = Field(None, description="An index that the suite builds from its own documents.")
     markers: Markers = Field([], description="pytest markers of all its tests.")

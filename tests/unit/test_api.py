@@ -421,6 +421,7 @@ WRONG_OPTIONS = [
     ({"budget": 0}, "budget is 0, expected a number of seconds above 0 or None"),
     ({"budget": float("nan")}, "budget is nan, expected a number of seconds above 0 or None"),
     ({"repeat": 0}, "repeat is 0, expected a whole number from 1 on or None"),
+    ({"warm_up": "1"}, "warm_up is the text '1', expected a whole number from 1 on or None"),
 ]
 
 
