@@ -20,7 +20,7 @@ from harness.errors import UsageError
 from harness.judging import PoolOptions, read_judged
 from harness.judging.agreement import Rule, agreement_of, resolve
 from harness.judging.findings import Scale, parse_scale
-from harness.judging.page import JudgingServer
+from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import (
     JudgeOptions,
     Kept,
@@ -125,6 +125,7 @@ def command(
         for line in target.write():
             click.echo(printable(line))
         return 0
+    require_installed()
     mine.check_writable()
     return _judge(path, judges, target, judge=judge, scale=bounds, **given)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from werkzeug import Request
     from werkzeug.serving import BaseWSGIServer
 
-__all__ = ["JudgingServer"]
+__all__ = ["JudgingServer", "require_installed"]
 
 HOST = "127.0.0.1"
 TOKEN = "X-Judging-Token"
@@ -53,6 +53,20 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+def require_installed() -> None:
+    """
+    Be sure that the page can be served, before anything is searched for it.
+
+    Raises:
+        UsageError: The package werkzeug is not installed.
+    """
+    try:
+        import werkzeug  # noqa: F401
+    except ImportError:
+        remedy = "pip install 'relevance-harness[judge]'"
+        raise UsageError(f"the judging page needs the package werkzeug: {remedy}") from None
 
 
 @dataclass(slots=True)
@@ -86,13 +100,9 @@ class JudgingServer:
         Begin to answer.
 
         Raises:
-            UsageError: The port is taken, or the package werkzeug is not installed.
+            UsageError: The port is taken.
         """
-        try:
-            from werkzeug.serving import WSGIRequestHandler, make_server
-        except ImportError:
-            remedy = "pip install 'relevance-harness[judge]'"
-            raise UsageError(f"the judging page needs the package werkzeug: {remedy}") from None
+        from werkzeug.serving import WSGIRequestHandler, make_server
 
         class Quiet(WSGIRequestHandler):
             """Logs no requests, whose addresses hold the token."""

@@ -272,7 +272,7 @@ def test_a_file_of_grades_that_is_something_else_is_an_error_with_its_line(folde
 
 
 def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "werkzeug.serving", None)
+    monkeypatch.setitem(sys.modules, "werkzeug", None)
     assert judge() == 2
     remedy = "the judging page needs the package werkzeug: pip install 'relevance-harness[judge]'"
     assert remedy in capsys.readouterr().err
