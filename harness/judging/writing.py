@@ -99,16 +99,35 @@ class GradedFiles:
             if known[pair] != grades[pair] and known[pair] not in given.get(pair, ())
         }
         wanted = {pair: grade for pair, grade in grades.items() if pair not in kept and known.get(pair) != grade}
-        places = _Places(self.suite, self.named, placed)
         by_file: dict[Path, dict[Pair, float]] = {}
-        for pair, grade in wanted.items():
-            by_file.setdefault(places.of(pair), {})[pair] = grade
+        for pair, path in self._paths(wanted, placed).items():
+            by_file.setdefault(path, {})[pair] = wanted[pair]
         contents = {path: self._edited(path, some, judged.suite.grades) for path, some in by_file.items()}
         self._require_unchanged()
         for path, content in contents.items():
             _replace(path, content)
         changed = len(wanted.keys() & known.keys())
         return Written(tuple(contents), len(wanted) - changed, changed, kept, unknown)
+
+    def _paths(self, pairs: Iterable[Pair], placed: Mapping[Pair, PlacedJudgment]) -> dict[Pair, Path]:
+        """
+        The file of each judgment: the one that has it; else the one that judges its query, the suite before others;
+        else the last judgment file that the suite names, or the suite where it names none.
+        """
+        named = {str(self.suite): self.suite, **self.named}
+        of_query: dict[str, dict[str, None]] = {}
+        for (query, _), one in placed.items():
+            of_query.setdefault(query, {})[one.mark.path] = None
+        found = {}
+        for pair in pairs:
+            others = [*of_query.get(pair[0], [*named][-1:])]
+            name = placed[pair].mark.path if pair in placed else str(self.suite)
+            if pair not in placed and name not in others:
+                name = others[-1]
+            if name not in named:
+                raise UsageError(f"{name}: grades cannot be put into a query file; {ELSEWHERE}")
+            found[pair] = named[name]
+        return found
 
     def _require_unchanged(self) -> None:
         changed = [str(path) for path, content in self.contents.items() if _bytes_of(path) != content]
@@ -158,31 +177,6 @@ def _placed(judged: Iterable[PlacedJudgment]) -> dict[Pair, PlacedJudgment]:
         if known.grade is None and one.grade is not None:
             found[one.query, one.document] = one
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Which file a judgment is in, or belongs to."""
-
-    suite: Path
-    files: Mapping[str, Path]
-    placed: Mapping[Pair, PlacedJudgment]
-
-    def of(self, pair: Pair) -> Path:
-        """
-        The file that has it; else the one that judges its query, the suite before others; else the last judgment file
-        that the suite names, or the suite where it names none.
-        """
-        known = self.placed.get(pair)
-        if known is not None:
-            return self._path(known)
-        of_query = dict.fromkeys(self._path(one) for (query, _), one in self.placed.items() if query == pair[0])
-        if of_query:
-            return self.suite if self.suite in of_query else list(of_query)[-1]
-        return list(self.files.values())[-1] if self.files else self.suite
-
-    def _path(self, one: PlacedJudgment) -> Path:
-        return self.files.get(one.mark.path, self.suite)
 
 
 def _bytes_of(path: Path) -> bytes | None:

@@ -172,6 +172,8 @@ def test_where_nothing_is_new_nothing_is_written(write, tmp_path):
          "without changing more"),
         ("queries: all.tsv\n", {"all.tsv": "q\tshoes\n"}, "", "query 'q' is in a query file; name a file"),
         (QUERIES, {"j.csv.gz": b""}, "judgments: j.csv.gz\n", "to a file of this kind"),
+        ("queries: all.jsonl\n", {"all.jsonl": '{"id": "q", "text": "x", "judgments": {"a": 1}}\n'}, "",
+         "all.jsonl: grades cannot be put into a query file"),
     ],
 )  # fmt: skip
 def test_what_has_no_place_is_refused_and_nothing_is_written(write, tmp_path, queries, files, head, said):
