@@ -51,6 +51,8 @@ class ClickLog:
     leftovers: Leftovers = field(default_factory=Leftovers)
     basis: str = ""
     """What counts as an impression, in words."""
+    source: str = ""
+    """The first file."""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, query: str, document: str, position: int, *, shown: int, clicked: int) -> None:
@@ -89,7 +91,7 @@ def read_ubi(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     Raises:
         InputError: A file cannot be read.
     """
-    log, searches = ClickLog(), dict[str, _Search]()
+    log, searches = ClickLog(source=sources[0]), dict[str, _Search]()
     for path in map(Path, sources):
         for document, place in _documents(path):
             _take(document, place, searches, log, actions)
@@ -129,6 +131,8 @@ def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
 def _take(
     document: Mapping[str, Json], place: Place, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
 ) -> None:
+    if document.keys() <= {"index", "create"}:
+        return  # a line of a bulk request, whose document is the next
     name, action = document.get("query_id"), document.get("action_name")
     if not isinstance(name, str) or not name:
         log.leftovers.add(place, "documents without a query_id")
@@ -148,7 +152,7 @@ def _take(
 def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log: ClickLog, *, clicked: bool) -> None:
     attributes = document.get("event_attributes")
     thing = attributes.get("object") if isinstance(attributes, dict) else None
-    identity = thing.get("object_id") if isinstance(thing, dict) else None
+    identity = thing.get("object_id", thing.get("internal_id")) if isinstance(thing, dict) else None
     if not isinstance(identity, (str, int)) or isinstance(identity, bool) or not str(identity).strip():
         log.leftovers.add(place, "events without an object_id")
         return
@@ -209,7 +213,7 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     Raises:
         InputError: A file cannot be read, or lacks a column.
     """
-    log = ClickLog(basis="CSV")
+    log = ClickLog(basis="CSV", source=sources[0])
     for path in map(Path, sources):
         table = read_table(path)
         columns = {"query": table.need(*_QUERIES), "document": table.need(*_DOCUMENTS)}

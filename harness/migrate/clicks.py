@@ -148,7 +148,7 @@ def _by_position(counts: Mapping[Pair, Counter[int]]) -> Counter[int]:
 
 
 def _leave(log: ClickLog, what: str) -> None:
-    log.leftovers.add(("clicks", 0, 0), what)
+    log.leftovers.add((log.source, 0, 0), what)
 
 
 def read_propensities(path: Path) -> dict[int, float]:

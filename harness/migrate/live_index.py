@@ -41,6 +41,9 @@ MOST_FIELDS = 12
 SHORT = 8
 """Words of a short field, on average."""
 
+_TOPIC_LINE = re.compile(r"\S+\s*\t\s*\S|\d+:\s*\S")
+"""A TREC topic a line: its number, a tab or a colon, and the text."""
+
 EXAMPLES = 5
 """Titles that stand in for queries where no file has any."""
 
@@ -245,21 +248,27 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
 
 def _read_queries(path: Path, draft: Draft) -> None:
     """As `harness import` reads them; a file that is neither CSV, JSON lines nor TREC topics has a query a line."""
-    if path.suffix.lower() in (".csv", ".tsv", ".jsonl", ".ndjson"):
-        [found] = records.read([str(path)])
-    else:
-        source = read_source(path, str(path), limit=MOST_BYTES)
-        lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
-        if not lines:
-            raise UsageError(f"{path}: the file has no queries")
-        is_tagged = next(iter(lines.values())).lstrip().startswith("<")
-        if is_tagged or all(re.match(r"\S+\s*\t\s*\S", line) for line in lines.values()):
-            [found] = trec.read([f"topics={path}"])
-        else:
-            for number, line in lines.items():
-                before = len(draft.queries)
-                draft.of_text(" ".join(line.split()))
-                if len(draft.queries) == before:
-                    draft.leave((str(path), number, 1), "a query that is there twice")
-            return
-    draft.queries, draft.leftovers = found.queries, found.leftovers
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv", ".jsonl", ".ndjson"):
+        _take_queries(records.read([str(path)]), draft)
+        return
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
+    if not lines:
+        raise UsageError(f"{path}: the file has no queries")
+    first = next(iter(lines.values())).lstrip()
+    if first.startswith("[") or suffix == ".json":
+        raise UsageError(f"{path}: found JSON, expected JSON lines (.jsonl), CSV, TREC topics or a query a line")
+    if first.startswith("<") or all(map(_TOPIC_LINE.match, lines.values())):
+        _take_queries(trec.read([f"topics={path}"]), draft)
+        return
+    for number, line in lines.items():
+        before = len(draft.queries)
+        draft.of_text(" ".join(line.split()))
+        if len(draft.queries) == before:
+            draft.leave((str(path), number, 1), "a query that is there twice")
+
+
+def _take_queries(found: Sequence[Draft], draft: Draft) -> None:
+    [only] = found
+    draft.queries, draft.leftovers = only.queries, only.leftovers

@@ -181,7 +181,7 @@ class _Verifying:
         return find_homes(self._search, sent.index, ids, _url_params(sent))
 
     def _rated(
-        self, measure: Measure, metric: Mapping[str, Json], homes: Mapping[str, tuple[str, ...]]
+        self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], homes: Mapping[str, tuple[str, ...]]
     ) -> dict[str, RatedQuery | str]:
         """What `_rank_eval` says of the queries that have *measure*."""
         templates: dict[str, str] = {}
@@ -190,7 +190,7 @@ class _Verifying:
             if query.id not in self.requests or measure not in measures_of(self.suite, query):
                 continue
             sent = self.requests[query.id]
-            body = deeper(sent, self._k(metric)).body  # _rank_eval refuses aggregations, suggesters and the like
+            body = deeper(sent, _k(metric)).body  # _rank_eval refuses aggregations, suggesters and the like
             index = None if "pit" in body else sent.index
             entry = {"id": query.id, **own_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
@@ -199,11 +199,6 @@ class _Verifying:
             spec = {"requests": entries, "metric": metric, "templates": template_list(templates)}
             found |= rate(self._search, index, spec, dict(url_params))
         return found
-
-    def _k(self, metric: Mapping[str, Json]) -> int:
-        [settings] = metric.values()
-        k: int = settings["k"]
-        return k
 
     def _compared(
         self,
@@ -218,7 +213,7 @@ class _Verifying:
         for query in queries:
             ranking = self.run.responses[query.id]
             assert isinstance(ranking, Ranking)
-            pair = _Pair(self, query, measure, ranking, theirs[query.id], self._k(metric), homes)
+            pair = _Pair(self, query, measure, ranking, theirs[query.id], _k(metric), homes)
             ours[query.id] = pair.ours
             if pair.ours is None or abs(pair.ours - pair.theirs.score) > self.tolerance:
                 differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, tuple(pair.causes())))
@@ -233,6 +228,11 @@ class _Verifying:
             theirs=mean_of(scores, {}) if scores else None,
             differences=tuple(differences),
         )
+
+
+def _k(metric: Mapping[str, Mapping[str, int | bool]]) -> int:
+    [settings] = metric.values()
+    return settings["k"]
 
 
 def _url_params(sent: SearchRequest) -> dict[str, str]:

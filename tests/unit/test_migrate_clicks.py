@@ -161,6 +161,7 @@ def ubi(*, impressions=True):
     """Twenty searches for a tent: a is shown first and clicked in eight, b is second and clicked in two."""
     lines = []
     for n in range(20):
+        lines.append({"index": {"_index": "ubi_queries"}})
         query = {"query_id": f"q{n}", "user_query": "Tent", "client_id": "c", "query_response_hit_ids": ["a", "b"]}
         lines.append({"_index": "ubi_queries", "_source": query} if n % 2 else query)
         for document, ordinal, clicked in (("a", 1, n < 8), ("b", 2, n < 2)):

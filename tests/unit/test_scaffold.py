@@ -78,6 +78,19 @@ def test_a_suite_from_an_index_names_the_cluster_and_holds_no_login(tmp_path, mo
             [query] = load_suite(folder / "i.relevance.yaml", {}, needs_judgments=False).queries
             assert query.text == "red ${SHOP_KEY}"
             assert "sentinel" not in written + "".join(capsys.readouterr())
+        (tmp_path / "queries.json").write_text('["red"]')
+        words = [
+            "init",
+            str(tmp_path),
+            "--cluster",
+            "shop",
+            "--index",
+            "i",
+            "--queries",
+            str(tmp_path / "queries.json"),
+        ]
+        assert main(words) == 2
+        assert "found JSON, expected JSON lines" in capsys.readouterr().err
         monkeypatch.delenv("SHOP_KEY")
         assert main(["init", str(tmp_path), "--cluster", "shop", "--index", "i"]) == 2
         assert "takes its login from SHOP_KEY, which is not set" in capsys.readouterr().err
