@@ -75,9 +75,15 @@ def report_options(command: Command) -> Command:
 @engine_options
 @cell_options
 @only_run_options
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Send the queries from the workers of this Dask cluster, such as tcp://10.0.0.1:8786.",
+)
 @report_options
 def command(
     suites: Sequence[Path],
+    scheduler: str | None,
     as_json: bool,
     outputs: tuple[Output, ...],
     github: bool,
@@ -97,12 +103,17 @@ def command(
         options, matrix = run_choices(**given)
         check_outputs(options, outputs)
         found = found_suites(suites)
+        if scheduler is not None and (options.shard or options.journal or options.resume):
+            raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
         if options.shard is not None:
             _check_part(options, is_reported=bool(outputs or as_json or github))
-        journal = _journal(options, outputs)
+        journal = None if scheduler is not None else _journal(options, outputs)
         if options.shard is not None and journal is not None:
             return _run_part(found.suites, options, matrix, journal, quiet=quiet)
-        report = _run(found.suites, options, matrix, journal, quiet=quiet)
+        if scheduler is None:
+            report = _run(found.suites, options, matrix, journal, quiet=quiet)
+        else:
+            report = _run_on(scheduler, found.suites, options, matrix, quiet=quiet)
     status = give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)
     if journal is not None:
         journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
@@ -195,6 +206,14 @@ def _journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
 
 def _tell(line: str) -> None:
     click.echo(printable(f"harness: {line}"), err=True)
+
+
+def _run_on(scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
+    """As `_run`, with the queries sent from the workers of *scheduler*."""
+    from harness.cli.scheduler import run_on_scheduler
+
+    merged = run_on_scheduler(scheduler, suites, options, matrix, (lambda _: None) if quiet else _tell)
+    return run_suites(suites, options, environ=os.environ, progress=None, matrix=matrix, journal=merged)
 
 
 def _run(

@@ -1,0 +1,107 @@
+"""The parts of a run on a Dask cluster of two processes, one of which is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at
+from harness.cli import main
+from harness.cli.scheduler import command_words
+from harness.options import RunOptions
+from harness.run import Matrix
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with engine_of_shop() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """The scheduler's address, and two workers of one thread, of which a test may kill one."""
+    service = tmp_path_factory.mktemp("cluster") / "scheduler.json"
+
+    def start(what, *words):
+        command = [sys.executable, "-m", "distributed.cli." + what, *words, "--no-dashboard"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(service))
+    while not service.exists():
+        assert scheduler.poll() is None
+        time.sleep(0.05)
+    address = report_at(service)["address"]
+    both = [start("dask_worker", address, "--nthreads", "1", "--no-nanny") for _ in range(2)]
+    try:
+        assert all(any("Registered to" in line for line in worker.stderr) for worker in both)
+        yield address, both
+    finally:
+        for process in (*both, scheduler):
+            process.kill()
+            process.communicate()
+
+
+def run(*words):
+    """`harness run` in a process of its own, as Dask's threads are not to outlive a test."""
+    command = [sys.executable, "-m", "harness", "run", SUITE, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_run_on_workers_is_that_of_one_process_although_one_is_killed(engine, workers):
+    whole = run("--url", engine.url, "--output", "json=whole.json")
+    engine.asked.clear()
+    address, (first, _) = workers
+    searched = threading.Event()
+
+    def kill_one_of_two():
+        if not searched.is_set():
+            searched.set()
+            os.kill(first.pid, signal.SIGKILL)
+
+    engine.before_search = kill_one_of_two
+    spread = run("--url", engine.url, "--output", "json=spread.json", "--scheduler", address)
+
+    assert first.wait() == -signal.SIGKILL
+    assert spread.returncode == whole.returncode == 1
+    assert report_at(Path("spread.json")) == report_at(Path("whole.json"))
+    assert len(engine.asked) == QUERIES
+    assert spread.stderr.count(" is done") >= 2
+
+
+def test_what_is_wrong_on_a_worker_is_said(engine, workers):
+    address, _ = workers
+    Path("harness.toml").write_text("[clusters.default]\nurl = 3\n", encoding="utf-8")
+    refused = run("--scheduler", address)
+    assert refused.returncode == 2
+    assert "ended with 2 on a worker: " in refused.stderr
+    assert "harness.toml" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["--shard", "1/2", "--journal", "j"], 2, "--scheduler makes parts of its own"),
+        (["--resume"], 2, "--scheduler makes parts of its own"),
+        (["--embedded"], 2, "an embedded node answers on its own machine only"),
+    ],
+)
+def test_what_cannot_be_with_a_scheduler_is_refused(engine, words, status, told, capsys):
+    assert main(["run", SUITE, "--scheduler", "tcp://127.0.0.1:1", *words]) == status
+    assert told in capsys.readouterr().err
+
+
+def test_workers_send_what_was_asked_for():
+    options = RunOptions(url="http://es:9200", tags=("head", "tail"), allow_write=True, budget=3.0)
+    assert list(command_words(options, Matrix(("a",), ("v1", "v2")))) == [
+        "--url=http://es:9200", "--request=a", "--index=v1", "--index=v2", "--tag=head", "--tag=tail", "--allow-write",
+        "--budget=3.0",
+    ]  # fmt: skip
+    assert list(command_words(RunOptions(), Matrix(all_requests=True))) == ["--all-requests"]
