@@ -28,6 +28,7 @@ from harness.cli.options import (
     step_of_github,
     suites_argument,
 )
+from harness.cli.scheduler import run_on_scheduler
 from harness.cli.terminal import run_progress, show
 from harness.gate.selection import Choice
 from harness.model import Ranking, Report
@@ -210,8 +211,6 @@ def _tell(line: str) -> None:
 
 def _run_on(scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
     """As `_run`, with the queries sent from the workers of *scheduler*."""
-    from harness.cli.scheduler import run_on_scheduler
-
     merged = run_on_scheduler(scheduler, suites, options, matrix, (lambda _: None) if quiet else _tell)
     return run_suites(suites, options, environ=os.environ, progress=None, matrix=matrix, journal=merged)
 

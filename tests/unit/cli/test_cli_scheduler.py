@@ -18,6 +18,7 @@ from harness.run import Matrix
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
+
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
