@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 
 import click
 
+from harness.cli.exits import COMMAND
 from harness.cli.options import existing_file
 from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, Given, Migrated, import_suites
 from harness.migrate.click_logs import CLICKS
 from harness.migrate.clicks import CUT_POINTS, LEAST_IMPRESSIONS, ClickModel, import_clicks, read_propensities
+from harness.migrate.live_index import live_documents
 from harness.migrate.placed import read_placed
+from harness.options import RunOptions
 from harness.report.sentences import printable
 from harness.suites import load_suite
 from harness.words import count
@@ -80,6 +84,8 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
     type=existing_file,
     help="Of clicks: CSV with position and propensity; by default estimated from the clicks.",
 )
+@click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
+@click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in harness.toml.")
 @click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
 def command(
     kind: str,
@@ -90,6 +96,8 @@ def command(
     request_file: Path | None,
     strict: bool,
     known: Path | None,
+    url: str | None,
+    cluster: str | None,
     **of_clicks: Any,
 ) -> int:
     """
@@ -100,15 +108,19 @@ def command(
     """
     request = None if request_file is None else read_placed(request_file).object()
     given = Given(name, index, request)
-    if FORMATS[kind].module == "clicks":
-        suite = None if known is None else load_suite(known, None, needs_judgments=False)
-        migrated = import_clicks(kind, sources, output, _click_model(**of_clicks), given, suite)
-    elif known is not None or any(of_clicks.values()):
-        raise click.UsageError(
-            "--suite, --cut-points, --least-impressions, --propensities and --click-action are of clicks"
-        )
-    else:
-        migrated = import_suites(kind, sources, output, given)
+    if FORMATS[kind].module != "clicks":
+        if known is not None or url is not None or cluster is not None or any(of_clicks.values()):
+            raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
+        return say_migrated(import_suites(kind, sources, output, given), strict=strict)
+    live = None
+    if url is not None or cluster is not None:
+        if kind != "ubi":
+            raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
+        server = RunOptions(url=url, cluster=cluster, entry=COMMAND)
+        live = live_documents(output.parent, sources, server, environ=os.environ)
+    suite = None if known is None else load_suite(known, None, needs_judgments=False)
+    model = _click_model(**of_clicks)
+    migrated = import_clicks(kind, sources, output, model, given, suite=suite, documents=live)
     return say_migrated(migrated, strict=strict)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ from harness.migrate.placed import MOST_BYTES
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json
 
-__all__ = ["CLICKS", "ClickLog", "Pair", "folded", "read_csv", "read_ubi"]
+__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "folded", "read_csv", "read_ubi"]
 
 CLICKS = ("click", "click_through")
 """The actions of UBI that are clicks on a result."""
@@ -77,7 +78,9 @@ class _Search:
     place: Place = ("", 0, 0)
 
 
-def read_ubi(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLog:
+def read_ubi(
+    sources: Sequence[str], actions: Sequence[str] = CLICKS, *, documents: Documents | None = None
+) -> ClickLog:
     """
     Documents of `ubi_queries` and `ubi_events`, which may be in one file or in several.
 
@@ -87,19 +90,23 @@ def read_ubi(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     Args:
         sources: JSON lines, as exported or as hits with `_source`, or the JSON of a search.
         actions: Those that are clicks.
+        documents: Those of *sources*, where these are not files.
 
     Raises:
         InputError: A file cannot be read.
     """
     log, searches = ClickLog(source=sources[0]), dict[str, _Search]()
-    for path in map(Path, sources):
-        for document, place in _documents(path):
-            _take(document, place, searches, log, actions)
+    for document, place in documents or chain.from_iterable(map(_documents, map(Path, sources))):
+        _take(document, place, searches, log, actions)
     has_impressions = any(search.impressions for search in searches.values())
     log.basis = "impression events" if has_impressions else "query_response_hit_ids"
     for search in searches.values():
         _count(search, log, has_impressions=has_impressions)
     return log
+
+
+Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Place]]
+"""Each with its place."""
 
 
 def _documents(path: Path) -> Iterator[tuple[Mapping[str, Json], Place]]:

@@ -28,7 +28,7 @@ from statistics import NormalDist
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
 from harness.migrate import Given, Migrated, write_drafts, write_files
-from harness.migrate.click_logs import CLICKS, ClickLog, Pair, folded, read_csv, read_ubi
+from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, folded, read_csv, read_ubi
 from harness.migrate.draft import Draft, Leftover
 from harness.migrate.exported import json_lines
 from harness.migrate.table import csv_text, read_table, unwritable
@@ -170,30 +170,39 @@ def read_propensities(path: Path) -> dict[int, float]:
 
 
 def import_clicks(
-    kind: str, sources: Sequence[str], output: Path, model: ClickModel, given: Given, suite: Suite | None = None
+    kind: str,
+    sources: Sequence[str],
+    output: Path,
+    model: ClickModel,
+    given: Given,
+    *,
+    suite: Suite | None = None,
+    documents: Documents | None = None,
 ) -> Migrated:
     """
     Write grades from clicks, and beside them a file that says how they came about.
 
     Args:
         kind: ``ubi`` or ``clicks``.
-        sources: Files.
+        sources: Files; indexes where *documents* are theirs, which only ubi has.
         output: A judgment file, .csv or .jsonl; or a suite, .yaml.
         model: How clicks become grades.
         given: What a suite lacks otherwise.
         suite: Its queries, found by their text, give the judgments their ids; others are left out.
+        documents: Those of *sources*, where these are not files.
 
     Raises:
         InputError: A source is not what it should be.
         UsageError: Nothing was clicked, a file that would be written is there already, or its ending is another one.
     """
-    log = (read_ubi if kind == "ubi" else read_csv)(sources, model.actions)
+    log = read_ubi(sources, model.actions, documents=documents) if kind == "ubi" else read_csv(sources, model.actions)
     found, rates = judge_clicks(log, model)
     if suite is not None:
         found = _with_ids(found, suite, log)
     suffix = output.suffix.lower()
     provenance = output.with_name(f"{output.name}.provenance.json")
-    texts = {provenance: _provenance(sources, log, model, rates, found)}
+    names = [{"index": one} if documents is not None else {"file": one, "sha256": _digest(one)} for one in sources]
+    texts = {provenance: _provenance(names, log, model, rates, found)}
     if suffix in (".yaml", ".yml"):
         migrated = write_drafts([_draft(found, output)], output, given, beside=texts)
         return Migrated(migrated.written, (*log.leftovers.values(), *migrated.leftovers))
@@ -248,7 +257,7 @@ def _lines(found: Sequence[ClickedDocument]) -> str:
 
 
 def _provenance(
-    sources: Sequence[str],
+    sources: Json,
     log: ClickLog,
     model: ClickModel,
     rates: Mapping[int, float],
@@ -258,7 +267,7 @@ def _provenance(
     uncertain = sum(model.grade(one.low) != model.grade(one.high) for one in found)
     content: dict[str, Json] = {
         "model": "COEC: clicks / sum over positions of impressions * click rate of the position",
-        "sources": [{"file": source, "sha256": _digest(source)} for source in sources],
+        "sources": sources,
         "impressions_from": log.basis,
         "click_actions": list(model.actions),
         "position_bias": "estimated from the log" if model.propensities is None else "given",

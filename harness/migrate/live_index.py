@@ -11,17 +11,17 @@ from statistics import mean
 from harness.errors import SearchError, UsageError
 from harness.files.opening import read_source
 from harness.migrate import records, trec
-from harness.migrate.draft import Draft
+from harness.migrate.draft import Draft, Place
 from harness.migrate.placed import MOST_BYTES
 from harness.model import Json, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster
 from harness.search.engine import EngineSearch
 from harness.search.fields import parents_of
-from harness.search.index_sample import IndexField, SampledDocument, read_fields, read_names, read_sample
+from harness.search.index_sample import IndexField, SampledDocument, read_all, read_fields, read_names, read_sample
 from harness.words import did_you_mean, listed
 
-__all__ = ["draft_of_index", "names_of_indexes"]
+__all__ = ["draft_of_index", "live_documents", "names_of_indexes"]
 
 TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
 TITLES = ("title", "name", "headline", "subject", "heading", "label", "caption")
@@ -49,9 +49,9 @@ EXAMPLES = 5
 
 
 @contextmanager
-def _opened(folder: Path, options: RunOptions, environ: Mapping[str, str], index: str | None) -> Iterator[OpenCluster]:
+def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[OpenCluster]:
     """The cluster that *options* name, for a suite in *folder*; its login is that of harness.toml."""
-    suite = Suite("init", str(folder / "init.relevance.yaml"), Target(index=index), {}, (), ())
+    suite = Suite("init", str(folder / "init.relevance.yaml"), Target(), {}, (), ())
     with Connections(environ, options) as connections:
         [cluster] = connections.open_all([suite])
         if cluster.search is None:
@@ -69,9 +69,25 @@ def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str,
         SearchError: The cluster did not answer, or the login may not list them.
         UsageError: It is not known, or a variable of its login is not set.
     """
-    with _opened(folder, options, environ, None) as cluster:
+    with opened(folder, options, environ) as cluster:
         assert isinstance(cluster.search, EngineSearch)
         return read_names(cluster.search)
+
+
+def live_documents(
+    folder: Path, indexes: Sequence[str], options: RunOptions, *, environ: Mapping[str, str]
+) -> Iterator[tuple[Mapping[str, Json], Place]]:
+    """
+    All documents of *indexes*, each with the index as its place.
+
+    Raises:
+        SearchError: The cluster did not answer, or has no such index.
+        UsageError: It is not known, or a variable of its login is not set.
+    """
+    with opened(folder, options, environ) as cluster:
+        assert isinstance(cluster.search, EngineSearch)
+        for index in indexes:
+            yield from ((document, (index, 0, 0)) for document in read_all(cluster.search, index))
 
 
 def draft_of_index(
@@ -92,7 +108,7 @@ def draft_of_index(
         UsageError: The index has no field with text, or the cluster is not known.
         SearchError: The cluster did not answer, or has no such index.
     """
-    with _opened(folder, options, environ, index) as cluster:
+    with opened(folder, options, environ) as cluster:
         search = cluster.search
         assert isinstance(search, EngineSearch)
         fields = _fields(search, index)

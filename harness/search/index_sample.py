@@ -1,9 +1,9 @@
-"""What there is to search: the names of a cluster's indexes, the fields of one, and the texts of a few documents."""
+"""What there is to search: the names of a cluster's indexes, the fields of one, and the texts of its documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -11,9 +11,13 @@ from harness.errors import SearchError
 from harness.model import Json
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch, login_refused
+from harness.search.points import KEEP_ALIVE, close_point, open_point
 from harness.search.session import ask_one
 
-__all__ = ["IndexField", "SampledDocument", "read_fields", "read_names", "read_sample"]
+__all__ = ["IndexField", "SampledDocument", "read_all", "read_fields", "read_names", "read_sample"]
+
+PAGE = 5_000
+"""Documents of one answer, where all are read."""
 
 SAMPLED = 100
 """Documents of a sample."""
@@ -91,6 +95,29 @@ def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list
         SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
         for hit in content.get("hits", {}).get("hits", ())
     ]
+
+
+def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
+    """
+    All documents of *index* as they are at one moment, page by page.
+
+    Raises:
+        SearchError: The engine refuses that, or its answer cannot be read.
+    """
+    point = open_point(search.connection, search.engine, search.retries, index, {})
+    order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
+    body: dict[str, Json] = {
+        "size": PAGE,
+        "pit": {"id": point.id, "keep_alive": KEEP_ALIVE},
+        "sort": [{order: "asc"}],
+        "track_total_hits": False,
+    }
+    try:
+        while hits := _ask(search, "POST", "/_search", body).get("hits", {}).get("hits"):
+            yield from (hit["_source"] for hit in hits)
+            body["search_after"] = hits[-1]["sort"]
+    finally:
+        close_point(search.connection, search.engine, point)
 
 
 def _ask(search: EngineSearch, method: str, path: str, body: Json = None) -> Mapping[str, Json]:

@@ -257,4 +257,7 @@ def test_nothing_is_replaced_and_other_formats_have_no_cut_points(graded):
     assert graded("clicks", COUNTED)[0] == 2
     status, _, _, told = graded("csv", COUNTED, "--cut-points", "1", output="x.relevance.yaml")
     assert status == 2
-    assert "are of clicks" in told
+    assert "csv has no clicks; remove the options that are of clicks or of ubi" in told
+    status, _, _, told = graded("clicks", COUNTED, "--url", "http://127.0.0.1:1", output="y.csv")
+    assert status == 2
+    assert "the sources of clicks are files" in told

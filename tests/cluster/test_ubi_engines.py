@@ -1,0 +1,39 @@
+"""The documents of User Behavior Insights, read from their indexes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.files.judgments import read_judgments
+from harness.search import index_sample
+
+
+@pytest.fixture
+def ubi(index):
+    """Twenty searches for a tent: a is shown first and clicked in eight, b is second and clicked in two."""
+    events = [
+        {"query_id": f"q{n}", "action_name": "click", "event_attributes": {"object": {"object_id": document}}}
+        for document, clicked in (("a", 8), ("b", 2))
+        for n in range(clicked)
+    ]
+    searches = [{"query_id": f"q{n}", "user_query": "tent", "query_response_hit_ids": ["a", "b"]} for n in range(20)]
+    return [index({str(number): one for number, one in enumerate(documents)}) for documents in (searches, events)]
+
+
+def test_all_documents_are_read_page_by_page(ubi, engine_url, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(index_sample, "PAGE", 7)
+    assert main(["import", "ubi", *ubi, "--url", engine_url, "--output", "judged.csv"]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().err == ""
+    assert read_judgments(Path("judged.csv")) == {"tent": {"a": 2, "b": 2}}
+    provenance = json.loads(Path("judged.csv.provenance.json").read_text())
+    assert provenance["sources"] == [{"index": name} for name in ubi]
+    assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
+
+
+def test_an_index_that_is_not_there_is_told(engine_url, tmp_path, capsys):
+    output = str(tmp_path / "judged.csv")
+    assert main(["import", "ubi", "relevance-test-none", "--url", engine_url, "--output", output]) == 3
+    assert "relevance-test-none" in capsys.readouterr().err
