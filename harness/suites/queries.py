@@ -13,6 +13,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
@@ -38,16 +39,23 @@ _IDS, _TEXTS = {"id", "qid", "query_id", "query id"}, {"text", "query", "query_t
 
 
 @dataclass(frozen=True, slots=True)
-class _Entries:
-    """Queries as they are written in one file, with the problems of that file."""
+class _WrittenQuery:
+    """A query, and which of `_GIVEN` were *given* where it was written."""
 
-    shapes: list[QueryShape]
-    problems: Problems
+    query: Query
+    given: Mapping[str, Any]
 
 
-def _read_file(file: NamedFile) -> _Entries:
+_Take: TypeAlias = Callable[[QueryShape, Problems], None]
+"""Takes what is needed of the shape of a query, and notes what is wrong in it."""
+
+
+def _read_file(file: NamedFile, take: _Take) -> Problems:
     """
-    The queries of a file.
+    Let *take* have the queries of a file, one after the other, so that no two shapes are in memory.
+
+    Returns:
+        The problems that *take* noted.
 
     Raises:
         SuiteError: With every line that is no query.
@@ -64,12 +72,16 @@ def _read_file(file: NamedFile) -> _Entries:
         problems = Problems(read_source(file.path, file.name, limit=_MOST_BYTES))
     except InputError as error:
         raise SuiteError(error.problems) from None
-    shapes = [read_query(node, problems) for node in readers[suffix](problems)]
+    noted, is_empty = Problems(problems.source), True
+    for node in readers[suffix](problems):
+        shape, is_empty = read_query(node, problems), False
+        if shape is not None:
+            take(shape, noted)
     if problems.found:
         raise SuiteError(problems.found)
-    if not shapes:
-        problems.at(Mark(file.name), "the file has no queries")
-    return _Entries([shape for shape in shapes if shape is not None], problems)
+    if is_empty:
+        noted.at(Mark(file.name), "the file has no queries")
+    return noted
 
 
 def _tsv(problems: Problems) -> Iterator[MappingNode]:
@@ -201,50 +213,58 @@ def list_queries(
     """
     written, problems = reading.shape.queries, reading.problems
     named = written.file if isinstance(written, QueryFileShape) else written
-    stored: Mapping[str, _WrittenQuery] = {}
-    if isinstance(named, Written):
-        entries = _from_file(named, files, problems)
-        if entries is None:
-            return None
-        stored = _distinct(
-            [(entry, _query(entry, gain, reading, entries.problems)) for entry in entries.shapes], problems
-        )
-        problems.extend(entries.problems.found)
-    inline = written.inline if isinstance(written, QueryFileShape) else [] if isinstance(named, Written) else named
+    stored: dict[str, _WrittenQuery] = {}
+    added: dict[str, _WrittenQuery] = {}
     masked = _masked_questions(reading) if reading.variables else {}
-    added = _distinct(
-        [(entry, _query(entry, gain, reading, problems, masked.get(entry.id.mark))) for entry in inline or ()], problems
-    )
-    for entry, _ in (*stored.values(), *added.values()):
-        _add_judgments(entry, names, judgments)
+
+    def take(entry: QueryShape, noted: Problems, into: dict[str, _WrittenQuery]) -> None:
+        query = _query(entry, gain, reading, noted, masked.get(entry.id.mark))
+        first = into.setdefault(query.id, _WrittenQuery(query, _given(entry)))
+        if first.query is query:
+            _add_judgments(entry, names, judgments)
+        else:
+            noted.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.query.mark}")
+
+    if isinstance(named, Written):
+        file = files.find(named)
+        try:
+            noted = None if file is None else _read_file(file, partial(take, into=stored))
+        except SuiteError as error:
+            problems.extend(error.problems)
+            return None
+        if noted is None:
+            return None
+        problems.extend(noted.found)
+    for entry in _inline(written):
+        take(entry, problems, added)
     joined = {**stored, **{name: _joined(stored.get(name), one, problems) for name, one in added.items()}}
     _check_weights(list(joined.values()), reading)
-    return tuple(query for _, query in joined.values())
+    return tuple(one.query for one in joined.values())
 
 
-_WrittenQuery: TypeAlias = tuple[QueryShape, Query]
-"""A query beside its shape, which has what was written."""
+def _inline(written: Any) -> Sequence[QueryShape]:
+    """The queries that stand in the suite itself."""
+    if isinstance(written, QueryFileShape):
+        return written.inline
+    return [] if isinstance(written, Written) else written or []
 
 
-def _from_file(written: Written, files: SuiteFiles, problems: Problems) -> _Entries | None:
-    file = files.find(written)
-    if file is None:
-        return None
-    try:
-        return _read_file(file)
-    except SuiteError as error:
-        problems.extend(error.problems)
-        return None
+_GIVEN = ("text", "weight", *_WAIVERS)
+
+
+def _given(entry: QueryShape) -> dict[str, Any]:
+    values = ((key, getattr(entry, key)) for key in _GIVEN)
+    return {key: str(value) if key == "text" else value for key, value in values if value is not None}
 
 
 def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
     """The query that the file and the suite have together; what both say must be the same."""
     if stored is None:
         return added
-    (shape, query), (more, other) = stored, added
+    query, other = stored.query, added.query
 
     def one_of_both(key: str) -> Any:
-        first, second = getattr(shape, key), getattr(more, key)
+        first, second = stored.given.get(key), added.given.get(key)
         if first is not None and second is not None and first != second:
             problems.at(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
         return first if second is None else second
@@ -252,7 +272,7 @@ def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Proble
     for name in query.params.keys() & other.params.keys():
         if query.params[name] != other.params[name]:
             problems.at(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
-    merged = shape.model_copy(update={key: one_of_both(key) for key in ("text", "weight", *_WAIVERS)})
+    given = {key: value for key in _GIVEN if (value := one_of_both(key)) is not None}
     kept = query.masked or {"text": query.text, "params": query.params}
     masked = other.masked and {
         "text": other.masked["text"] or kept["text"],
@@ -264,14 +284,14 @@ def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Proble
         text=other.text or query.text,
         params={**query.params, **other.params},
         tags=tuple(dict.fromkeys((*query.tags, *other.tags))),
-        weight=1.0 if merged.weight is None else merged.weight,
+        weight=given.get("weight", 1.0),
         thresholds=query.thresholds + other.thresholds,
         markers=tuple(dict.fromkeys((*query.markers, *other.markers))),
-        xfail=read_waiver(merged.xfail),
-        skip=read_waiver(merged.skip),
+        xfail=read_waiver(given.get("xfail")),
+        skip=read_waiver(given.get("skip")),
         masked=masked,
     )
-    return merged, both
+    return _WrittenQuery(both, given)
 
 
 def _masked_questions(reading: Reading) -> dict[Mark, Json]:
@@ -327,7 +347,7 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
 
 def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
     """A weight that was forgotten would count as 1 beside the others; one that was misspelt is told already."""
-    lacking = [query for shape, query in queries if shape.weight is None]
+    lacking = [one.query for one in queries if "weight" not in one.given]
     if len(lacking) in (0, len(queries)) or "weight" in reading.broken:
         return
     verb = "has" if len(lacking) == 1 else "have"
@@ -337,15 +357,6 @@ def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
         f"{len(lacking):,} of {count(len(queries), 'query')} {verb} no weight: {named}; "
         "expected a weight for every query, or for none",
     )
-
-
-def _distinct(queries: Sequence[_WrittenQuery], problems: Problems) -> dict[str, _WrittenQuery]:
-    distinct: dict[str, _WrittenQuery] = {}
-    for written in queries:
-        _, first = distinct.setdefault(written[1].id, written)
-        if first is not written[1]:
-            problems.at(written[1].mark, f"the query id {first.id!r} is used twice, first at {first.mark}")
-    return distinct
 
 
 def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgments: Judgments) -> None:
