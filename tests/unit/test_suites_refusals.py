@@ -22,7 +22,7 @@ queries:
 """
 TOP_KEYS = (
     "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, vectors, judgments, "
-    "undefined, baseline, depth, title_field, checks, fixture, markers"
+    "undefined, baseline, depth, title_field, checks, warm_up, fixture, markers"
 )
 
 
@@ -80,7 +80,7 @@ CASES = {
     "text where a mapping belongs": (
         changed("{index: products}", "products"),
         "2:9",
-        "found 'products', expected a mapping with cluster, index, engine, ids, id_field",
+        "found 'products', expected a mapping with cluster, index, engine, ids, point_in_time, id_field",
         "target: products",
     ),
     "another word for what ids are": (
