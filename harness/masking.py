@@ -310,7 +310,10 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         reason=mask(query.reason),
         ranking=_documents(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
-        missing=_documents(query.missing, mask),
+        missing=tuple(
+            replace(document, target=document.target and mask(document.target))
+            for document in _documents(query.missing, mask)
+        ),
         baseline=query.baseline and replace(query.baseline, documents=_documents(query.baseline.documents, mask)),
     )
 

@@ -23,6 +23,7 @@ from harness.judging.findings import (
     scales_of,
 )
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
+from harness.masking import Masker
 from harness.model import ANY_TEXT, FindingKind, Hit, JudgmentFinding, Mark, Pool, PooledDocument, Suite
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
@@ -249,9 +250,12 @@ def lint_suites(
     with Connections(environ, options) as connections:
         clusters = _open(connections, online)
         for one in read:
-            known = _knowledge(one, clusters.get(one.suite.path), lint, offline=offline)
+            cluster = clusters.get(one.suite.path)
+            masker = cluster.masker(one.suite, environ, connections.hooks) if cluster else Masker(one.suite.variables)
+            known = _knowledge(one, cluster, lint, masker, offline=offline)
             scales = (*scales_of(one.suite), *(() if scale is None else (scale,)))
-            lint.findings += find_in(one.judged, scales, known)
+            found = find_in(one.judged, scales, known)
+            lint.findings += [replace(finding, message=masker.mask(finding.message)) for finding in found]
             lint.notes += _notes(one, bool(scales))
     lint.findings = sorted(set(lint.findings))
     return lint
@@ -276,7 +280,9 @@ def _open(connections: Connections, online: Sequence[_Read]) -> dict[str, OpenCl
     return {one.suite.path: cluster for one, cluster in zip(online, clusters, strict=True)}
 
 
-def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: bool) -> IndexKnowledge | None:
+def _knowledge(
+    one: _Read, cluster: OpenCluster | None, lint: Lint, masker: Masker, *, offline: bool
+) -> IndexKnowledge | None:
     """What is known of the judged documents; None where it is not known of all places where they may be."""
     indexes, fixture = one.indexes(), one.fixture
     ids = {judgment.document for judgment in one.judged.judged}
@@ -295,7 +301,7 @@ def _knowledge(one: _Read, cluster: OpenCluster | None, lint: Lint, *, offline: 
                 known, repeated[name] = _look_up(cluster, name, ids, one.suite.target.id_field)
                 found |= known
     except SearchError as error:
-        lint.errors.append(f"{one.suite.path}: {error}")
+        lint.errors.append(f"{one.suite.path}: {masker.mask(str(error))}")
         return None
     return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
 

@@ -197,8 +197,11 @@ class SuiteExecution:
 
     def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite:
         """*earlier* as it is, with *search* to look for more, if the target is the same as far as that is known."""
-        from harness.suites.requests import on_index
+        from harness.suites.requests import choose_template, on_index
 
+        own = choose_template(active, self.options.request).index or active.target.index
+        if own is not None and self.masker is not None and self.masker.mask(own) == earlier.index:
+            earlier = replace(earlier, index=own)  # a journal has it masked
         if search is not None and self.section is not None and earlier.states:
             watch = self._watch(on_index(active, earlier.index), search)
             watch.look()

@@ -338,7 +338,9 @@ class Section:
         self._write([{"end": {name: value for name, value in rest.items() if name != "responses"}}])
 
     def _masked(self, run: Run) -> Run:
-        return run if self._masker is None else redact_run(run, self._masker.mask)
+        if self._masker is None:
+            return run
+        return redact_run(replace(run, index=run.index and self._masker.mask(run.index)), self._masker.mask)
 
 
 class Journal:

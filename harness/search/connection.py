@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from http.client import IncompleteRead
 from threading import Thread
@@ -84,9 +85,34 @@ class Connection(MaskingConnection, Protocol):
         ...
 
 
+LOGGERS = ("urllib3.connectionpool", "elastic_transport.node", "elastic_transport.transport", "opensearch")
+"""Of the libraries that log the URLs, and some the bodies, of requests."""
+
+_IS_OURS: ContextVar[bool] = ContextVar("request of the harness", default=False)
+
+
+def _is_loggable(record: logging.LogRecord) -> bool:  # noqa: ARG001
+    return not _IS_OURS.get()
+
+
+def _unlogged(call: Callable[[], T]) -> T:
+    """
+    The result of *call*, a request that no library logs: variables of the environment may stand in its URL.
+
+    Nothing else that these libraries send is left out of their logs.
+    """
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_is_loggable)  # the same filter is added once
+    token = _IS_OURS.set(True)
+    try:
+        return call()
+    finally:
+        _IS_OURS.reset(token)
+
+
 def within(seconds: float | None, call: Callable[[], T]) -> T:
     """
-    The result of *call*, if it takes at most *seconds*.
+    The result of *call*, a request, if it takes at most *seconds*; no library logs it.
 
     The timeouts of HTTP libraries limit one read of a socket: a server that sends a byte now and then never times out.
     So the call is made in a separate thread, which is abandoned if it takes longer.
@@ -99,13 +125,13 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
         TimeoutError: It took longer.
     """
     if seconds is None:
-        return call()
+        return _unlogged(call)
     outcome: Future[T] = Future()
     context = copy_context()
 
     def work() -> None:
         try:
-            outcome.set_result(context.run(call))
+            outcome.set_result(context.run(_unlogged, call))
         except BaseException as error:  # it is the caller's, whatever it is
             outcome.set_exception(error)
 

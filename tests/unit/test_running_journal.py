@@ -171,3 +171,16 @@ def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
 def test_without_a_place_for_a_journal_a_resumed_run_starts_anew(engine, capsys):
     assert main(["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--resume"]) == 1
     assert "harness: starting anew: without --journal and --output no run leaves a journal" in capsys.readouterr().err
+
+
+def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the_run_that_goes_on(engine, monkeypatch):
+    monkeypatch.setenv("SHOP_INDEX", "products")
+    path = Path("shop.relevance.yaml")
+    path.write_text(suite_text().replace("index: products", 'index: "${SHOP_INDEX}"'), encoding="utf-8")
+    whole = run(engine, "--journal", str(JOURNAL))
+    content = JOURNAL.read_bytes()
+    assert b'"index": "${SHOP_INDEX}"' in content
+    engine.sent.clear()
+    JOURNAL.write_bytes(content[: content.rindex(b'{"reported"')])
+    assert run(engine, "--journal", str(JOURNAL), "--resume") == whole
+    assert not [path for _, path in engine.sent if "SHOP_INDEX" in path]
