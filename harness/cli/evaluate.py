@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from harness.cli.options import Command, existing_file, given_to
+from harness.cli.scheduler import score_on_scheduler
 from harness.cli.terminal import show
+from harness.errors import UsageError
+from harness.files.partitions import join, partitions_of
 from harness.files.scored_runs import FileOptions, evaluate_files, gains_in_force, read_measures
 from harness.metrics import read_gain
 from harness.metrics.evaluate import Evaluation
@@ -16,11 +20,13 @@ from harness.report.json import scores_json
 from harness.report.run_sentences import left_out_lines
 from harness.report.terminal.others import score_renderables
 
+existing = click.Path(exists=True, path_type=Path)
 
-def file_options(function: Command) -> Command:
+
+def file_options(function: Command, *, judgments: click.Path = existing_file) -> Command:
     """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain`` and ``--complete``."""
     options = (
-        click.option("--qrels", required=True, metavar="FILE", type=existing_file, help="The judgments."),
+        click.option("--qrels", required=True, metavar="FILE", type=judgments, help="The judgments."),
         click.option(
             "--measure",
             "measures",
@@ -59,13 +65,17 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
 
 
 @click.command("evaluate")
-@file_options
-@click.option("--run", required=True, metavar="FILE", type=existing_file, help="The run to score.")
+@partial(file_options, judgments=existing)
+@click.option(
+    "--run", required=True, metavar="FILE", type=existing, help="The run to score, or a folder of its Parquet files."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Score the files of a folder on the workers of this Dask cluster.")
 @click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON always has them.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
 def command(
     qrels: Path,
     run: Path,
+    scheduler: str | None,
     measures: tuple[str, ...],
     profile: str,
     gain: str | None,
@@ -78,16 +88,37 @@ def command(
 
     Files are TREC qrels and runs, or .csv, .jsonl and .parquet with columns query, document and grade or score; .gz and
     .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file
-    that is wrong ends with exit status 2 and all its problems.
+    that is wrong ends with exit status 2 and all its problems. A folder holds a run in Parquet files, each query whole
+    in one of them; its judgments are in one file, or in a folder of files with the same names.
     """
     options = read_options(measures, profile, gain, complete)
-    evaluation = evaluate_files(qrels, run, options)
+    evaluation = _evaluation(qrels, run, options, scheduler)
     for line in left_out_lines(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
         click.echo(scores_json(evaluation, options.measures, complete=complete))
     else:
         _print_table(evaluation, options, per_query=per_query)
+
+
+def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
+    """
+    The scores of a file, or of all files of a folder.
+
+    Raises:
+        UsageError: only one of them is a folder where that cannot be, or a query is in several files.
+    """
+    if not run.is_dir():
+        if qrels.is_dir() or scheduler is not None:
+            raise UsageError(
+                f"{run} is a file, expected a folder of Parquet files, as for --qrels FOLDER or --scheduler"
+            )
+        return evaluate_files(qrels, run, options)
+    parts = partitions_of(qrels, run)
+    if scheduler is not None:
+        return join(parts, score_on_scheduler(scheduler, parts, options))
+    scorers = {part.judgments: options.scorer(part.judgments) for part in parts}
+    return join(parts, [scorers[part.judgments].score(part.run) for part in parts])
 
 
 def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:

@@ -1,5 +1,6 @@
 """
-``harness run --scheduler``: the parts of a run as tasks of a Dask cluster, each the command that sends one part.
+``--scheduler``: the parts of a run as tasks of a Dask cluster, each the command that sends one part, and the files of a
+run that is scored.
 
 A worker needs the harness, the files of the suites in the same folder, and the variables of its logins: no secret is
 sent to it. The part of a worker that is killed is done by another one.
@@ -17,7 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.exits import COMMAND, NO_ANSWER
-from harness.errors import SearchError, UsageError
+from harness.errors import HarnessError, SearchError, UsageError
+from harness.files.partitions import Partition
+from harness.files.scored_runs import FileOptions, evaluate_files
+from harness.metrics.evaluate import Evaluation
 from harness.options import FLAG, OPTIONS, RunOptions, Shard
 from harness.run import Matrix
 from harness.run.journal import SEARCHED_WITH
@@ -101,6 +105,41 @@ def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: st
         return PartAnswer(done.returncode, done.stderr.strip(), journal.read_bytes() if journal.exists() else b"")
 
 
+def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOptions) -> list[Evaluation]:
+    """
+    The scores of each of *parts*, computed on the workers of the scheduler at *address*, which have the files.
+
+    Raises:
+        UsageError: distributed is not installed, or a file is wrong.
+        SearchError: the scheduler does not answer, has no worker, or lost several in a row.
+    """
+    with _client_of(address) as client:
+        tasks = [client.submit(score_part, Path.cwd(), part, options, pure=False) for part in parts]
+        found = [_result_of(str(part.run), task) for part, task in zip(parts, tasks, strict=True)]
+    problems = [one for one in found if isinstance(one, str)]
+    if problems:
+        raise UsageError("\n".join(problems))
+    return found
+
+
+def score_part(folder: Path, part: Partition, options: FileOptions) -> Evaluation | str:
+    """The scores of *part*, whose paths start from *folder*, or what is wrong with it; runs on a worker."""
+    try:
+        return evaluate_files(folder / part.judgments, folder / part.run, options)
+    except HarnessError as error:
+        return error.text(COMMAND)
+
+
+def _result_of(what: str, task: Any) -> Any:
+    """What the *task* for *what* returned."""
+    from distributed import KilledWorker
+
+    try:
+        return task.result()
+    except KilledWorker:
+        raise SearchError(f"{what}: each worker that it was sent to was lost") from None
+
+
 @contextmanager
 def _client_of(address: str) -> Iterator[Client]:
     try:
@@ -121,12 +160,7 @@ def _client_of(address: str) -> Iterator[Client]:
 
 def _journal_of(part: Shard, task: Any, tell: Callable[[str], None]) -> bytes:
     """The journal of *part* when its *task* is done."""
-    from distributed import KilledWorker
-
-    try:
-        answer: PartAnswer = task.result()
-    except KilledWorker:
-        raise SearchError(f"part {part}: each worker that it was sent to was lost") from None
+    answer: PartAnswer = _result_of(f"part {part}", task)
     if answer.status not in (0, NO_ANSWER) or not answer.journal:
         kind = SearchError if answer.status == NO_ANSWER else UsageError
         raise kind(f"part {part} ended with {answer.status} on a worker: {answer.said}")

@@ -77,6 +77,26 @@ def test_a_run_on_workers_is_that_of_one_process_although_one_is_killed(engine, 
     assert spread.stderr.count(" is done") >= 2
 
 
+def test_the_files_of_a_folder_are_scored_on_workers_as_here(engine, workers):
+    pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
+    import pyarrow.parquet as parquet
+    from pyarrow import table
+
+    judged = {"query": ["a", "b"], "document": ["x", "y"], "grade": [1, 2]}
+    parquet.write_table(table(judged), "qrels.parquet")
+    Path("run").mkdir()
+    for query in ("a", "b"):
+        hits = {"query": [query] * 2, "document": ["y", "x"], "score": [2.0, 1.0]}
+        parquet.write_table(table(hits), f"run/{query}.parquet")
+    words = ["evaluate", "--qrels", "qrels.parquet", "--run", "run", "--measure", "AP", "--json"]
+    here, there = (
+        subprocess.run([sys.executable, "-m", "harness", *words, *more], capture_output=True, text=True, check=True)
+        for more in ([], ["--scheduler", workers[0]])
+    )
+    assert here.stdout == there.stdout
+    assert '"mean": 0.75' in here.stdout
+
+
 def test_what_is_wrong_on_a_worker_is_said(engine, workers):
     address, _ = workers
     Path("harness.toml").write_text("[clusters.default]\nurl = 3\n", encoding="utf-8")
