@@ -5,6 +5,7 @@ Needs Python 3.11 or later and nothing else; an environment that is up to date i
 """
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -53,7 +54,36 @@ def say(sentence: str) -> None:
 def check() -> int:
     """The checks that need no test; the number of those that failed."""
     commands = (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",))
-    return sum(run(*command) != 0 for command in commands)
+    return sum(run(*command) != 0 for command in commands) + audit()
+
+
+SECONDS_TO_AUDIT = 120
+
+
+def audit() -> int:
+    """
+    1 if a pinned version of scripts/constraints.txt has a known vulnerability, else 0.
+
+    What cannot be looked up, without a network for example, is said and is no failure.
+    """
+    command = (BIN / "pip-audit", "-r", CONSTRAINTS, "--no-deps", "--disable-pip", "--progress-spinner=off", "-fjson")
+    say("pip-audit -r scripts/constraints.txt")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_TO_AUDIT, cwd=ROOT)
+        found = json.loads(done.stdout)["dependencies"]
+    except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as error:
+        say(f"nothing was audited: pip-audit did not report ({type(error).__name__})")
+        return 0
+    skipped = [one["name"] for one in found if "skip_reason" in one]
+    vulnerable = [one for one in found if one.get("vulns")]
+    for one in vulnerable:
+        fixes = {known["id"]: ", ".join(known["fix_versions"]) or "no version yet" for known in one["vulns"]}
+        for name, fixed in fixes.items():
+            print(f"{one['name']} {one['version']}: {name}, fixed in {fixed}", flush=True)
+    audited = len(found) - len(skipped)
+    left = f"; {len(skipped)} are unknown to the database that could be reached" if skipped else ""
+    say(f"{audited} of {len(found)} packages audited, {len(vulnerable)} with known vulnerabilities{left}")
+    return int(bool(vulnerable))
 
 
 def _pip(*what: str) -> None:
