@@ -83,7 +83,11 @@ def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
     text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     known_as = identity if entry.id_field is None else id_in(hit, entry.id_field, name)
     texts = texts_of(hit.get("_source"), entry.fields) if entry.fields else None
-    return Hit(sys.intern(known_as), score, _title(hit, entry.title_field), text, texts), (index, hit.get("_routing"), identity)
+    return Hit(sys.intern(known_as), score, _title(hit, entry.title_field), text, texts), (
+        index,
+        hit.get("_routing"),
+        identity,
+    )
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
