@@ -95,6 +95,10 @@ class Masker:
         forms = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to mask."""
+        return self._pattern is not None
+
     def mask(self, text: str) -> str:
         """
         *text* without the values.

@@ -418,6 +418,11 @@ class Options(TypedDict, total=False):
 SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
+SENT_BY = (
+    "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
+)  # fmt: skip
+"""The options that choose what is sent where."""
+
 SERVERS = ("url", "cluster", "embedded", "client")
 """The options that name a server, of which only one may be given."""
 

@@ -40,6 +40,7 @@ from harness.report.sentences import printable
 from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
+from harness.run.merging import MergedJournal
 from harness.words import count, one_of
 
 
@@ -211,7 +212,8 @@ def _tell(line: str) -> None:
 
 def _run_on(scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
     """As `_run`, with the queries sent from the workers of *scheduler*."""
-    merged = run_on_scheduler(scheduler, suites, options, matrix, (lambda _: None) if quiet else _tell)
+    journals = run_on_scheduler(scheduler, suites, options, matrix, (lambda _: None) if quiet else _tell)
+    merged = MergedJournal(journals)
     return run_suites(suites, options, environ=os.environ, progress=None, matrix=matrix, journal=merged)
 
 

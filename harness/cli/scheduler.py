@@ -22,13 +22,12 @@ from harness.errors import HarnessError, SearchError, UsageError
 from harness.files.partitions import Partition
 from harness.files.scored_runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import Evaluation
-from harness.options import FLAG, OPTIONS, RunOptions, Shard
-from harness.run import Matrix
-from harness.run.journal import SEARCHED_WITH
-from harness.run.merging import MergedJournal
+from harness.options import FLAG, OPTIONS, SENT_BY, RunOptions, Shard
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from harness.run import Matrix
 
 PARTS_OF_A_THREAD = 2
 """Parts for each thread of the workers: the work of one that is killed is small, and each part opens connections."""
@@ -48,7 +47,7 @@ class PartAnswer:
 
 def run_on_scheduler(
     address: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, tell: Callable[[str], None]
-) -> MergedJournal:
+) -> list[tuple[str, bytes]]:
     """
     Send the queries of *suites* from the workers of the scheduler at *address*.
 
@@ -58,6 +57,9 @@ def run_on_scheduler(
         options: What was asked for.
         matrix: The requests and indexes that each suite runs with.
         tell: Is given a line for each part that is done.
+
+    Returns:
+        A name for each part, and the content of its journal.
 
     Raises:
         UsageError: distributed is not installed, or a worker refuses the suites or the options.
@@ -71,12 +73,12 @@ def run_on_scheduler(
         parts = [Shard(number, threads * PARTS_OF_A_THREAD) for number in range(1, threads * PARTS_OF_A_THREAD + 1)]
         paths = [str(path) for path in suites]
         tasks = {client.submit(send_part, str(Path.cwd()), words, paths, str(part), pure=False): part for part in parts}
-        return MergedJournal([(f"part {part}", _journal_of(part, task, tell)) for task, part in tasks.items()])
+        return [(f"part {part}", _journal_of(part, task, tell)) for task, part in tasks.items()]
 
 
 def command_words(options: RunOptions, matrix: Matrix) -> Iterator[str]:
     """The words of `harness run` for what *options* and *matrix* send where."""
-    given = {name: getattr(options, name) for name in SEARCHED_WITH} | {
+    given = {name: getattr(options, name) for name in SENT_BY} | {
         "request": matrix.requests,
         "index": matrix.indexes,
     }

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, redact_run
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run, Suite
-from harness.options import ALL_QUERIES, RunOptions, Shard
+from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ __all__ = ["Header", "Journal", "Recorded", "Section", "header_of", "parse_journ
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""
-
-SEARCHED_WITH = (
-    "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
-)  # fmt: skip
-"""The options that choose what is sent where."""
 
 NOT_ASKED = Engine("not asked")
 
@@ -68,7 +63,7 @@ class Header:
     parts: Mapping[str, str]
     """What the answers depend on, by a name for users: texts and fingerprints."""
     options: Mapping[str, Json] = field(default_factory=dict)
-    """Those of `SEARCHED_WITH` that were given, by field."""
+    """Those of `SENT_BY` that were given, by field."""
     shard: Shard = ALL_QUERIES
     """The part of the queries that runs."""
     matrix: Mapping[str, Json] = field(default_factory=dict)
@@ -127,7 +122,7 @@ def header_of(
     suite = selection.suite
     template = suite.requests.get(options.request or next(iter(suite.requests)))
     bare = [replace(query, judgments={}, thresholds=(), skip=None) for query in suite.queries]
-    given = {name: getattr(options, name) for name in SEARCHED_WITH}
+    given = {name: getattr(options, name) for name in SENT_BY}
     texts = {
         "judgments": [suite.gain, suite.grades, {query.id: query.judgments for query in suite.queries}],
         "queries": [bare, [query.id for query in selection.active.queries]],
@@ -241,9 +236,19 @@ def _response_of(raw: Json) -> Response:
     return response
 
 
-def _line_of(query: str, response: Response) -> Json:
+def _line(value: Json) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _line_of(query: str, response: Response) -> bytes:
     name, adapter = ("ranking", _adapter(Ranking)) if isinstance(response, Ranking) else ("failure", _adapter(Failure))
-    return {"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)}
+    try:
+        written = adapter.dump_json(response, exclude_defaults=True)
+    except ValueError:  # half a surrogate pair, which UTF-8 lacks
+        written = b"null"
+    if b"null" in written:  # no default is written, so that it stands for an infinite number, if it is no text
+        written = json.dumps(adapter.dump_python(response, mode="json", exclude_defaults=True)).encode()
+    return b'{"query": %b, "%b": %b}\n' % (json.dumps(query).encode(), name.encode(), written)
 
 
 @cache
@@ -264,7 +269,7 @@ class Section:
         self,
         header: Header,
         masker: Masker | None,
-        write: Callable[[Iterable[Json]], None],
+        write: Callable[[bytes], None],
         recorded: Recorded | None,
         tell: Callable[[str], None],
         *,
@@ -281,10 +286,12 @@ class Section:
         """
         self._asks = asks
         self._header = header
-        self._masker = masker
+        self._masker = masker or None
         self._write = write
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
+        if self.earlier is not None and header.builds_index and not self.is_whole and not why_moving(self.earlier):
+            self.earlier = replace(self.earlier, states=())  # the index may be built again, with other UUIDs
         self._tell = tell
         self._written: dict[str, Response] = {}
 
@@ -322,20 +329,21 @@ class Section:
             answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
             self._written |= self._recorded.responses
-        self._write([_adapter(Header).dump_python(replace(header, continues=self._recorded is not None), mode="json")])
+        header = replace(header, continues=self._recorded is not None)
+        self._write(_line(_adapter(Header).dump_python(header, mode="json")))
         return self.earlier
 
     def add(self, responses: Mapping[str, Response]) -> None:
         """Write *responses*, by query."""
         masked = self._masked(Run(responses, NOT_ASKED)).responses
-        self._write([_line_of(query, response) for query, response in masked.items()])
+        self._write(b"".join(_line_of(query, response) for query, response in masked.items()))
         self._written |= responses
 
     def end(self, run: Run) -> None:
         """Write what the whole *run* found out: the responses that it changed after they came, and the rest."""
         self.add({query: one for query, one in run.responses.items() if self._written.get(query) is not one})
         rest = _adapter(Run).dump_python(self._masked(replace(run, responses={})), mode="json", exclude_defaults=True)
-        self._write([{"end": {name: value for name, value in rest.items() if name != "responses"}}])
+        self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
     def _masked(self, run: Run) -> Run:
         if self._masker is None:
@@ -402,13 +410,12 @@ class Journal:
         if self._file is None:
             return
         if is_complete and self._is_kept:
-            self._write([{"reported": True}])
+            self._write(_line({"reported": True}))
         self._file.close()
         if is_complete and not self._is_kept:
             self._path.unlink(missing_ok=True)
 
-    def _write(self, lines: Iterable[Json]) -> None:
-        data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    def _write(self, data: bytes) -> None:
         try:
             if self._file is None:
                 self._file = self._continued() if self._recorded else self._begun(data)

@@ -16,7 +16,7 @@ OUTPUTS = Path(__file__).parent / "outputs"
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
     "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine", "engine up", "engine down",
-    "engine status", "evaluate", "compare", "significance", "schema",
+    "engine status", "evaluate", "compare", "significance", "schema", "merge",
 )  # fmt: skip
 
 

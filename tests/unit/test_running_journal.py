@@ -1,5 +1,6 @@
 """Runs that were killed and go on: what the journal holds, what is asked again, and that the report is the same."""
 
+import json
 import random
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import harness.search.fixtures
 from builders.journaled import QUERIES, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 
@@ -125,6 +127,37 @@ def test_a_finished_run_is_not_taken_for_a_new_one(engine, capsys):
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert sum(engine.asked.values()) == QUERIES
     assert "starting anew: the run in run.journal is finished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_an_index_that_the_suite_builds_again_is_the_same(engine, is_ended, monkeypatch):
+    fixture = "fixture: {documents: d.jsonl}"
+    documents = [f"{name}{n}" for n in range(QUERIES) for name in ("d", "e", "gone")]
+    Path("d.jsonl").write_text("".join(json.dumps({"id": one}) + "\n" for one in documents), encoding="utf-8")
+    Path("shop.relevance.yaml").write_text(suite_text().replace("depth:", f"{fixture}\ndepth:"), encoding="utf-8")
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "products")
+    whole = run(engine, "--allow-write")
+    engine.broken = {"text 7": 400} if is_ended else {}
+    run(engine, "--allow-write", "--journal", str(JOURNAL))
+    engine.broken.clear()
+    if not is_ended:
+        cut_at(6000)
+    set_index(engine, uuid="two")
+    engine.asked.clear()
+    assert run(engine, "--allow-write", "--journal", str(JOURNAL), "--resume") == whole
+    assert 0 < sum(engine.asked.values()) < QUERIES
+
+
+ODD = [[("a", 1e308), ("b", None)], [("null", 2.0), ("\x7f\u2028é", 1.0)], []]
+
+
+@pytest.mark.parametrize("hits", ODD)
+def test_any_answer_comes_back_as_it_was(engine, hits):
+    for n in range(QUERIES):
+        engine.rankings[f"text {n}"] = hits
+    whole = run(engine, "--journal", str(JOURNAL))
+    JOURNAL.write_bytes(JOURNAL.read_bytes().rpartition(b'{"end"')[0])
+    assert run(engine, "--journal", str(JOURNAL), "--resume") == whole
 
 
 def test_each_cell_goes_on_by_itself(engine, capsys):
