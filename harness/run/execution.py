@@ -206,8 +206,7 @@ class SuiteExecution:
             watch = self._watch(on_index(active, earlier.index), search)
             watch.look()
             search = search if self.section.is_same_target(search.engine, watch.first) else None
-        found = earlier.responses
-        ordered = {query.id: found[query.id] for query in active.queries if query.id in found}
+        ordered = {one.id: earlier.responses[one.id] for one in active.queries if one.id in earlier.responses}
         answered = self._answered_suite(replace(earlier, responses=ordered), search)
         return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
 
