@@ -180,7 +180,7 @@ def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors
     findings = vectors.findings
     try:
         array = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError, OverflowError, TypeError, MemoryError) as error:
+    except Exception as error:  # of the parsers that NumPy has a header read by, each with errors of its own
         findings.add(0, f"this is not an array of numbers in NumPy's format .npy: {error}")
         return
     if array.ndim != 2 or array.dtype.kind not in "fiu":

@@ -143,7 +143,8 @@ def test_a_wrong_array_is_named_with_its_row(write, name):
 
 
 def test_what_is_no_array_is_said_not_to_be_one(write, tmp_path):
-    for content in (b"", b"\x93NUMPY\x01", b"[1, 2]", np.array([{}], dtype=object)):
+    unclosed = b"\x93NUMPY\x01\x00\x0c\x00{'descr': ('<\n"
+    for content in (b"", b"\x93NUMPY\x01", b"[1, 2]", unclosed, np.array([{}], dtype=object)):
         if isinstance(content, bytes):
             path = write("near.npy", near_npy=content)
         else:
