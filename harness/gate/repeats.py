@@ -134,6 +134,9 @@ def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: Reque
         return "warm the engine up (`warm_up`), or leave more room"
     causes = {one.cause for one in unstable}
     remedies = [tie_break(template)] if Instability.TIES in causes else []
-    if causes & {Instability.COPIES, Instability.UNKNOWN} and (template is None or template.http is None):
+    is_service = template is not None and template.http is not None
+    if Instability.COPIES in causes and not is_service:
         remedies.append(PIN)
+    if Instability.UNKNOWN in causes and not is_service:
+        remedies.append("search a point in time, and give random functions a `seed`")
     return "; ".join(filter(None, remedies))

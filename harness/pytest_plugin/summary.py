@@ -10,7 +10,7 @@ from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import change_cell
-from harness.report.run_sentences import cause_lines, outcome_lines
+from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
 from harness.report.sentences import printable, score_text
 from harness.suites.discovery import left_out_text
 from harness.words import count
@@ -46,6 +46,8 @@ def _print_suites(
             terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)
+        for line in stability_lines(suite):
+            terminal.write_line(printable(f"{suite.name}: {line}"))
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
     for line in session.updated:

@@ -258,13 +258,7 @@ def remark_lines(suite: SuiteReport) -> Iterator[str]:
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
         sent, all_of_them = sum(resent.values()), count(len(suite.queries), "query")
         yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
-    changes = [change for before, after in pairwise(suite.timing.copies) for change in _moved_copies(before, after)]
-    if changes:
-        yield (
-            f"while the queries ran, {', then '.join(changes)}: rankings may differ where copies of a shard have other "
-            "deleted documents"
-        )
-    yield from repeat_lines(suite)
+    yield from stability_lines(suite)
     yield from suite.notes
 
 
@@ -277,8 +271,14 @@ WHY_UNSTABLE = {
 }
 
 
-def repeat_lines(suite: SuiteReport) -> Iterator[str]:
-    """Which rankings of *suite* are not the same in each repeat, why, and how far the gated figures move."""
+def stability_lines(suite: SuiteReport) -> Iterator[str]:
+    """Which shard copies changed, which rankings are not the same in each repeat and why, and how far figures move."""
+    changes = [change for before, after in pairwise(suite.timing.copies) for change in _moved_copies(before, after)]
+    if changes:
+        yield (
+            f"while the queries ran, {', then '.join(changes)}: rankings may differ where copies of a shard have other "
+            "deleted documents"
+        )
     if suite.repeats is None:
         return
     repeats, unstable = suite.repeats.repeats, suite.repeats.unstable

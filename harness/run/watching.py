@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SECONDS_FOR_STATE = 5.0
 """How long one request of a look may take."""
 
+SLOW = 1.0
+"""Seconds of a look from which repeats are not each followed by one: without a master, a cluster does not answer it."""
+
 SHARE = 0.05
 """The part of the time of a run that looks may take while its queries are under way."""
 
@@ -50,6 +53,7 @@ class TargetWatch:
         self._budget = budget
         self._once = once
         self._due = self._begun
+        self._is_slow = False
 
     @property
     def first(self) -> IndexState | None:
@@ -60,24 +64,31 @@ class TargetWatch:
         """Look at the target now."""
         if self._read is None:
             return
-        begun = perf_counter()
-        state = self._read(self._patience(), None)
+        state = self._timed(self._read, None)
         if state != (self.states[-1] if self.states else IndexState()):
             self.states.append(state)
-        ended = perf_counter()
-        self._due = ended + (ended - begun) / SHARE
         if self._once:
             self._read = None
 
     def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
-        """The shard copies that answer searches with *preference*, the first of each; None if they are unknown."""
-        return None if self._read is None else self._read(self._patience(), preference).copies
+        """
+        The shard copies that answer searches with *preference*, the first of each.
 
-    def _patience(self) -> float:
-        """Seconds for a request, within the budget."""
-        if self._budget is None:
-            return SECONDS_FOR_STATE
-        return min(SECONDS_FOR_STATE, self._budget - (perf_counter() - self._begun))
+        Returns:
+            None if they are unknown, or if a cluster that takes seconds to say was asked lately.
+        """
+        if self._read is None or (self._is_slow and perf_counter() < self._due):
+            return None
+        return self._timed(self._read, preference).copies
+
+    def _timed(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
+        """What *read* gives within the budget; it decides when the next look is due."""
+        begun = perf_counter()
+        left = SECONDS_FOR_STATE if self._budget is None else self._budget - (begun - self._begun)
+        state = read(min(SECONDS_FOR_STATE, left), preference)
+        ended = perf_counter()
+        self._due, self._is_slow = ended + (ended - begun) / SHARE, ended - begun > SLOW
+        return state
 
     def look_if_due(self) -> None:
         """Look at the target if that was not done lately; called whenever a query has its response."""

@@ -221,6 +221,7 @@ def test_what_flips_between_repeats_is_an_error_in_pytest_too(
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines("*not stable over 3 repeats: passed in 2, failed in 1, from 0.8155 to 1.0000;*")
+    result.stdout.fnmatch_lines("shop: 1 of 2 queries has several rankings in 3 repeats, as *: boots")
     assert '<property name="relevance.repeats" value="0.815465 to 1"' in (pytester.path / "junit.xml").read_text()
 
 

@@ -9,7 +9,9 @@ import pytest
 from builders.engine import SHARDS, ScriptedEngine
 from builders.reports import without_timing
 from harness.cli import main
+from harness.model import IndexState
 from harness.report.json import loads_report, report_schema
+from harness.run.watching import TargetWatch
 
 SUITE = """\
 suite: shop
@@ -104,7 +106,8 @@ def test_other_scores_are_those_of_other_copies_where_another_one_answered(repea
     _, suite, _ = repeated(FIRST, RESCORED, FIRST)
     [unstable] = suite.repeats.unstable
     assert (unstable.query, unstable.cause) == ("shoes", cause)
-    assert "set `preference`, search a point in time" in suite.verdicts[-1].reason
+    remedy = "set `preference`, search a point in time" if cause == "other copies" else "functions a `seed`"
+    assert remedy in suite.verdicts[-1].reason
 
 
 def test_on_an_index_that_moves_that_is_the_cause(repeated, engine):
@@ -171,3 +174,21 @@ def test_reports_with_the_same_repeats_are_equal_without_timing(repeated):
         repeated(FIRST, SWAPPED, FIRST)
         texts.append(without_timing(json.loads(Path("r.json").read_text(encoding="utf-8"))))
     assert texts[0] == texts[1]
+
+
+def test_a_cluster_that_takes_seconds_to_say_its_state_is_not_asked_after_each_repeat(monkeypatch):
+    now, asked = [0.0], []
+
+    def read(seconds, preference):
+        asked.append(preference)
+        now[0] += seconds
+        return IndexState()
+
+    monkeypatch.setattr("harness.run.watching.perf_counter", lambda: now[0])
+    watch = TargetWatch(read)
+    watch.look()
+    assert watch.copies_with("one") is None
+    now[0] += 200.0
+    watch.copies_with("two")
+    watch.look_if_due()
+    assert asked == [None, "two"]
