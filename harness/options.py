@@ -420,6 +420,7 @@ SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_w
 
 SENT_BY = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
+    "warm_up",
 )  # fmt: skip
 """The options that choose what is sent where."""
 

@@ -107,6 +107,8 @@ def command(
         found = found_suites(suites)
         if scheduler is not None and (options.shard or options.journal or options.resume):
             raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
+        if options.repeat is not None and (scheduler or options.shard):
+            raise click.UsageError("a part of the queries is sent once; remove --repeat")
         if options.shard is not None:
             _check_part(options, is_reported=bool(outputs or as_json or github))
         journal = None if scheduler is not None else _journal(options, outputs)

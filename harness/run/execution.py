@@ -219,9 +219,7 @@ class SuiteExecution:
 
     def _is_whole(self, earlier: Run) -> bool:
         """Whether nothing is left to ask."""
-        if self.section is not None:
-            return self.section.is_whole
-        return not without_answered(self.selection.active, earlier).queries
+        return self.section.is_whole if self.section else not without_answered(self.selection.active, earlier).queries
 
     def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""

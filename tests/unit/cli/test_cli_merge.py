@@ -201,6 +201,7 @@ def test_what_is_no_journal_is_refused(engine, capsys):
         (["--shard", "1/2"], "--shard needs --journal FILE"),
         (["--shard", "1/2", "--journal", "j", "--json"], "--shard decides nothing"),
         (["--shard", "1/2", "--journal", "j", "--strict-xfail"], "--shard decides nothing"),
+        (["--shard", "1/2", "--journal", "j", "--repeat", "2"], "a part of the queries is sent once; remove --repeat"),
         (["--shard", "3/2"], "found '3/2', expected a part such as 2/4"),
         (["--shard", "0/2"], "found '0/2'"),
         (["--shard", "x"], "found 'x'"),
