@@ -4,8 +4,8 @@ The engines that tests of real engines run on.
 RELEVANCE_TEST_ELASTICSEARCH holds URLs, comma separated; RELEVANCE_TEST_OPENSEARCH one, without which the embedded node
 is started; RELEVANCE_TEST_SECURE a URL, the path of its CA, a user and a password, comma separated. What is not there
 is skipped with its reason, or fails where RELEVANCE_TEST_REQUIRED=1. `-m engine` selects the tests that ask one of
-these servers, and leaves out what else is here: the life of the embedded node, and test_faults_nodes.py, which kills the
-nodes that RELEVANCE_TEST_NODES names.
+these servers, and leaves out what else is here: the life of the embedded node, and the tests that kill the nodes that
+RELEVANCE_TEST_NODES names.
 """
 
 from __future__ import annotations
