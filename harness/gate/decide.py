@@ -142,13 +142,14 @@ def decide(
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
         report_only: Whether the figures are wanted and no verdict: each threshold is then "not decided".
         reference: What thresholds on a drop compare with; without one they fail.
-        repeated: The scores of each of the *run*'s repeats.
+        repeated: The scores of each of the *run*'s repeats; without them the first one alone decides.
 
     Returns:
         The suite's thresholds in order, then those of each query.
     """
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
-    runs = [run, *(replace(run, responses=repeat.responses) for repeat in run.repeats)]
+    repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
+    runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
     before = _by_measure(reference.scores if reference else ())
     judges = [
         _Judge(

@@ -271,9 +271,8 @@ class SuiteExecution:
     def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
         from harness.run.repeats import search_again
 
-        times, further, budget = self.options.repeat or 1, self._asks_further, self.options.budget
-        hear = partial(self._hear, watch)
-        return search_again(active, search, run, watch, times=times, further=further, budget=budget, on_answers=hear)
+        times, hear = self.options.repeat or 1, partial(self._hear, watch)
+        return search_again(active, search, run, watch, times=times, further=self._asks_further, on_answers=hear)
 
     @property
     def _asks_further(self) -> bool:
@@ -283,7 +282,7 @@ class SuiteExecution:
     def _watch(self, active: Suite, search: Search) -> TargetWatch:
         """Of the target, unless its state need not be known: that of a pool."""
         if not self._is_checked or not active.queries:
-            return TargetWatch(None)
+            return TargetWatch(None, budget=self.options.budget)
         return watch_target(active, self.options.request, search, budget=self.options.budget)
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:

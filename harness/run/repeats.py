@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
 
 from harness.errors import SearchError
 from harness.model import Failure, FailureKind, Repeat, Response, Run, Suite
@@ -21,7 +20,6 @@ def search_again(
     *,
     times: int,
     further: bool,
-    budget: float | None,
     on_answers: Callable[[Mapping[str, Response]], None],
 ) -> tuple[Repeat, ...]:
     """
@@ -33,15 +31,13 @@ def search_again(
         suite: As it ran.
         search: Where the answers of *run* came from.
         run: The first repeat.
-        watch: Of its target.
+        watch: Of its target; a repeat that its budget cuts short is left out, and so are those after it.
         times: How often the searches are made, with the first.
         further: Whether one hit more than is needed is asked for, as in *run*.
-        budget: Seconds for all; a repeat that it cuts short is left out, and so are those after it.
         on_answers: Called with the responses that are newly there, by query.
     """
-    begun, repeats = perf_counter(), list[Repeat]()
+    repeats: list[Repeat] = []
     for number in range(2, times + 1):
-        left = None if budget is None else budget - run.seconds - (perf_counter() - begun)
         preference = f"{PREFERENCE}-{number}"
         try:
             again = execute(
@@ -49,14 +45,14 @@ def search_again(
                 search,
                 request=run.request,
                 on_answers=on_answers,
-                budget=left,
+                budget=watch.left,
                 further=further,
                 preference=preference,
             )
             responses = again.responses
         except SearchError as error:
             responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
-        if budget is not None and any(_did_not_run(one) for one in responses.values()):
+        if watch.left is not None and any(_did_not_run(one) for one in responses.values()):
             break
         repeats.append(Repeat(responses, watch.copies_with(preference)))
     return tuple(repeats)

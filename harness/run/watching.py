@@ -56,6 +56,11 @@ class TargetWatch:
         self._is_slow = False
 
     @property
+    def left(self) -> float | None:
+        """What is left of the budget, in seconds; None where there is none."""
+        return None if self._budget is None else self._budget - (perf_counter() - self._begun)
+
+    @property
     def first(self) -> IndexState | None:
         """The state at the first look, None if it is unknown."""
         return self.states[0] if self.states else None
@@ -84,8 +89,7 @@ class TargetWatch:
     def _timed(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
         """What *read* gives within the budget; it decides when the next look is due."""
         begun = perf_counter()
-        left = SECONDS_FOR_STATE if self._budget is None else self._budget - (begun - self._begun)
-        state = read(min(SECONDS_FOR_STATE, left), preference)
+        state = read(min(SECONDS_FOR_STATE, SECONDS_FOR_STATE if self.left is None else self.left), preference)
         ended = perf_counter()
         self._due, self._is_slow = ended + (ended - begun) / SHARE, ended - begun > SLOW
         return state
@@ -134,7 +138,7 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
 
     first = _first_request(suite, request)
     if pinned_of(first.body) is not None:
-        return TargetWatch(None)
+        return TargetWatch(None, budget=budget)
 
     def read(seconds: float, preference: str | None) -> IndexState:
         asked = first if preference is None else preferring(preference, first)

@@ -229,3 +229,12 @@ def test_a_number_of_repeats_is_a_number(suite: Suite, run: Run) -> None:
     suite(MEAN)
     result = run("--relevance-repeat=often")
     result.stderr.fnmatch_lines("ERROR: --relevance-repeat: found 'often', expected a whole number from 1 on*")
+
+
+def test_a_query_is_judged_alone_after_repeats_too(suite: Suite, run: Run, engine: ScriptedEngine) -> None:
+    suite("thresholds: [every nDCG@10 >= 0.9]")
+    engine.broken["red shoes"] = 400
+
+    result = run("--relevance-repeat=2", "--relevance-each-query")
+
+    result.assert_outcomes(errors=2, failed=1)

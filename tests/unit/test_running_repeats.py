@@ -1,6 +1,7 @@
 """Repeats of a run: whose ranking is not stable, why, how far figures move, and that what flips decides nothing."""
 
 import json
+from itertools import count
 from pathlib import Path
 
 import jsonschema
@@ -8,8 +9,10 @@ import pytest
 
 from builders.engine import SHARDS, ScriptedEngine
 from builders.reports import without_timing
+from harness.api import Relevance
 from harness.cli import main
-from harness.model import IndexState
+from harness.model import IndexState, RepeatSummary
+from harness.options import RunOptions
 from harness.report.json import loads_report, report_schema
 from harness.run.watching import TargetWatch
 
@@ -192,3 +195,19 @@ def test_a_cluster_that_takes_seconds_to_say_its_state_is_not_asked_after_each_r
     watch.copies_with("two")
     watch.look_if_due()
     assert asked == [None, "two"]
+
+
+def test_a_budget_that_is_used_up_leaves_out_the_repeats_and_says_so(repeated, monkeypatch):
+    clock = count(step=10)
+    monkeypatch.setattr("harness.run.watching.perf_counter", lambda: float(next(clock)))
+    status, suite, printed = repeated(FIRST, words=("--repeat", "50", "--budget", "600"))
+    assert status == 0
+    assert 1 < suite.repeats.repeats < 50
+    assert f"the time budget of the run sufficed for {suite.repeats.repeats} of 50 repeats" in printed
+
+
+def test_repeats_are_asked_for_in_python_too(engine):
+    with Relevance(options=RunOptions(url=engine.url)) as relevance:
+        run = relevance.run("shop.relevance.yaml", repeat=2, warm_up=1)
+    assert run.report.repeats == RepeatSummary(2)
+    assert engine.asked["red shoes"] == 3
