@@ -24,7 +24,7 @@ from harness import __version__
 from harness.errors import FormatError, UsageError
 from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
-from harness.masking import Masker, redact_run
+from harness.masking import Masker, names_login, redact_run
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run, Suite
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 from harness.words import count, listed
@@ -135,13 +135,15 @@ def header_of(
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
     }
     parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
+    open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
+    parts["variables of the environment"] = _fingerprint(json.dumps(open_values, sort_keys=True))
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
     parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
     parts["version of the harness"] = __version__
     return Header(
         SCHEMA,
         suite.path,
-        suite.name,
+        mask(suite.name),
         mask(cluster),
         len(selection.active.queries),
         parts,
@@ -290,8 +292,10 @@ class Section:
         self._write = write
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
-        if self.earlier is not None and header.builds_index and not self.is_whole and not why_moving(self.earlier):
-            self.earlier = replace(self.earlier, states=())  # the index may be built again, with other UUIDs
+        if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
+            self.earlier = replace(
+                self.earlier, states=()
+            )  # those of the header, which `begin` holds the target against
         self._tell = tell
         self._written: dict[str, Response] = {}
 
@@ -311,7 +315,7 @@ class Section:
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
         """Whether *engine* and *state* are those that *earlier* ended with, as far as that is known."""
         states = self.earlier.states if self.earlier is not None else ()
-        header = replace(self._header, engine=engine, state=state)
+        header = self._hidden(replace(self._header, engine=engine, state=state))
         return not header.change_since(replace(header, state=states[-1] if states else None))
 
     def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
@@ -321,7 +325,7 @@ class Section:
         Returns:
             What is gone on with: the earlier run, unless the target is another by now.
         """
-        header = replace(self._header, engine=engine, state=state)
+        header = self._hidden(replace(self._header, engine=engine, state=state))
         if self._recorded is not None and (change := header.change_since(self._recorded.header)):
             self._tell(f"{header.name}: starting anew: {change}")
             self._recorded = self.earlier = None
@@ -343,7 +347,17 @@ class Section:
         """Write what the whole *run* found out: the responses that it changed after they came, and the rest."""
         self.add({query: one for query, one in run.responses.items() if self._written.get(query) is not one})
         rest = _adapter(Run).dump_python(self._masked(replace(run, responses={})), mode="json", exclude_defaults=True)
+        if self._masker is not None and "states" in rest:
+            rest["states"] = self._masker.mask_json(rest["states"])
         self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
+
+    def _hidden(self, header: Header) -> Header:
+        """*header* without secrets, such as in the name of an index."""
+        if self._masker is None:
+            return header
+        plain = _adapter(Header).dump_python(header, mode="json")
+        hidden: Header = _adapter(Header).validate_python(self._masker.mask_json(plain))
+        return hidden
 
     def _masked(self, run: Run) -> Run:
         if self._masker is None:

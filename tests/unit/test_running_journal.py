@@ -192,13 +192,36 @@ def test_a_journal_with_a_wrong_line_is_not_gone_on_with(engine, line, capsys):
 
 def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
     monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
-    text = suite_text().replace("text 5,", '"${TENANT_TOKEN}",')
+    text = suite_text().replace("text 5,", '"${TENANT_TOKEN}",').replace("suite: shop", "suite: shop ${TENANT_TOKEN}")
+    text = text.replace("index: products", 'index: "p-${TENANT_TOKEN}"')
+    index = {"p-s3cr3t-of-acme": {"settings": {"index": {"uuid": "one"}}}}
+    engine.gets["/p-s3cr3t-of-acme/_settings/index.uuid"] = index
     Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
     engine.answers["s3cr3t-of-acme"] = {"error": {"type": "x", "reason": "no s3cr3t-of-acme"}, "status": 400}
     assert run(engine, "--journal", str(JOURNAL))[0] == 3
     content = JOURNAL.read_text(encoding="utf-8")
     assert "${TENANT_TOKEN}" in content
     assert "s3cr3t" not in content
+    assert '"p-${TENANT_TOKEN}": "one"' in content
+    cut_at(6000)
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert "going on with an earlier run" in (told := capsys.readouterr().err)
+    assert "s3cr3t" not in told + JOURNAL.read_text(encoding="utf-8")
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert "59 of 60 queries answered" in capsys.readouterr().err
+
+
+def test_another_value_of_a_variable_is_another_run(engine, monkeypatch, capsys):
+    text = suite_text().replace("index: products", 'index: "${INDEX}"')
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("INDEX", "products_v1")
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    monkeypatch.setenv("INDEX", "products_v2")
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    assert "differs in variables of the environment\n" in capsys.readouterr().err
 
 
 def test_without_a_place_for_a_journal_a_resumed_run_starts_anew(engine, capsys):
