@@ -15,7 +15,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.gate.judge_answers import why_moving
 from harness.masking import Masker
-from harness.model import IndexState, Json, Ranking, Repeat, Response, Run, TailSearch, TargetChecks
+from harness.model import IndexState, Json, Ranking, Response, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
 from harness.run.journal import NOT_ASKED, Cell, Header, Recorded, Section, parse_journal
 from harness.words import count, listed
@@ -187,15 +187,8 @@ def _merged(parts: Sequence[Recorded]) -> Recorded:
         resent=dict(chain.from_iterable(run.resent.items() for run in every)),
         checks=_all_checks([run.checks for run in every if run.checks is not None], responses),
         states=_states(runs),
-        repeats=tuple(map(_all_of_repeat, zip(*(run.repeats for run in runs), strict=False))),
     )
     return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, replace(run, responses={}))
-
-
-def _all_of_repeat(parts: Sequence[Repeat]) -> Repeat:
-    """The same repeat of all parts."""
-    copies = next((one.copies for one in parts if one.copies is not None), None)
-    return Repeat(dict(chain.from_iterable(one.responses.items() for one in parts)), copies)
 
 
 def _all_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
