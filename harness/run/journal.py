@@ -39,7 +39,6 @@ SCHEMA = 1
 
 NOT_ASKED = Engine("not asked")
 
-
 BEGINNING = b'{"journal": '
 NO_JOURNAL = "found no line of a journal of `harness run`"
 
@@ -293,9 +292,7 @@ class Section:
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
         if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
-            self.earlier = replace(
-                self.earlier, states=()
-            )  # those of the header, which `begin` holds the target against
+            self.earlier = replace(self.earlier, states=())  # `begin` holds the target against that of the header
         self._tell = tell
         self._written: dict[str, Response] = {}
 
@@ -421,11 +418,12 @@ class Journal:
 
     def finish(self, *, is_complete: bool) -> None:
         """All was reported: remove the file, or note that in it, if the run *is_complete*; else it can be gone on."""
-        if self._file is None:
+        if self._file is None and not self._recorded:
             return
         if is_complete and self._is_kept:
             self._write(_line({"reported": True}))
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         if is_complete and not self._is_kept:
             self._path.unlink(missing_ok=True)
 

@@ -160,6 +160,20 @@ def test_any_answer_comes_back_as_it_was(engine, hits):
     assert run(engine, "--journal", str(JOURNAL), "--resume") == whole
 
 
+def test_a_run_that_was_killed_before_its_report_is_finished_by_the_next(engine, capsys):
+    whole = run(engine)
+    for named, journal in ((("--journal", str(JOURNAL)), JOURNAL), ((), Path("report.json.journal"))):
+        run(engine, "--journal", str(journal))
+        journal.write_bytes(journal.read_bytes().removesuffix(b'{"reported": true}\n'))
+        engine.asked.clear()
+        assert run(engine, *named, "--resume") == whole
+        assert not engine.asked
+        assert journal.exists() == bool(named)
+    capsys.readouterr()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert "the run in run.journal is finished" in capsys.readouterr().err
+
+
 def test_each_cell_goes_on_by_itself(engine, capsys):
     cells = ("--index", "products", "--index", "other", "--journal", str(JOURNAL))
     engine.gets["/other/_settings/index.uuid"] = {}
