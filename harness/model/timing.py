@@ -45,6 +45,8 @@ class SuiteTiming:
     The started copies of each shard of the target, such as "products[0]"; the one that answers comes first. More than
     one entry if they changed while the queries ran, in order of time; empty if unknown.
     """
+    repeats: tuple[Mapping[str, ShardCopy], ...] = ()
+    """The copy of each shard that answered the second repeat, and those that followed; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

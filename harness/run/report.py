@@ -264,6 +264,10 @@ def assemble(
             tail_seconds=None if run.tails is None else run.tails.seconds,
             resent=dict(Counter(run.resent.values()).most_common()),
             copies=tuple(copies for copies, _ in groupby(one.copies for one in run.states if one.copies is not None)),
+            repeats=tuple(
+                {shard: copies[0] for shard, copies in (repeat.copies or {}).items() if copies}
+                for repeat in run.repeats
+            ),
         ),
     )
 

@@ -109,6 +109,7 @@ def test_other_scores_are_those_of_other_copies_where_another_one_answered(repea
     _, suite, _ = repeated(FIRST, RESCORED, FIRST)
     [unstable] = suite.repeats.unstable
     assert (unstable.query, unstable.cause) == ("shoes", cause)
+    assert [answered["products[0]"].node for answered in suite.timing.repeats] == [second, "n1"]
     remedy = "set `preference`, search a point in time" if cause == "other copies" else "functions a `seed`"
     assert remedy in suite.verdicts[-1].reason
 
