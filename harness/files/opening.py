@@ -10,6 +10,7 @@ import io
 import re
 import unicodedata
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -279,10 +280,11 @@ def decode(content: bytes, name: str) -> Source:
     """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
     if content.startswith(_UTF16_MARKS):
         raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
+    content = content.removeprefix(BOM_UTF8)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode()
     except UnicodeDecodeError as error:
-        valid = Source(name, content[: error.start].decode("utf-8-sig"))
+        valid = Source(name, content[: error.start].decode())
         line, column = valid.place(len(valid.text))
         message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
         raise InputError([valid.problem(line, column, message)]) from None

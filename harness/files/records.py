@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -139,8 +140,9 @@ def text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]
         if number == 1 and content.startswith(_UTF_16):
             findings.have_one_cause(0, "the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8", "")
             return
+        content = content.removeprefix(BOM_UTF8) if number == 1 else content
         try:
-            text = content.decode("utf-8-sig" if number == 1 else "utf-8")
+            text = content.decode()
         except UnicodeDecodeError as error:
             byte = content[error.start]
             findings.add(number, f"byte 0x{byte:02x} is not UTF-8; expected a file in UTF-8", column=error.start + 1)

@@ -23,6 +23,8 @@ CRASHERS = [
     b"",
     b"\xff\xfe",
     b"\xef\xbb\xbf",
+    b"\xef\xbb\xbf\x00\x81",
+    b"\xef\xbb\xbf\xff",
     b"\x00",
     b"PAR1" + b"\xff" * 40 + b"PAR1",
     MANY_DIGITS.encode(),

@@ -88,6 +88,7 @@ def problems_of(content: bytes, environ):
 @example(b"")
 @example(b"\xff\xfe")
 @example(b"\xef\xbb\xbf")
+@example(b"\xef\xbb\xbf\x00\x81")
 def test_any_bytes_are_a_suite_or_a_suite_error(content):
     check(content)
 
