@@ -29,7 +29,7 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.connections import Connections, OpenCluster
 from harness.run.execution import AnsweredSuite, Progress
-from harness.search.indexes import find_documents, find_texts, pinned_of
+from harness.search.lookup import find_documents, find_texts, pinned_of
 from harness.suites import load_suites
 from harness.suites.fixtures import FixtureFile
 from harness.suites.judgments import judgment_files, read_written_grade

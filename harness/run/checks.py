@@ -31,7 +31,8 @@ from harness.model import (
     TargetChecks,
 )
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
-from harness.search.indexes import BAD_REQUEST, ids_request, of_indexes, pinned_of
+from harness.search.indexes import BAD_REQUEST
+from harness.search.lookup import ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from harness.model import (
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
 from harness.run.searching import SEARCHED
-from harness.search.indexes import ids_query, ids_request, of_indexes, pinned_of
+from harness.search.lookup import ids_query, ids_request, of_indexes, pinned_of
 from harness.suites.depth import COSTLY, deeper, shows_all
 
 if TYPE_CHECKING:

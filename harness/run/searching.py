@@ -25,7 +25,7 @@ from harness.model import (
     Suite,
     TailSearch,
 )
-from harness.search.indexes import find_texts, pinned_of
+from harness.search.lookup import find_texts, pinned_of
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks

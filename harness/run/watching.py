@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.model import IndexState, SearchRequest, ShardCopy, Suite
-from harness.search.indexes import pinned_of
+from harness.search.lookup import pinned_of
 
 if TYPE_CHECKING:
     from harness.search import Search

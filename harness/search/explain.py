@@ -20,7 +20,7 @@ from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ra
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch
 from harness.search.hits import MalformedAnswer, excerpt, id_in
-from harness.search.indexes import ids_query, of_indexes
+from harness.search.lookup import ids_query, of_indexes
 from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
 from harness.search.session import ask_one

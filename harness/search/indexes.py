@@ -1,6 +1,5 @@
 """
-What is in an index, and how it gets there: documents read from files, requests that create, fill and delete an index,
-the marker of those that the harness built, and look-ups by id.
+How documents get into an index: they are read from a file, and requests create, mark, fill and delete the index.
 
 Nothing here decides whether the harness may write.
 """
@@ -8,16 +7,15 @@ Nothing here decides whether the harness may write.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from harness.errors import FixtureError, LoginRefused, Problem, SearchError, SuiteError
-from harness.metrics.score import failure_text
-from harness.model import Failure, Hit, Json, Mark, Ranking, Response, SearchRequest
+from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
+from harness.model import Failure, Json, Mark
 from harness.search.answers import BUSY, WHOLE, json_of, reason_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
@@ -27,7 +25,7 @@ from harness.search.session import ask_one
 from harness.words import did_you_mean
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    pass
 
 
 LONGEST_ID = 512
@@ -133,144 +131,6 @@ def _refuse(constant: str) -> None:
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 """One decoder for all lines, which halves the time."""
-
-
-IDS_AT_ONCE = 100
-HITS_AT_ONCE = 1000
-"""Hits of one look-up: a document may be in several indexes. If there are more, the ids are divided."""
-
-TEXTS_AT_ONCE = 20
-"""Ids of one look-up with titles and snippets, whose documents may be large."""
-
-COPIES = HITS_AT_ONCE // IDS_AT_ONCE
-"""Indexes that may have the same id before a look-up is cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDocuments:
-    """The ids that were *found*, and those of them that are in several indexes (*repeated*)."""
-
-    found: frozenset[str] = frozenset()
-    repeated: frozenset[str] = frozenset()
-
-
-def ids_request(
-    query: str,
-    index: str | None,
-    ids: Sequence[str],
-    *,
-    size: int | None = None,
-    pinned: Json = None,
-    title_field: str | None = None,
-    snippet: str | None = None,
-    id_field: str | None = None,
-    fields: tuple[str, ...] = (),
-) -> SearchRequest:
-    """
-    A search for the documents *ids* themselves.
-
-    Args:
-        query: The query id of the request.
-        index: The index, alias or pattern.
-        ids: At least one.
-        size: Hits requested; by default as many as *ids*.
-        pinned: The point in time of the search, if any.
-        title_field: The field with the title.
-        snippet: The field for the snippet, or `ANY_TEXT`.
-        id_field: The field with the ids; None for `_id`.
-        fields: The fields whose texts are returned.
-    """
-    body = {"query": ids_query(ids, id_field), "size": size or len(ids)}
-    body |= {} if pinned is None else {"pit": pinned}
-    return SearchRequest(query, index, body, None, title_field, snippet, fields, unique_ids=True, id_field=id_field)
-
-
-def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
-    """The query for the documents *ids*, which *id_field* holds, or `_id` where it is None."""
-    return {"ids": {"values": list(ids)}} if id_field is None else {"terms": {id_field: list(ids)}}
-
-
-def of_indexes(request: SearchRequest) -> dict[str, str]:
-    """The URL parameters of *request* that say which indexes are searched; a look-up by id is not routed."""
-    names = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
-    return {name: value for name, value in request.url_params.items() if name in names}
-
-
-def find_documents(
-    search: Search, index: str | None, ids: Iterable[str], *, id_field: str | None = None
-) -> KnownDocuments:
-    """
-    Which of *ids*, which *id_field* holds, or `_id` where it is None, are in *index*.
-
-    Raises:
-        SearchError: A look-up has no answer.
-    """
-    found: set[str] = set()
-    repeated: set[str] = set()
-    pending = _parts(list(ids), IDS_AT_ONCE)
-    while pending:
-        sent = [ids_request("", index, part, size=HITS_AT_ONCE, id_field=id_field) for part in pending]
-        smaller: list[list[str]] = []
-        for part, response in zip(pending, search.search(sent), strict=True):
-            ranking = _answered(response, index)
-            found.update({hit.id for hit in ranking.hits} & set(part))
-            repeated.update(ranking.duplicates)
-            if _is_cut(ranking) and len(part) > 1:
-                smaller += _parts(part, (len(part) + 1) // 2)
-        pending = smaller
-    return KnownDocuments(frozenset(found), frozenset(repeated))
-
-
-def find_texts(
-    search: Search,
-    index: str | None,
-    ids: Sequence[str],
-    *,
-    pinned: Json,
-    title_field: str | None,
-    snippet: str | None = None,
-    id_field: str | None = None,
-    fields: tuple[str, ...] = (),
-) -> tuple[dict[str, Hit], list[str]]:
-    """
-    The documents *ids* of *index* with title, and with snippet and *fields* if named, by id, and why look-ups failed.
-    The ids are those that *id_field* holds, or `_id` where it is None.
-
-    Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
-
-    Raises:
-        SearchError: Nothing could be sent at all.
-    """
-    parts = _parts(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
-    shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields, "id_field": id_field}
-    sent = [ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, **shown) for part in parts]
-    responses = search.search(sent) if sent else []
-    hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
-    reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))
-    return hits, list(reasons)
-
-
-def pinned_of(body: Json) -> Json:
-    """The point in time of *body*, None if it has none."""
-    return body.get("pit") if isinstance(body, Mapping) else None
-
-
-def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
-    return [list(ids[begin : begin + size]) for begin in range(0, len(ids), size)]
-
-
-def _is_cut(ranking: Ranking) -> bool:
-    """Whether there may be more hits than requested; each id counts once per index."""
-    return ranking.returned >= HITS_AT_ONCE and ranking.total != ranking.returned
-
-
-def _answered(response: Response, index: str | None) -> Ranking:
-    if isinstance(response, Failure):
-        raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
-    if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
-        found = f"{response.returned} of {response.total} hits were returned"
-        raise SearchError(f"cannot look up documents in {index}: {found}")
-    return response
 
 
 KEY = "relevance_harness"

@@ -15,7 +15,7 @@ import pytest
 
 from harness.model import Failure, FailureKind, Ranking, Response, SearchRequest
 from harness.search.engine import EngineSearch
-from harness.search.indexes import find_documents
+from harness.search.lookup import find_documents
 
 SHOES = {str(n): {"title": f"red shoes {'worn ' * n}", "price": n, "color": ["red", "blue"][n % 2]} for n in range(12)}
 MAPPINGS = {

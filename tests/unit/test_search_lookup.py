@@ -5,7 +5,7 @@ import pytest
 from harness.errors import SearchError
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking
 from harness.search.hits import unique_hits
-from harness.search.indexes import (
+from harness.search.lookup import (
     HITS_AT_ONCE,
     IDS_AT_ONCE,
     TEXTS_AT_ONCE,
