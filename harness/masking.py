@@ -356,7 +356,7 @@ def without_vectors(value: Json) -> Json:
     *value* with each list of `LONGEST_LIST` or more numbers as a text: their number, the first, and a fingerprint.
 
     >>> without_vectors({"k": 5, "query_vector": [0.25] * 384})
-    {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint dbb58dc85ea7a5a2)'}
+    {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint 2fc556c3a7540062)'}
     """
     if isinstance(value, Mapping):
         return {key: without_vectors(member) for key, member in value.items()}

@@ -21,6 +21,7 @@ def words_of(line):
 @pytest.mark.embedded
 def test_the_steps_lead_where_the_page_says(opensearch_url, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     Path("fixture.relevance.yaml").write_text(
         "suite: migration-path\nrequest: {query: {match: {title: '{{text}}'}}}\n"
         "fixture:\n  documents: documents.jsonl\n"

@@ -14,6 +14,7 @@ from harness.model import (
     MovedDocument,
     Profile,
     QueryComparison,
+    ReportTiming,
     Side,
     SideKind,
 )
@@ -109,7 +110,7 @@ queries = st.builds(
 )
 reports = st.builds(
     ComparisonReport,
-    texts,
+    st.builds(ReportTiming, texts),
     texts,
     texts,
     sides,
