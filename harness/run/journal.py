@@ -160,8 +160,8 @@ def _fingerprint(text: str) -> str:
 def _plain(value: object) -> Json:
     """What stands in JSON for a value of a suite: its places in files and values of the environment are left out."""
     if is_dataclass(value):
-        names = [one.name for one in fields(value) if one.name not in ("mark", "path", "variables")]
-        return {name: getattr(value, name) for name in names}
+        left_out = {"mark", *(("path", "variables") if isinstance(value, Suite) else ())}
+        return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in left_out}
     if isinstance(value, Mapping):
         return dict(value)
     return sorted(value) if isinstance(value, set | frozenset) else str(value)

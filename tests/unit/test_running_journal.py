@@ -225,6 +225,17 @@ def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
     assert "59 of 60 queries answered" in capsys.readouterr().err
 
 
+def test_another_path_of_a_service_is_another_run(engine, capsys):
+    suite = Path("shop.relevance.yaml")
+    service = "request: {http: {method: GET, path: /v1/search, params: {q: '{{text}}'}, ids: '$.ids[*]'}}"
+    lines = suite_text().splitlines()
+    suite.write_text("\n".join([lines[0], service, *lines[3:]]), encoding="utf-8")
+    run(engine, "--journal", str(JOURNAL))
+    suite.write_text(suite.read_text(encoding="utf-8").replace("/v1/", "/v2/"), encoding="utf-8")
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert "starting anew: the run in run.journal differs in request\n" in capsys.readouterr().err
+
+
 def test_another_value_of_a_variable_is_another_run(engine, monkeypatch, capsys):
     text = suite_text().replace("index: products", 'index: "${INDEX}"')
     Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
