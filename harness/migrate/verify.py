@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, log2
+from math import fsum, isfinite, log2
 from pathlib import Path
 
 from harness.config import Configs
@@ -45,6 +45,12 @@ __all__ = ["TOLERANCE", "verify_suites"]
 
 TOLERANCE = 1e-9
 """Both compute with doubles, and add them up in another order."""
+
+EXPONENTIAL = ("DCG", "nDCG", "ERR")
+"""The measures of `_rank_eval` that compute 2^grade."""
+
+HUGE_GRADE = 1023
+"""The sum of two 2^1023 is too large for a double."""
 
 
 def verify_suites(
@@ -215,7 +221,7 @@ class _Verifying:
             assert isinstance(ranking, Ranking)
             pair = _Pair(self, query, measure, ranking, theirs[query.id], _k(metric), homes)
             ours[query.id] = pair.ours
-            if pair.ours is None or abs(pair.ours - pair.theirs.score) > self.tolerance:
+            if _differ(pair.ours, pair.theirs.score, self.tolerance):
                 differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, tuple(pair.causes())))
         weights = {query.id: query.weight for query in queries} if self._is_weighted else {}
         defined = {query: score for query, score in ours.items() if score is not None}
@@ -225,7 +231,7 @@ class _Verifying:
             metric=metric,
             queries=len(queries),
             ours=mean_of(defined, weights) if defined else None,
-            theirs=mean_of(scores, {}) if scores else None,
+            theirs=mean_of(scores, {}) if scores and all(map(isfinite, scores.values())) else None,
             differences=tuple(differences),
         )
 
@@ -263,9 +269,9 @@ class _Rules:
 
     def score(self) -> float | None:
         """None where it is undefined."""
-        if self.negative and self.measure.name in ("DCG", "nDCG"):
-            return self._discounted()
         try:
+            if self.negative and self.measure.name in ("DCG", "nDCG"):
+                return self._discounted()
             return score_query(
                 self.measure,
                 self.documents,
@@ -274,7 +280,7 @@ class _Rules:
                 profile=self.profile,
                 scores=self.scores,
             )
-        except (UndefinedScore, MeasureError):
+        except (UndefinedScore, MeasureError, OverflowError):
             return None
 
     def _discounted(self) -> float:
@@ -324,13 +330,20 @@ class _Pair:
         for kind, documents, rules in self._steps(self._own_rules):
             following = rules.score()
             if _differ(score, following, self.of.tolerance):
-                change = None if score is None or following is None else following - score
-                yield Cause(CauseKind.UNDEFINED if score is None else kind, change, documents)
+                yield Cause(CauseKind.UNDEFINED if score is None else kind, _change(score, following), documents)
             score = following
         if _differ(score, self.theirs.score, self.of.tolerance):
-            change = None if score is None else self.theirs.score - score
-            elsewhere = self._rated_elsewhere()
-            yield Cause(CauseKind.INDEXES if elsewhere else CauseKind.UNKNOWN, change, elsewhere)
+            kind, documents = self._left(score)
+            yield Cause(kind, _change(score, self.theirs.score), documents)
+
+    def _left(self, score: float | None) -> tuple[CauseKind, tuple[str, ...]]:
+        """Why *score*, by the rules of `_rank_eval` and with its hits, is not what it says."""
+        judged = self.query.judgments
+        huge = tuple(document for document, grade in judged.items() if grade == int(grade) and grade >= HUGE_GRADE)
+        if huge and self.measure.name in EXPONENTIAL and (score is None or not isfinite(self.theirs.score)):
+            return CauseKind.OVERFLOW, huge
+        elsewhere = self._rated_elsewhere() if isfinite(self.theirs.score) else ()
+        return (CauseKind.INDEXES, elsewhere) if elsewhere else (CauseKind.UNKNOWN, ())
 
     def _steps(self, rules: _Rules) -> Iterator[tuple[CauseKind, tuple[str, ...], _Rules]]:
         """The rules after each step, from the suite's to those of `_rank_eval`, and the documents that it is about."""
@@ -366,10 +379,26 @@ class _Pair:
             return CauseKind.PARAMETERS, at
         if (len(ids) < self.k and found[: len(ids)] == ids) or not deepest_size([sent.url_params, sent.body]):
             return CauseKind.SIZE, at
-        if None not in scores.values() and [hit.score for hit in ours] == [hit.score for hit in theirs]:
+        if self._are_tied():
             return CauseKind.TIES, at
         other = tuple(hit.id for hit in theirs if hit.id in scores and scores[hit.id] != hit.score)
         return (CauseKind.SCORES, other) if other else (CauseKind.UNKNOWN, at)
+
+    def _are_tied(self) -> bool:
+        """
+        Whether hits with the same score changed places, and nothing else did.
+
+        A hit that only one of the two rankings has must have the score at which both are cut.
+        """
+        ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
+        if None in (by_rank := [hit.score for hit in ours]) or by_rank != [hit.score for hit in theirs]:
+            return False
+        here, there = ({hit.id: hit.score for hit in hits} for hits in (ours, theirs))
+        at_the_cut = by_rank[-1:] if len(by_rank) == self.k else []
+        return all(
+            here[document] == there[document] if document in here and document in there else score in at_the_cut
+            for document, score in (here | there).items()
+        )
 
     def _rated_elsewhere(self) -> tuple[str, ...]:
         """The judged hits that have no rating, as their rating belongs to another index."""
@@ -387,9 +416,17 @@ def _dcg(grades: Iterable[float | None]) -> float:
 
 
 def _differ(one: float | None, other: float | None, tolerance: float) -> bool:
+    """A figure that is not finite is equal to none."""
     if one is None or other is None:
         return one is not other
-    return abs(one - other) > tolerance
+    return not abs(one - other) <= tolerance
+
+
+def _change(score: float | None, following: float | None) -> float | None:
+    """None where one of the two is undefined or not finite."""
+    if score is None or following is None or not isfinite(following - score):
+        return None
+    return following - score
 
 
 def _without(measure: Measure, *names: str) -> Measure:

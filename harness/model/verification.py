@@ -21,6 +21,8 @@ class CauseKind(StrEnum):
     """A grade below 0 costs gain with `_rank_eval`: its gain is 2^grade - 1, not 0."""
     RULES = "rules"
     """The suite's profile, or a parameter of the measure, has other rules."""
+    OVERFLOW = "overflow"
+    """2^grade is too large for a number of `_rank_eval`, whose score is then NaN, infinite or 0."""
     UNDEFINED = "undefined"
     """The score is undefined, and 0 with `_rank_eval`."""
     PARAMETERS = "parameters"
@@ -44,7 +46,7 @@ class Cause:
 
     kind: CauseKind
     change: float | None = None
-    """How far it moves the score towards that of `_rank_eval`; None if one of the two is undefined."""
+    """How far it moves the score towards that of `_rank_eval`; None if one of the two is undefined or not finite."""
     documents: tuple[str, ...] = ()
     """Those that it is about, if any."""
 
@@ -57,6 +59,7 @@ class ScoreDifference:
     ours: float | None
     """None if it is undefined."""
     theirs: float
+    """NaN or infinite where `_rank_eval` says so."""
     causes: tuple[Cause, ...]
 
     @property
@@ -77,7 +80,7 @@ class VerifiedMeasure:
     ours: float | None
     """The mean of the suite; None if no query has a score."""
     theirs: float | None
-    """The mean of the queries with `_rank_eval`, without weights; None if none was answered."""
+    """The mean of the queries with `_rank_eval`, without weights; None if none was answered, or one is not finite."""
     differences: tuple[ScoreDifference, ...] = ()
 
 

@@ -12,6 +12,7 @@ from harness.model import Json
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.engine import EngineSearch, login_refused
+from harness.search.hits import kind_of
 from harness.search.msearch import SEARCHES_AT_ONCE
 from harness.search.session import ask_one
 
@@ -101,15 +102,20 @@ def _refusal(search: EngineSearch, answer: Answer) -> str:
 
 
 def _read(content: Mapping[str, Json], request: str) -> RatedQuery | str:
-    failure = content.get("failures", {}).get(request)
+    failures: Json = content.get("failures") or {}
+    details: Json = content.get("details")
+    for name, found in (("failures", failures), ("details", details)):
+        if not isinstance(found, Mapping):
+            return f"malformed answer: `{name}` of `_rank_eval` should be an object, found {kind_of(found)}"
+    failure = failures.get(request)
     if failure is not None:
         reason = failure.get("error", failure) if isinstance(failure, Mapping) else failure
         return str(reason.get("reason") or reason.get("type")) if isinstance(reason, Mapping) else str(reason)
-    detail = content.get("details", {}).get(request)
+    detail = details.get(request)
     try:
         return RatedQuery(float(detail["metric_score"]), tuple(map(_hit, detail["hits"])))
-    except (KeyError, TypeError, ValueError):
-        return "the answer of `_rank_eval` has no score for it"
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        return "malformed answer: `_rank_eval` has no score and hits for it"
 
 
 def _hit(found: Json) -> RatedHit:
@@ -136,8 +142,13 @@ def find_homes(
             raise login_refused(answer, search.connection)
         if answer.status not in WHOLE or not isinstance(content, Mapping):
             raise SearchError(search.connection.mask(f"judged documents cannot be looked up: {refusal_text(answer)}"))
-        for hit in content.get("hits", {}).get("hits", ()):
-            homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])
+        try:
+            for hit in content["hits"]["hits"]:
+                homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])
+        except (KeyError, TypeError):
+            raise SearchError(
+                "malformed answer: the look-up of judged documents has no hits with _id and _index"
+            ) from None
         if any(index in found for found in homes.values()):
             break  # it is an index itself, and so the home of all
     return homes

@@ -15,6 +15,7 @@ request: {{query: {{match: {{title: "{{{{text}}}}"}}}}, size: {size}}}
 measures: ["P@2"]
 queries: [{{id: red, text: red shoes, judgments: {{a: 1, b: 0}}}}]
 """
+HOMES = {"hits": {"hits": [{"_index": "i", "_id": "a"}]}}
 
 
 @pytest.fixture
@@ -36,11 +37,10 @@ def rated(score, hits, failure=None, ratings=None):
 
 @pytest.fixture
 def verify(engine, tmp_path, capsys):
-    def run(fault, size=2, *options):
-        homes = {"hits": {"hits": [{"_index": "i", "_id": "a"}]}}
+    def run(fault, size=2, *options, suite=SUITE, homes=HOMES):
         engine.faults += [fault, Fault("/i/_search", status=200, body=json.dumps(homes).encode(), times=9)]
         path = tmp_path / "shoes.relevance.yaml"
-        path.write_text(SUITE.format(size=size))
+        path.write_text(suite.format(size=size))
         status = main(["verify", str(path), "--url", engine.url, "-q", *options])
         return status, capsys.readouterr()
 
@@ -52,7 +52,9 @@ def verify(engine, tmp_path, capsys):
     [
         ([("a", 9.0), ("b", 8.0)], 0.5, 0, "all equal"),
         ([("a", 9.0), ("b", 8.0)], 0.75, 1, "no known reason (+0.2500)"),
-        ([("b", 9.0), ("c", 8.0)], 0.0, 0, "documents with the same score are in another order"),
+        ([("b", 9.0), ("c", 8.0)], 0.0, 0, "the engine gave these documents other scores"),
+        ([("y", 9.0), ("z", 8.0)], 0.0, 1, "no known reason (-0.5000)"),
+        ([("y", 9.0), ("b", 8.0)], 0.0, 1, "no known reason (-0.5000)"),
         ([("b", 7.0), ("c", 6.0)], 0.0, 0, "the engine gave these documents other scores"),
         ([("y", 9.5), ("z", 9.2)], 0.0, 1, "no known reason (-0.5000)"),
         ([("a", 9.0), ("a", 9.0)], 1.0, 0, "these documents are in several indexes"),
@@ -62,6 +64,59 @@ def test_the_reason_of_a_difference(verify, hits, theirs, status, reason):
     found, told = verify(rated(theirs, hits))
     assert found == status
     assert reason in told.out
+
+
+def test_tied_documents_in_another_order_are_a_reason(engine, verify):
+    engine.rankings["red shoes"] = [("c", 9.0), ("a", 8.0), ("b", 8.0)]
+    status, told = verify(rated(0.0, [("c", 9.0), ("b", 8.0)]))
+    assert status == 0
+    assert "documents with the same score are in another order" in " ".join(told.out.split())
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "-Infinity"])
+def test_a_score_that_is_no_finite_number_is_different(verify, score):
+    status, told = verify(rated(score, [("a", 9.0), ("b", 8.0)]))
+    assert status == 1
+    assert "1 score compared within 1e-09: 1 different, 1 without a known reason" in told.out
+    assert "P@2 0.5000 – 1 1" in " ".join(told.out.split())  # the mean of _rank_eval is none
+
+
+def test_a_grade_too_large_for_2_to_its_power_is_the_reason_of_nan(verify):
+    suite = SUITE.replace("P@2", "nDCG@2").replace("profile: rank_eval", "gain: linear").replace("a: 1", "a: 2000")
+    status, told = verify(rated("NaN", [("a", 9.0), ("b", 8.0)]), suite=suite)
+    assert status == 0
+    said = " ".join(told.out.split())
+    assert "2^grade is too large for a number of _rank_eval, so it has no sound score: a" in said
+    assert "1 different, all explained" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"details": 5}, "malformed answer: `details` of `_rank_eval` should be an object, found a number"),
+        (
+            {"details": {}, "failures": [1]},
+            "malformed answer: `failures` of `_rank_eval` should be an object, found a list",
+        ),
+        ({"details": {"red": 5}}, "malformed answer: `_rank_eval` has no score and hits for it"),
+        ({"details": {"red": {"metric_score": 10**400, "hits": []}}}, "malformed answer: `_rank_eval` has no score"),
+        ({"details": {"red": {"metric_score": 1.0, "hits": [{"hit": [1]}]}}}, "malformed answer: `_rank_eval` has no"),
+    ],
+)
+def test_a_malformed_answer_is_an_error_and_nothing_is_compared(verify, content, reason):
+    status, told = verify(Fault("/i/_rank_eval", status=200, body=json.dumps(content).encode(), times=9))
+    assert (status, told.err) == (3, "")
+    said = " ".join(told.out.split())
+    assert f"query red is not compared: {reason}" in said
+    assert said.endswith("nothing was compared")
+    assert "all equal" not in said
+
+
+@pytest.mark.parametrize("homes", [{"hits": 5}, {"hits": {"hits": [{"_id": "a"}]}}, {"hits": {"hits": [7]}}, {}])
+def test_a_malformed_look_up_of_documents_is_an_error(verify, homes):
+    status, told = verify(rated(0.5, [("a", 9.0), ("b", 8.0)]), homes=homes)
+    assert status == 3
+    assert "malformed answer: the look-up of judged documents" in " ".join(told.err.split())
 
 
 def test_a_judged_hit_without_a_rating_is_a_reason(verify):

@@ -21,6 +21,7 @@ _SENTENCES: Mapping[CauseKind, str] = {
     CauseKind.GRADES: "_rank_eval takes whole numbers as ratings, so these documents are not rated there",
     CauseKind.GAIN: "_rank_eval has the exponential gain only",
     CauseKind.NEGATIVE: "a grade below 0 costs gain with _rank_eval, and has none here",
+    CauseKind.OVERFLOW: "2^grade is too large for a number of _rank_eval, so it has no sound score",
     CauseKind.UNDEFINED: "the score is undefined here, and _rank_eval has a number for it",
     CauseKind.PARAMETERS: "_rank_eval does not take all parameters of the request's URL, and has other hits",
     CauseKind.SIZE: "the request's ranking depends on its size, which _rank_eval replaces by k",
@@ -121,6 +122,8 @@ def _digits(one: ScoreDifference) -> int:
 def _closing(verification: Verification) -> str:
     different = sum(len(measure.differences) for measure in verification.measures)
     compared = sum(measure.queries for measure in verification.measures)
+    if not compared:
+        return "nothing was compared"
     scores = f"{count(compared, 'score')} compared within {verification.tolerance:g}"
     if not different:
         return f"{scores}: all equal"
