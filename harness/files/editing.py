@@ -250,7 +250,7 @@ def edit_suite(text: str, grades: Grades) -> list[Edit]:
         if query not in nodes:
             raise NoPlace(f"query {query!r} is in a query file; name a file for its judgments under 'judgments'")
         if judged[query] is None:
-            edits.append(_with_member(text, nodes[query], "judgments", some, in_flow=in_flow))
+            edits += _with_member(text, nodes[query], "judgments", some, in_flow=in_flow)
         else:
             edits += _graded(text, judged[query], some)
     return edits
@@ -264,7 +264,7 @@ def _edit_yaml(text: str, grades: Grades) -> list[Edit]:
         if node is not None:
             edits += _graded(text, node, some)
         elif isinstance(root, yaml.MappingNode) and root.value:
-            edits.append(_with_member(text, root, query, some, in_flow=False))
+            edits += _with_member(text, root, query, some, in_flow=False)
         else:
             lines = [f"{_key(query)}:", *(f"  {_key(document)}: {grade}" for document, grade in some.items())]
             edits.append(_at_end(text, lines))
@@ -300,13 +300,13 @@ def _flow(grades: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{_key(document)}: {grade}" for document, grade in grades.items()) + "}"
 
 
-def _with_member(text: str, node: Any, name: str, grades: Mapping[str, str], *, in_flow: bool) -> Edit:
+def _with_member(text: str, node: Any, name: str, grades: Mapping[str, str], *, in_flow: bool) -> list[Edit]:
     """*grades* below a new key of a mapping that is not empty."""
     key = _key(name, node.value[-1][0])
     if in_flow or node.flow_style:
-        return _with_members(text, node, [f"{key}: {_flow(grades)}"])[0]
+        return _with_members(text, node, [f"{key}: {_flow(grades)}"])
     lines = [f"{key}:", *(f"  {_key(document)}: {grade}" for document, grade in grades.items())]
-    return _below(text, node, lines)
+    return [_below(text, node, lines)]
 
 
 def _with_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
@@ -315,16 +315,22 @@ def _with_members(text: str, node: Any, members: Sequence[str]) -> list[Edit]:
     if not node.value:
         begin = node.start_mark.index + 1
         return [(begin, begin, ", ".join(members))]
-    end = node.value[-1][1].end_mark.index
-    line_end = text.find("\n", end)
     keys = [key.start_mark for key, _ in node.value]
-    if not node.start_mark.line < keys[-1].line or line_end < 0 or node.end_mark.index < line_end:
+    end, close = node.value[-1][1].end_mark.index, node.end_mark.index - 1
+    comma = _COMMA.match(text, end, close)
+    last = comma.end() if comma else end
+    if node.start_mark.line == keys[-1].line or "\n" not in text[last:close]:
         return [(end, end, "".join(f", {member}" for member in members))]
-    comma = text[end:line_end].lstrip().startswith(",")
-    lines = [f"{' ' * keys[-1].column}{member}," for member in members]
-    if not comma:
-        lines[-1] = lines[-1][:-1]
-    return [*([] if comma else [(end, end, ",")]), _after_line(text, end, lines)]
+    column = min(key.column for key in keys if key.line == keys[-1].line)
+    lines = [f"{' ' * column}{member}," for member in members]
+    if comma:
+        return [_after_line(text, last, lines)]
+    begin, _, new = _after_line(text, last, [*lines[:-1], lines[-1][:-1]])
+    return [(end, end, f",{new}")] if begin == end else [(end, end, ","), (begin, begin, new)]
+
+
+_COMMA = re.compile(r"(?:\s|#[^\n]*\n)*,")
+"""The comma behind the last member of a flow mapping, with the comments before it."""
 
 
 def _below(text: str, node: Any, lines: Sequence[str]) -> Edit:

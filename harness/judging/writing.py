@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.errors import UsageError
+from yaml import YAMLError
+
+from harness.errors import InputError, UsageError
 from harness.files.editing import (
     EDITORS,
     NoPlace,
@@ -151,10 +153,13 @@ class GradedFiles:
         written = {pair: by_number.get(grade) or number_text(grade) for pair, grade in grades.items()}
         try:
             edited = applied(text, editor(text, written))
+            sound = read(edited) == {**before, **written}
+            sound = sound and not (is_suite and without_judgments(text) != without_judgments(edited))
         except NoPlace as error:
             raise UsageError(f"{path}: {error}, or {ELSEWHERE}") from None
-        others_too = is_suite and without_judgments(text) != without_judgments(edited)
-        if others_too or read(edited) != {**before, **written}:
+        except (InputError, YAMLError):
+            sound = False
+        if not sound:
             raise UsageError(f"{path}: the grades cannot be put into this file without changing more; {ELSEWHERE}")
         return mark + edited.encode()
 

@@ -1,5 +1,6 @@
 """Grades written back are read again as they were given, whatever the ids, and nothing that was there is lost."""
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -30,8 +31,37 @@ SUITES = {name: f"judgments: {name}\nqueries:\n  - {{id: q, text: x}}\n  - {{id:
     "flow": "queries:\n  - {id: q, text: x, judgments: {first: 1}}\n  - {id: p, text: y}   # none\n",
     "block": "queries:\n- id: q\n  judgments:\n    first: 1   # it is\n  text: x\n- id: p\n  text: y",
     "quoted": "queries:\n- id: q\n  judgments:\n    'first': 1\n  text: x\n- id: p\n  text: y\n  tags:\n  - z\n",
+    "query": "queries:\n- {\n    id: q, judgments: {first: 1},\n    text: x\n  }\n- {\n    id: p,\n    text: y\n  }\n",
     "lines": "queries:\n- id: q\n  judgments: {\n    first: 1,  # it is\n  }\n  text: x\n- {id: p, text: y}\n",
 }
+
+
+GAPS = st.sampled_from(["", " ", "  # , } it is\n      ", "\n      ", "\n\n    "])
+
+
+@st.composite
+def flow_mappings(draw):
+    """A mapping of *first* and *last* in flow, with blanks, comments and line ends wherever they may be."""
+    gap = [draw(GAPS) for _ in range(7)]
+    last = draw(st.sampled_from(["", ","]))
+    return f"{{{gap[0]}first: 1{gap[1]},{gap[2]}last:{gap[3] or ' '}2{gap[4]}{last}{gap[5]}}}"
+
+
+@settings(phases=[Phase.generate], max_examples=200)
+@given(flow_mappings(), JUDGED, st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_a_flow_mapping_of_any_layout_is_written(flow, of_q, in_flow, ends):
+    query = f"{{id: q, text: x, judgments: {flow}}}" if in_flow else f"id: q\n    judgments: {flow}\n    text: x"
+    text = f"{HEAD}queries:\n  - {query}\n".replace("\n", ends)
+    of_q = {one: grade for one, grade in of_q.items() if one not in ("first", "last")}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shop.relevance.yaml"
+        path.write_bytes(text.encode())
+        GradedFiles.read(path).write({("q", one): grade for one, grade in of_q.items()}, {})
+        [judged] = load_suite(path, {}).queries
+        assert judged.judgments == {"first": 1.0, "last": 2.0, **of_q}
+        after = path.read_bytes().decode()
+        assert after.count("\n") == after.count(ends)
+        assert len(re.findall("# , } it is", after)) == text.count("# , } it is")
 
 
 @pytest.mark.parametrize("kind", SUITES)

@@ -160,6 +160,50 @@ def test_a_grade_that_judges_gave_before_is_changed_and_one_of_somebody_else_sta
     assert "+   - {id: q, text: x, judgments: {a: 3, b: 1, c: 2}}" in found
 
 
+FLOWS = [
+    ("{\n      d: 1,\n      e: 1\n    }", "{\n      d: 1,\n      e: 1,\n      b: 2,\n      c-1: 0\n    }"),
+    ("{d: 1,\n     e: 1}", "{d: 1,\n     e: 1, b: 2, c-1: 0}"),
+    ("{d: 1, # one\n     e: 1 }", "{d: 1, # one\n     e: 1, b: 2, c-1: 0 }"),
+    ("{\n      d: 1\n      , e: 1 }", "{\n      d: 1\n      , e: 1, b: 2, c-1: 0 }"),
+    ("{\n      d: 1, e: 1 # , }\n    }", "{\n      d: 1, e: 1, # , }\n      b: 2,\n      c-1: 0\n    }"),
+    ("{\n      d: 1,\n      e: 1 # one\n      , # two\n    }",
+     "{\n      d: 1,\n      e: 1 # one\n      , # two\n      b: 2,\n      c-1: 0,\n    }"),
+    ("{\n      d: 1,\n      e: 1\n      , }", "{\n      d: 1,\n      e: 1, b: 2, c-1: 0\n      , }"),
+    ("{ d: 1, e: 1 # one\n    }", "{ d: 1, e: 1, b: 2, c-1: 0 # one\n    }"),
+    ("{ # none\n    }", "{b: 2, c-1: 0 # none\n    }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("flow", "written"), FLOWS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_flow_mapping_of_any_layout_is_written(write, tmp_path, flow, written, end):
+    queries = "queries:\n  - id: q\n    text: x\n    judgments: FLOW\n    tags: [t]\n"
+    write(queries.replace("FLOW", flow).replace("\n", end), {"b": 2, "c-1": 0})
+    after = (tmp_path / "shop.relevance.yaml").read_bytes().decode()
+    assert after == HEAD + queries.replace("FLOW", written).replace("\n", end)
+
+
+def test_a_query_in_flow_of_several_lines_is_written(write, tmp_path):
+    write("queries:\n  - {\n      id: q,\n      text: x # one\n    }\n", {"b": 2})
+    after = (tmp_path / "shop.relevance.yaml").read_text()
+    assert after.endswith("      text: x, # one\n      judgments: {b: 2}\n    }\n")
+
+
+def test_an_edit_that_is_no_yaml_is_refused(write, tmp_path):
+    head = "grades: {good: 1}\n"
+    queries = """\
+queries:
+  - id: p
+    text: y
+    judgments:
+      a: &good "good"
+  - {id: q, text: x, judgments: {z: *good}}
+"""
+    with pytest.raises(UsageError, match=r"cannot be put into this file without changing more; .*--output"):
+        write(queries, {"b": 1}, head=head)
+    assert (tmp_path / "shop.relevance.yaml").read_text() == HEAD + head + queries
+
+
 def test_where_nothing_is_new_nothing_is_written(write, tmp_path):
     written, found = write("queries:\n  - {id: q, text: x, judgments: {a: 1}}\n", {"a": 1})
     assert (written.files, found) == ((), [])
