@@ -29,6 +29,9 @@ CLICKS = ("click", "click_through")
 
 IMPRESSION = "impression"
 
+MOST_COUNTED = 2**53
+"""Up to here a double has all whole numbers."""
+
 Pair: TypeAlias = tuple[str, str]
 """The text of a query, and the id of a document."""
 
@@ -113,12 +116,23 @@ def _documents(path: Path) -> Iterator[tuple[Mapping[str, Json], Place]]:
     source = read_source(path, str(path), limit=MOST_BYTES)
     if path.suffix.lower() == ".json":
         found = _parsed(source, source.text, 1)
-        hits = found.get("hits", {}).get("hits", [found]) if isinstance(found, dict) else found
-        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in hits)
+        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in _hits(found, source))
         return
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
             yield _source(_parsed(source, line, number), source, number), (str(path), number, 1)
+
+
+def _hits(found: Json, source: Source) -> Sequence[Json]:
+    """The documents in the JSON of a search, in a list, or the only one."""
+    if isinstance(found, dict):
+        if "hits" not in found:
+            return [found]
+        found = found["hits"].get("hits") if isinstance(found["hits"], dict) else None
+    if not isinstance(found, list):
+        message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
+        raise FormatError([source.problem(1, 1, message)])
+    return found
 
 
 def _parsed(source: Source, text: str, line: int) -> Json:
@@ -149,7 +163,11 @@ def _take(
     if isinstance(text, str) and text.strip():
         search.text = search.text or text
     if action is None:
-        search.hits = [str(one) for one in document.get("query_response_hit_ids") or ()]
+        hits = document.get("query_response_hit_ids")
+        if isinstance(hits, list) and all(map(_is_id, hits)):
+            search.hits = list(map(str, hits))
+        elif hits is not None:
+            log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
     elif action == IMPRESSION or action in actions:
         _take_event(document, place, search, log, clicked=action != IMPRESSION)
     else:
@@ -160,7 +178,7 @@ def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log
     attributes = document.get("event_attributes")
     thing = attributes.get("object") if isinstance(attributes, dict) else None
     identity = thing.get("object_id", thing.get("internal_id")) if isinstance(thing, dict) else None
-    if not isinstance(identity, (str, int)) or isinstance(identity, bool) or not str(identity).strip():
+    if not _is_id(identity):
         log.leftovers.add(place, "events without an object_id")
         return
     assert isinstance(attributes, dict)
@@ -171,7 +189,7 @@ def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log
     position = attributes.get("position")
     ordinal = position.get("ordinal") if isinstance(position, dict) else None
     name = str(identity)
-    known = isinstance(ordinal, int) and not isinstance(ordinal, bool)
+    known = isinstance(ordinal, int) and not isinstance(ordinal, bool) and ordinal >= 0
     if clicked:
         search.clicks.setdefault(name, place)
     elif known:
@@ -180,6 +198,10 @@ def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log
         search.impressions.setdefault(name, search.hits.index(name) + 1)
     else:
         log.leftovers.add(place, "impressions without a position")
+
+
+def _is_id(value: Json) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and bool(str(value).strip())
 
 
 def _count(search: _Search, log: ClickLog, *, has_impressions: bool) -> None:
@@ -277,6 +299,6 @@ def _whole(row: Row, column: str) -> int:
     if text in ("true", "false"):
         return int(text == "true")
     number = row.grade(column)
-    if number is None or number != int(number) or number < 0:
-        row.refuse(f"found {text[:60]!r} as {column}, expected a whole number of at least 0")
+    if number is None or number != int(number) or not 0 <= number <= MOST_COUNTED:
+        row.refuse(f"found {text[:60]!r} as {column}, expected a whole number from 0 to 2^53")
     return int(number)

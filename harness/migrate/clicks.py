@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
@@ -109,14 +109,15 @@ def judge_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     Raises:
         UsageError: Nothing was clicked, so that nothing can be expected.
     """
-    rates = _rates(log, model)
+    sound = {pair: shown for pair, shown in log.shown.items() if _clicks(log, pair) <= shown.total()}
+    for _ in range(len(log.shown) - len(sound)):
+        _leave(log, "documents with more clicks than impressions")
+    rates = _rates(log, sound, model)
     found = []
-    for pair, shown in log.shown.items():
-        impressions, clicks = shown.total(), log.clicked.get(pair, Counter()).total()
+    for pair, shown in sound.items():
+        impressions, clicks = shown.total(), _clicks(log, pair)
         if missing := [position for position, count in shown.items() if count and position not in rates]:
             _leave(log, f"documents at a position without a propensity, such as {missing[0]}")
-        elif clicks > impressions:
-            _leave(log, "documents with more clicks than impressions")
         elif impressions < model.least_impressions:
             _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
         elif not (expected := sum(count * rates[position] for position, count in shown.items() if count)):
@@ -128,8 +129,14 @@ def judge_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     return found, rates
 
 
-def _rates(log: ClickLog, model: ClickModel) -> dict[int, float]:
-    shown, clicked = _by_position(log.shown), _by_position(log.clicked)
+def _clicks(log: ClickLog, pair: Pair) -> int:
+    return log.clicked.get(pair, Counter()).total()
+
+
+def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, float]:
+    """By position, of the documents that are *counted*."""
+    shown = _by_position(counted.values())
+    clicked = _by_position(log.clicked[pair] for pair in counted if pair in log.clicked)
     if not clicked.total():
         raise UsageError("the sources have no click on a document that was shown, so there is nothing to grade by")
     if model.propensities is None:
@@ -140,9 +147,9 @@ def _rates(log: ClickLog, model: ClickModel) -> dict[int, float]:
     return {position: propensity * factor for position, propensity in sorted(model.propensities.items())}
 
 
-def _by_position(counts: Mapping[Pair, Counter[int]]) -> Counter[int]:
+def _by_position(counts: Iterable[Counter[int]]) -> Counter[int]:
     total: Counter[int] = Counter()
-    for one in counts.values():
+    for one in counts:
         total.update(one)
     return total
 
@@ -156,15 +163,17 @@ def read_propensities(path: Path) -> dict[int, float]:
     CSV with the columns position and propensity.
 
     Raises:
-        InputError: It cannot be read, or a propensity is not above 0.
+        InputError: It cannot be read, a propensity is not above 0, or a position is there twice.
     """
     table = read_table(path)
     position, propensity = table.need("position", "rank"), table.need("propensity", "bias", "examination")
-    found = {}
+    found: dict[int, float] = {}
     for row in table.rows:
         at, value = row.grade(position), row.grade(propensity)
         if at is None or at != int(at) or value is None or value <= 0:
             row.refuse("expected a whole number as position and a number above 0 as propensity")
+        if at in found:
+            row.refuse(f"position {int(at)} has a propensity already; keep one of the two")
         found[int(at)] = value
     return found
 

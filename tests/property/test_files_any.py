@@ -13,6 +13,8 @@ from harness.config import read_config
 from harness.errors import HarnessError
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
+from harness.migrate.click_logs import read_csv, read_ubi
+from harness.migrate.clicks import ClickModel, judge_clicks, read_propensities
 from harness.report.json import loads_report
 from harness.run.journal import parse_journal
 from harness.search.fixtures import read_documents
@@ -35,6 +37,11 @@ CRASHERS = [
     b'{"a": 1e999}',
     b'{"id": "\\ud800", "query": "\\ud800", "document": "\\ud800", "grade": 1}',
     b'{"journal": 1e999}',
+    b"query,document,position,impressions,clicks\n" + b"q,a,1,1e308,1e308\n" * 3,
+    b'{"query_id": "1", "query_response_hit_ids": 5}',
+    b"null",
+    b'{"hits": null}',
+    b'{"hits": {"hits": 5}}',
     b'{"journal": 1}\n{"journal": ',
     b"[clusters.default]\nurl = 'http://[::1'\n",
     b"[clusters.default]\nurl = 'http://h:99999'\n",
@@ -44,6 +51,13 @@ CRASHERS = [
 
 BASELINE = {"schema": 2, "requests": {"request": {"queries": {"a": {"ranking": ["x"]}}}}}
 CONFIG = '[clusters.default]\nurl = "https://h:9200"\napi_key_env = "K"\ntimeout = 5.0\nnodes = ["http://i"]\n'
+UBI = {
+    "query_id": "1",
+    "user_query": "q",
+    "query_response_hit_ids": ["a"],
+    "action_name": "click",
+    "event_attributes": {"object": {"object_id": "a"}, "position": {"ordinal": 1}},
+}
 READERS = {
     "judgments.qrels": read_judgments,
     "judgments.csv": read_judgments,
@@ -60,6 +74,10 @@ READERS = {
     "harness.toml": read_config,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),
+    "clicks.csv": lambda path: judge_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.json": lambda path: judge_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.jsonl": lambda path: judge_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "propensities.csv": read_propensities,
     "documents.jsonl": lambda path: list(read_documents(path, str(path), "id")),
 }
 HEADS = [
@@ -67,10 +85,13 @@ HEADS = [
     "query\tdocument\tscore\n",
     "q1 0 d1 1\n",
     "q1 Q0 d1 1 2.5 t\n",
+    "query,document,position,impressions,clicks\nq,a,1,",
+    "position,propensity\n1,",
     json.dumps(BASELINE),
+    json.dumps(UBI),
     CONFIG,
 ]
-KEYS = ["journal", "schema", "query", "document", "grade", "requests", "id"]
+KEYS = ["journal", "schema", "query", "document", "grade", "requests", "id", "hits", *UBI, "object", "position"]
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),

@@ -147,6 +147,11 @@ def test_hostile_cells_are_marked_and_read_back(graded, tmp_path):
         ("query,document,position\nq,d,1\n", "log.csv:1:1: found the columns query, document, position, expected one"),
         ("query,document,position,clicks,impressions\nq,d,x,1,1\n", "log.csv:2:1: found 'x' as position"),
         ("query,document,position,clicks,impressions\nq,,1,1,1\n", "log.csv:2:1: the document is empty"),
+        (
+            f"query,document,position,impressions,clicks\nq,d,1,1,1\n{'q,d,1,1e308,1e308' + chr(10)}",
+            "log.csv:3:1: found '1e308' as impressions, expected a whole number from 0 to 2^53",
+        ),
+        ("query,document,position,clicks,impressions\nq,d,1,0.5,1\n", "log.csv:2:1: found '0.5' as clicks, expected"),
         ("query,document,position,clicks,impressions\nq,d,1,0,30\n", "the sources have no click"),
         ("query,document,position,clicks,impressions\nq,d,1,5,3\n", "the sources have no click"),
     ],
@@ -155,6 +160,23 @@ def test_a_log_that_cannot_be_used_is_told(graded, text, message):
     status, rows, _, told = graded("clicks", text)
     assert (status, rows) == (2, {})
     assert message in told
+
+
+def test_a_document_with_more_clicks_than_impressions_does_not_raise_the_rate(graded):
+    lines = ["q,a,1,impression"] * 30 + ["q,a,1,click"] * 31 + ["q,b,1,impression"] * 30 + ["q,b,1,click"] * 3
+    text = "\n".join(["query,document,position,action", *lines])
+    status, rows, provenance, told = graded("clicks", text)
+    assert (status, list(rows)) == (0, ["b"])
+    assert float(rows["b"]["coec"]) == 1.0
+    assert provenance["click_rate_by_position"] == {"1": 0.1}
+    assert "documents with more clicks than impressions" in told
+
+
+def test_a_position_with_two_propensities_is_refused(graded, tmp_path):
+    (tmp_path / "seen.csv").write_text("position,propensity\n1,1\n1,0.5\n2,0.25\n")
+    status, rows, _, told = graded("clicks", COUNTED, "--propensities", "seen.csv")
+    assert (status, rows) == (2, {})
+    assert told.startswith("seen.csv:3:1: position 1 has a propensity already")
 
 
 def ubi(*, impressions=True):
@@ -221,6 +243,25 @@ def test_a_line_of_ubi_that_is_no_document_has_its_place(graded, line):
     status, _, _, told = graded("ubi", f"{ubi()}{line}\n", name="ubi.jsonl")
     assert status == 2
     assert told.startswith(f"ubi.jsonl:{ubi().count(chr(10)) + 1}:1: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["5", "null", '{"hits": 5}', '{"hits": null}', '{"hits": {"hits": 5}}', '{"hits": {}}']
+)
+def test_a_file_of_ubi_that_is_no_search_is_refused(graded, text):
+    status, _, _, told = graded("ubi", text, name="ubi.json")
+    assert status == 2
+    assert told.startswith("ubi.json:1:1: expected the JSON of a search with a list `hits.hits`, a list of documents")
+
+
+@pytest.mark.parametrize("hits", [5, "abc", {"a": 1}, [None], ["a", {"b": 1}], [True], False])
+def test_ids_of_hits_that_are_no_list_of_ids_are_listed(graded, hits):
+    odd = json.dumps({"query_id": "odd", "user_query": "rope", "query_response_hit_ids": hits})
+    status, rows, _, told = graded("ubi", f"{ubi(impressions=False)}{odd}\n", name="ubi.jsonl")
+    assert (status, set(rows)) == (0, {"a", "b"})
+    assert (
+        f"ubi.jsonl:{ubi(impressions=False).count(chr(10)) + 1}:1: query_response_hit_ids that are no list of" in told
+    )
 
 
 SUITE = """\
