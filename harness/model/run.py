@@ -373,6 +373,8 @@ class Run:
     """The target before, between and after the searches, where it was not as at the look before; empty if unknown."""
     repeats: tuple[Repeat, ...] = ()
     """The second repeat and those that followed."""
+    target_unknown: bool = False
+    """Whether some answers are an earlier run's, or another part's, and nobody knows if the target was the same."""
 
     @property
     def has_rankings(self) -> bool:

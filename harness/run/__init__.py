@@ -19,7 +19,8 @@ from harness.options import RunOptions, Shard
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
-from harness.run.journal import Journal, header_of
+from harness.run.header import header_of
+from harness.run.journal import Journal
 from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
 from harness.words import did_you_mean

@@ -166,6 +166,11 @@ class Connections(Closing):
         self._resources.close()
 
 
+def targeting(suite: Suite, index: str | None) -> Suite:
+    """*suite* with *index* for its own."""
+    return replace(suite, target=replace(suite.target, index=index))
+
+
 class FixtureBuilds:
     """Builds each index once, however many requests are sent to it; what went wrong is told to each of them."""
 

@@ -21,8 +21,7 @@ from harness.metrics.score import score_run
 from harness.model import (
     Cluster,
     Engine,
-    Failure,
-    FailureKind,
+    IndexState,
     MissingDocument,
     Query,
     Ranking,
@@ -39,13 +38,16 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run.checks import Targets
-from harness.run.connections import FixtureBuilds
-from harness.run.journal import NOT_ASKED, Section, kept_answers, without_answered
+from harness.run.connections import FixtureBuilds, targeting
+from harness.run.earlier import failed_run, joined, kept_answers, without_answered
+from harness.run.header import NOT_ASKED
+from harness.run.journal import Section
 from harness.run.notes import (
     connection_notes,
     deselection_notes,
     hooks_note,
     index_note,
+    kept_note,
     repeats_note,
     single_search_note,
     tails_note,
@@ -154,18 +156,22 @@ class SuiteExecution:
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier):
-            return self._whole(earlier, active, search)
+            if whole := self._whole(earlier, active, search):
+                return whole
+            earlier, active = None, self._start(None)
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
             with held_still(active, self.options.request, search) as held:
                 watch = self._watch(active, held)
                 watch.look()
-                if self.section is not None and earlier is not self.section.begin(search.engine, watch.first):
-                    earlier = None
-                    self._start(None)
+                if self.section is not None:
+                    begun = self.section.begin(search.engine, watch.first)
+                    if begun is None and earlier is not None:
+                        self._start(None)
+                    earlier = begun
                 hooked = self._hooks.around(held, sent)
-                run = _joined(self._search(active, hooked, earlier, watch), earlier)
+                run = joined(self._search(active, hooked, earlier, watch), earlier)
                 is_searched = earlier is not None and earlier.tails is not None
                 run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
                 run = self._with_titles(active, self._with_facts(run, held), held)
@@ -183,8 +189,8 @@ class SuiteExecution:
         """There is no connection: each selected query fails with *error*, which is None where none is selected."""
         earlier = self._earlier()
         active = self._start(earlier)
-        if earlier is not None and self._is_whole(earlier):
-            return self._whole(earlier, active, None)
+        if earlier is not None and self._is_whole(earlier) and (whole := self._whole(earlier, active, None)):
+            return whole
         engine = Engine("not asked" if error is None else "not reached")
         run = self._failed_run(active, engine, error, earlier)
         if self.section is not None:
@@ -195,20 +201,38 @@ class SuiteExecution:
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
         return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
 
-    def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite:
-        """*earlier* as it is, with *search* to look for more, if the target is the same as far as that is known."""
-        from harness.suites.requests import choose_template, on_index
+    def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite | None:
+        """*earlier* as it is, with *search* to look for more if the target is the same; None if it is asked anew."""
+        from harness.suites.requests import choose_template
 
         own = choose_template(active, self.options.request).index or active.target.index
         if own is not None and self.masker is not None and self.masker.mask(own) == earlier.index:
             earlier = replace(earlier, index=own)  # a journal has it masked
-        if search is not None and self.section is not None and earlier.states:
-            watch = self._watch(on_index(active, earlier.index), search)
-            watch.look()
-            search = search if self.section.is_same_target(search.engine, watch.first) else None
+        if self.section is not None:
+            engine, state = NOT_ASKED if search is None else search.engine, self._state_now(earlier, active, search)
+            if not self.section.is_same_target(engine, state):
+                search = None
+            if self.section.earlier is None:
+                return None
+            earlier = replace(earlier, target_unknown=self.section.earlier.target_unknown)
         ordered = {one.id: earlier.responses[one.id] for one in active.queries if one.id in earlier.responses}
         answered = self._answered_suite(replace(earlier, responses=ordered), search)
         return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
+
+    def _state_now(self, earlier: Run, active: Suite, search: Search | None) -> IndexState | None:
+        """That of the target of *earlier*, which a suite with a fixture builds, unless nothing is asked any more."""
+        from harness.suites.requests import on_index
+
+        if search is None or earlier.index is None:
+            return None
+        try:
+            asks = self.section is not None and self.section.asks
+            target = self._with_fixture(active, search) if asks else active
+        except SearchError:
+            return None
+        watch = self._watch(target if target is not active else on_index(active, earlier.index), search)
+        watch.look()
+        return watch.first
 
     def _earlier(self) -> Run | None:
         """The earlier run, whose answers are not asked for again."""
@@ -232,7 +256,7 @@ class SuiteExecution:
             self.progress.suite_started(self.selection.suite, left, self.options.chosen())
         if self.options.index is not None:
             return on_index(active, self.options.index)
-        return active if active.fixture is None else _targeting(active, None)
+        return active if active.fixture is None else targeting(active, None)
 
     def _with_fixture(self, active: Suite, search: Search) -> Suite:
         """The suite on the index of its fixture."""
@@ -240,7 +264,7 @@ class SuiteExecution:
             return active
         allow_write = self.options.allow_write or self.options.embedded
         builds = self.builds or FixtureBuilds(allow_write=allow_write)
-        return _targeting(active, builds.index_of(active, active.fixture, search))
+        return targeting(active, builds.index_of(active, active.fixture, search))
 
     def _hear(self, watch: TargetWatch, responses: Mapping[str, Response]) -> None:
         if self.progress is not None:
@@ -326,31 +350,8 @@ class SuiteExecution:
         return self.options.save_baseline or self.selection.compares
 
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
-        from harness.suites.requests import choose_template
-
-        template, kept = choose_template(active, self.options.request), kept_answers(earlier)
-        failure = Failure(FailureKind.ERROR, error.text(self.options.entry) if error else "")
-        responses = {query.id: kept.get(query.id, failure) for query in active.queries}
-        return _joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)
-
-
-def _joined(run: Run, earlier: Run | None) -> Run:
-    """*run*, which has the answers of *earlier*, with what else that found out."""
-    if earlier is None or not earlier.has_rankings:
-        return run
-    return replace(
-        earlier,
-        responses=run.responses,
-        request=run.request,
-        index=run.index,
-        seconds=earlier.seconds + run.seconds,
-        resent={**earlier.resent, **run.resent},
-        checks=run.checks or earlier.checks,
-    )
-
-
-def _targeting(suite: Suite, index: str | None) -> Suite:
-    return replace(suite, target=replace(suite.target, index=index))
+        reason = error.text(self.options.entry) if error else ""
+        return failed_run(active, self.options.request, engine, reason, earlier)
 
 
 # Deciding.
@@ -400,6 +401,7 @@ def conclude(
             *hooks_note(options),
             *single_search_note(suite, run),
             *index_note(suite, run, options),
+            *kept_note(run),
             *deselection_notes(selection, options, verdicts),
             *tails_note(run, selected),
             *repeats_note(run, options),

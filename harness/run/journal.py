@@ -10,161 +10,29 @@ and takes its place if not. Secrets are masked, and only the user can read the f
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any
 
-from harness import __version__
 from harness.errors import FormatError, UsageError
 from harness.gate.judge_answers import why_moving
-from harness.gate.selection import Selection
-from harness.masking import Masker, names_login, redact_run
-from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run, Suite
-from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
+from harness.masking import Masker, redact_run
+from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
+from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header
 from harness.words import count, listed
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Header", "Journal", "Recorded", "Section", "header_of", "parse_journal", "read_content"]
-
-SCHEMA = 1
-"""The version that is written, and the only one that is read."""
-
-NOT_ASKED = Engine("not asked")
+__all__ = ["Journal", "Recorded", "Section", "parse_journal", "read_content"]
 
 BEGINNING = b'{"journal": '
 NO_JOURNAL = "found no line of a journal of `harness run`"
-
-Cell: TypeAlias = tuple[str, Json, Json]
-"""What tells a cell from the others of a journal: the suite, the request and the index that were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a section is about."""
-
-    journal: int
-    """`SCHEMA`."""
-    suite: str
-    """The path of its file, as it was given."""
-    name: str
-    cluster: str
-    """What reports call the server."""
-    queries: int
-    """The number of queries that run, in all parts."""
-    parts: Mapping[str, str]
-    """What the answers depend on, by a name for users: texts and fingerprints."""
-    options: Mapping[str, Json] = field(default_factory=dict)
-    """Those of `SENT_BY` that were given, by field."""
-    shard: Shard = ALL_QUERIES
-    """The part of the queries that runs."""
-    matrix: Mapping[str, Json] = field(default_factory=dict)
-    """The fields of the `Matrix` that the cell is of."""
-    builds_index: bool = False
-    """Whether the suite builds its index, whose name then says what it holds."""
-    engine: Engine = NOT_ASKED
-    state: IndexState | None = None
-    """The target before the searches."""
-    continues: bool = False
-    """Whether the section goes on with the one before it of the same cell."""
-
-    @property
-    def own_queries(self) -> int:
-        """The number of queries in the part that runs."""
-        return len(self.shard.of(range(self.queries)))
-
-    @property
-    def cell(self) -> Cell:
-        """The cell that the section is about."""
-        return self.suite, self.options.get("request"), self.options.get("index")
-
-    def differences(self, other: Header) -> list[str]:
-        """The parts in which *other* differs."""
-        parts, others = ({**one.parts, "part of the queries": str(one.shard)} for one in (self, other))
-        return [name for name in {**parts, **others} if parts.get(name) != others.get(name)]
-
-    def change_since(self, other: Header) -> str:
-        """How the target changed since that of *other*; empty if it did not, or if that is not known."""
-        if NOT_ASKED not in (self.engine, other.engine) and self.engine != other.engine:
-            return f"{other.engine} is {self.engine} now"
-        before, now = other.comparable(other.state), self.comparable(self.state)
-        return "" if before is None or now is None else why_moving(Run({}, self.engine, states=(before, now)))
-
-    def comparable(self, state: IndexState | None) -> IndexState | None:
-        """*state*, without what differs between two builds of the same index."""
-        if state is None or state.uuids is None or not self.builds_index:
-            return state
-        return replace(state, uuids=dict.fromkeys(state.uuids, ""))
-
-
-def header_of(
-    selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker | None
-) -> Header:
-    """
-    The header of a section.
-
-    Args:
-        selection: All queries that run, of which a shard has some.
-        options: Those of the cell.
-        matrix: The fields of the `Matrix` that the cell is of.
-        cluster: What reports call the server.
-        masker: Hides secrets.
-    """
-    mask = (lambda text: text) if masker is None else masker.mask
-    suite = selection.suite
-    template = suite.requests.get(options.request or next(iter(suite.requests)))
-    bare = [replace(query, judgments={}, thresholds=(), skip=None) for query in suite.queries]
-    given = {name: getattr(options, name) for name in SENT_BY}
-    texts = {
-        "judgments": [suite.gain, suite.grades, {query.id: query.judgments for query in suite.queries}],
-        "queries": [bare, [query.id for query in selection.active.queries]],
-        "request": [template, suite.depth, suite.title_field],
-        "thresholds": [suite.thresholds, {query.id: query.thresholds for query in suite.queries}],
-        "other settings of the suite": replace(
-            suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None
-        ),
-        "index": [options.index, suite.target.index],
-        "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
-    }
-    parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
-    open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
-    parts["variables of the environment"] = _fingerprint(json.dumps(open_values, sort_keys=True))
-    parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
-    parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
-    parts["version of the harness"] = __version__
-    return Header(
-        SCHEMA,
-        suite.path,
-        mask(suite.name),
-        mask(cluster),
-        len(selection.active.queries),
-        parts,
-        {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
-        options.shard or ALL_QUERIES,
-        matrix,
-        suite.fixture is not None,
-    )
-
-
-def _fingerprint(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _plain(value: object) -> Json:
-    """What stands in JSON for a value of a suite: its places in files and values of the environment are left out."""
-    if is_dataclass(value):
-        left_out = {"mark", *(("path", "variables") if isinstance(value, Suite) else ())}
-        return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in left_out}
-    if isinstance(value, Mapping):
-        return dict(value)
-    return sorted(value) if isinstance(value, set | frozenset) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +153,7 @@ class Section:
             tell: Is given a line for the user.
             asks: Whether queries without an answer are asked again; if not, *recorded* is the whole run.
         """
-        self._asks = asks
+        self.asks = asks
         self._header = header
         self._masker = masker or None
         self._write = write
@@ -302,7 +170,7 @@ class Section:
         recorded = self._recorded
         if recorded is None or recorded.rest is None:
             return False
-        return recorded.answered == self._header.own_queries or not self._asks
+        return recorded.answered == self._header.own_queries or not self.asks
 
     @property
     def cluster(self) -> str | None:
@@ -310,10 +178,19 @@ class Section:
         return None if self._recorded is None else self._recorded.header.cluster
 
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
-        """Whether *engine* and *state* are those that *earlier* ended with, as far as that is known."""
-        states = self.earlier.states if self.earlier is not None else ()
+        """
+        Whether *engine* and *state* are those that *earlier* ended with, as far as that is known.
+
+        If they are not, there is no *earlier* any more, unless nothing is asked.
+        """
+        if self._recorded is None or self.earlier is None:
+            return False
         header = self._hidden(replace(self._header, engine=engine, state=state))
-        return not header.change_since(replace(header, state=states[-1] if states else None))
+        last = self.earlier.states[-1] if self.earlier.states else None
+        change = header.change_since(replace(self._recorded.header, state=last))
+        if self.asks:
+            self._compare(header, change)
+        return not change
 
     def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
         """
@@ -323,9 +200,8 @@ class Section:
             What is gone on with: the earlier run, unless the target is another by now.
         """
         header = self._hidden(replace(self._header, engine=engine, state=state))
-        if self._recorded is not None and (change := header.change_since(self._recorded.header)):
-            self._tell(f"{header.name}: starting anew: {change}")
-            self._recorded = self.earlier = None
+        if self._recorded is not None:
+            self._compare(header, header.change_since(self._recorded.header))
         if self._recorded is not None:
             answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
@@ -333,6 +209,14 @@ class Section:
         header = replace(header, continues=self._recorded is not None)
         self._write(_line(_adapter(Header).dump_python(header, mode="json")))
         return self.earlier
+
+    def _compare(self, header: Header, change: str) -> None:
+        """Go on with *earlier* only if there is no *change*; it remembers that one may be unknown."""
+        if change:
+            self._tell(f"{header.name}: starting anew: {change}")
+            self._recorded = self.earlier = None
+        elif self.earlier is not None and self.earlier.has_rankings and header.known != list(COMPARED):
+            self.earlier = replace(self.earlier, target_unknown=True)
 
     def add(self, responses: Mapping[str, Response]) -> None:
         """Write *responses*, by query."""
@@ -478,15 +362,3 @@ def _is_journal(path: Path) -> bool:
             return file.read(len(BEGINNING)) in (BEGINNING, b"")
     except OSError as error:
         raise UsageError(f"{path}: the journal cannot be read: {error.strerror or error}") from None
-
-
-def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
-    """What was answered in an *earlier* run, and is not asked again."""
-    responses = {} if earlier is None else earlier.responses
-    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
-
-
-def without_answered(active: Suite, earlier: Run | None) -> Suite:
-    """*active* with the queries that have no answer in an *earlier* run."""
-    kept = kept_answers(earlier)
-    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active

@@ -17,7 +17,8 @@ from harness.gate.judge_answers import why_moving
 from harness.masking import Masker
 from harness.model import IndexState, Json, Ranking, Response, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
-from harness.run.journal import NOT_ASKED, Cell, Header, Recorded, Section, parse_journal
+from harness.run.header import COMPARED, NOT_ASKED, Cell, Header
+from harness.run.journal import Recorded, Section, parse_journal
 from harness.words import count, listed
 
 __all__ = ["MergedJournal"]
@@ -165,16 +166,21 @@ def _unfinished(found: Sequence[_Part]) -> Iterator[str]:
 
 def _moved(found: Sequence[_Part]) -> Iterator[str]:
     """What a part was searched on that is not what the first was."""
-    asked = [part for part in found if part.header.engine != NOT_ASKED]
+    asked = [part for part in found if _is_asked(part.header)]
     for part in asked[1:]:
         change = part.header.change_since(asked[0].header)
         if change:
             yield f"{part.file}: {part} is of another target than {asked[0].file}: {change}"
 
 
+def _is_asked(header: Header) -> bool:
+    """Whether a target was looked at: a part may have no query, and an engine may have been away."""
+    return header.engine != NOT_ASKED and header.own_queries > 0
+
+
 def _merged(parts: Sequence[Recorded]) -> Recorded:
     """One run of all *parts*."""
-    asked = [part for part in parts if part.header.engine != NOT_ASKED] or list(parts)
+    asked = [part for part in parts if _is_asked(part.header)] or list(parts)
     runs = [part.run for part in asked]
     every = [part.run for part in parts]
     responses = dict(chain.from_iterable(run.responses.items() for run in every))
@@ -187,6 +193,7 @@ def _merged(parts: Sequence[Recorded]) -> Recorded:
         resent=dict(chain.from_iterable(run.resent.items() for run in every)),
         checks=_all_checks([run.checks for run in every if run.checks is not None], responses),
         states=_states(runs),
+        target_unknown=any(run.target_unknown for run in runs) or (len(runs) > 1 and _lacks_state(asked)),
     )
     return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, replace(run, responses={}))
 
@@ -221,6 +228,10 @@ def _all_checks(checks: Sequence[TargetChecks], responses: Mapping[str, Response
         untitled=None if untitled is None or any(hit.title for hit in hits) else untitled,
         problems=tuple(dict.fromkeys(chain.from_iterable(one.problems for one in checks))),
     )
+
+
+def _lacks_state(parts: Sequence[Recorded]) -> bool:
+    return any(part.header.known != list(COMPARED) for part in parts)
 
 
 def _states(runs: Sequence[Run]) -> tuple[IndexState, ...]:

@@ -45,6 +45,15 @@ def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
         yield f"index {index} was used instead of {own or 'none'}"
 
 
+def kept_note(run: Run) -> Iterator[str]:
+    """That answers of several runs are put together, whose target nobody compared."""
+    if run.target_unknown:
+        yield (
+            "answers of an earlier run or of another part were kept, and the state of "
+            f"{run.index or 'the target'} could not be compared: it may have changed between them"
+        )
+
+
 def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """What was not sent and not decided, because it was not asked for."""
     choice = Choice.of(options)

@@ -26,9 +26,9 @@ def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
     return "\n".join(lines) + "\n"
 
 
-def set_index(engine, uuid="one", documents=200):
-    engine.gets[SETTINGS] = {"products": {"settings": {"index": {"uuid": uuid}}}}
-    engine.gets["/products/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
+def set_index(engine, uuid="one", documents=200, index="products"):
+    engine.gets[f"/{index}/_settings/index.uuid"] = {index: {"settings": {"index": {"uuid": uuid}}}}
+    engine.gets[f"/{index}/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
 
 
 def engine_of_shop() -> ScriptedEngine:

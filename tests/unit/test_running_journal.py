@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import harness.search.fixtures
-from builders.journaled import QUERIES, engine_of_shop, report_at, set_index, suite_text
+from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 
 JOURNAL = Path("run.journal")
@@ -176,7 +176,7 @@ def test_a_run_that_was_killed_before_its_report_is_finished_by_the_next(engine,
 
 def test_each_cell_goes_on_by_itself(engine, capsys):
     cells = ("--index", "products", "--index", "other", "--journal", str(JOURNAL))
-    engine.gets["/other/_settings/index.uuid"] = {}
+    set_index(engine, index="other")
     whole = run(engine, *cells)
     content = JOURNAL.read_bytes()
     second = content.index(b'{"journal"', 10)
@@ -265,3 +265,58 @@ def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the
     JOURNAL.write_bytes(content[: content.rindex(b'{"reported"')])
     assert run(engine, "--journal", str(JOURNAL), "--resume") == whole
     assert not [path for _, path in engine.sent if "SHOP_INDEX" in path]
+
+
+def leave_unreported() -> None:
+    JOURNAL.write_bytes(JOURNAL.read_bytes().removesuffix(b'{"reported": true}\n'))
+
+
+UNCOMPARED = (
+    "answers of an earlier run or of another part were kept, and the state of products could not be compared: "
+    "it may have changed between them"
+)
+
+
+def test_a_finished_section_is_asked_anew_when_its_index_was_replaced(engine, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    leave_unreported()
+    set_index(engine, "two")
+    engine.rankings["text 1"] = ["bad"]
+    engine.asked.clear()
+    again = run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) == QUERIES
+    told = capsys.readouterr().err
+    assert "harness: shop: starting anew: the target changed during the run: products was deleted" in told
+    assert again == run(engine)
+
+
+def test_a_finished_section_whose_engine_is_gone_says_that_its_target_was_not_compared(engine):
+    status, whole = run(engine, "--journal", str(JOURNAL))
+    leave_unreported()
+    url = engine.url
+    engine.close()
+    again = main(["run", "shop.relevance.yaml", "--url", url, "-q", "--output", f"json={REPORT}",
+                  "--journal", str(JOURNAL), "--resume"])  # fmt: skip
+    assert again == status
+    assert UNCOMPARED in report_at(REPORT)["suites"][0]["notes"]
+    assert UNCOMPARED not in whole["suites"][0]["notes"]
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_an_index_whose_state_can_be_read_no_more_is_asked_whole(engine, is_ended, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    leave_unreported() if is_ended else cut_at(6000)
+    engine.gets[SETTINGS] = {"error": "no", "status": 403}
+    engine.asked.clear()
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert sum(engine.asked.values()) >= QUERIES
+    assert "starting anew: the state of the index could not be read each time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_an_index_whose_state_can_never_be_read_is_said_not_to_be_compared(engine, is_ended):
+    engine.gets[SETTINGS] = {"error": "no", "status": 403}
+    run(engine, "--journal", str(JOURNAL))
+    leave_unreported() if is_ended else cut_at(6000)
+    _, report = run(engine, "--journal", str(JOURNAL), "--resume")
+    assert UNCOMPARED in report["suites"][0]["notes"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at, set_index, suite_text
+from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
@@ -68,6 +68,7 @@ def test_parts_with_ties_and_a_baseline_are_held_against_it_as_the_whole_is(engi
 def test_several_suites_requests_and_indexes_are_merged_each(engine):
     Path("other.relevance.yaml").write_text(suite_text().replace("suite: shop", "suite: other"), encoding="utf-8")
     cells = ("other.relevance.yaml", "--index", "products", "--index", "second")
+    set_index(engine, index="second")
     whole = run_whole(engine, *cells)
     journals = send_all(engine, *cells)
     status, report = merge(*journals)
@@ -210,3 +211,14 @@ def test_what_is_no_journal_is_refused(engine, capsys):
 def test_a_part_without_a_journal_or_with_a_report_is_refused(engine, options, words, capsys):
     assert main(["run", SUITE, "--url", engine.url, *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_parts_of_which_one_could_not_read_the_state_of_its_index_are_refused(engine, capsys):
+    first = send_part(engine, "1/2")[1]
+    engine.gets[SETTINGS] = {"error": "no", "status": 500}
+    second = send_part(engine, "2/2")[1]
+    told = refusal(capsys, first, second)
+    assert "of another target than 1of2.journal: the state of the index could not be read each time" in told
+    first = send_part(engine, "1/2")[1]
+    notes = merge(first, second)[1]["suites"][0]["notes"]
+    assert any("the state of products could not be compared" in note for note in notes)

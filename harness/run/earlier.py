@@ -1,0 +1,45 @@
+"""An earlier run of the same queries: which of its answers are kept, and what is asked in spite of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, Suite
+
+
+def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
+    """What was answered in an *earlier* run, and is not asked again."""
+    responses = {} if earlier is None else earlier.responses
+    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
+
+
+def without_answered(active: Suite, earlier: Run | None) -> Suite:
+    """*active* with the queries that have no answer in an *earlier* run."""
+    kept = kept_answers(earlier)
+    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active
+
+
+def joined(run: Run, earlier: Run | None) -> Run:
+    """*run*, which has the answers of *earlier*, with what else that found out."""
+    if earlier is None or not earlier.has_rankings:
+        return run
+    return replace(
+        earlier,
+        responses=run.responses,
+        request=run.request,
+        index=run.index,
+        seconds=earlier.seconds + run.seconds,
+        resent={**earlier.resent, **run.resent},
+        checks=run.checks or earlier.checks,
+    )
+
+
+def failed_run(active: Suite, request: str | None, engine: Engine, reason: str, earlier: Run | None) -> Run:
+    """A run of the *request* of that name whose queries failed for *reason*, but for those that *earlier* answered."""
+    from harness.suites.requests import choose_template
+
+    template, kept = choose_template(active, request), kept_answers(earlier)
+    failure = Failure(FailureKind.ERROR, reason)
+    responses = {query.id: kept.get(query.id, failure) for query in active.queries}
+    return joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)

@@ -1,0 +1,157 @@
+"""The header of a section of a journal: what its answers depend on, and whether another run asks for the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TypeAlias
+
+from harness import __version__
+from harness.gate.judge_answers import why_moving
+from harness.gate.selection import Selection
+from harness.masking import Masker, names_login
+from harness.model import Engine, IndexState, Json, Run, Suite
+from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
+
+SCHEMA = 1
+"""The version that is written, and the only one that is read."""
+
+NOT_ASKED = Engine("not asked")
+
+COMPARED = ("uuids", "documents")
+"""What of two states of a target is compared."""
+
+Cell: TypeAlias = tuple[str, Json, Json]
+"""What tells a cell from the others of a journal: the suite, the request and the index that were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a section is about."""
+
+    journal: int
+    """`SCHEMA`."""
+    suite: str
+    """The path of its file, as it was given."""
+    name: str
+    cluster: str
+    """What reports call the server."""
+    queries: int
+    """The number of queries that run, in all parts."""
+    parts: Mapping[str, str]
+    """What the answers depend on, by a name for users: texts and fingerprints."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """Those of `SENT_BY` that were given, by field."""
+    shard: Shard = ALL_QUERIES
+    """The part of the queries that runs."""
+    matrix: Mapping[str, Json] = field(default_factory=dict)
+    """The fields of the `Matrix` that the cell is of."""
+    builds_index: bool = False
+    """Whether the suite builds its index, whose name then says what it holds."""
+    engine: Engine = NOT_ASKED
+    state: IndexState | None = None
+    """The target before the searches."""
+    continues: bool = False
+    """Whether the section goes on with the one before it of the same cell."""
+
+    @property
+    def own_queries(self) -> int:
+        """The number of queries in the part that runs."""
+        return len(self.shard.of(range(self.queries)))
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that the section is about."""
+        return self.suite, self.options.get("request"), self.options.get("index")
+
+    def differences(self, other: Header) -> list[str]:
+        """The parts in which *other* differs."""
+        parts, others = ({**one.parts, "part of the queries": str(one.shard)} for one in (self, other))
+        return [name for name in {**parts, **others} if parts.get(name) != others.get(name)]
+
+    def change_since(self, other: Header) -> str:
+        """How the target changed since that of *other*; empty if it did not, or if nothing is known of it."""
+        if NOT_ASKED in (self.engine, other.engine):
+            return ""
+        if self.engine != other.engine:
+            return f"{other.engine} is {self.engine} now"
+        if self.known != other.known:
+            return "the state of the index could not be read each time"
+        before, now = other.comparable(other.state), self.comparable(self.state)
+        return "" if before is None or now is None else why_moving(Run({}, self.engine, states=(before, now)))
+
+    @property
+    def known(self) -> list[str]:
+        """What is known of the state of the target, of `COMPARED`."""
+        return [name for name in COMPARED if getattr(self.state, name, None) is not None]
+
+    def comparable(self, state: IndexState | None) -> IndexState | None:
+        """*state*, without what differs between two builds of the same index."""
+        if state is None or state.uuids is None or not self.builds_index:
+            return state
+        return replace(state, uuids=dict.fromkeys(state.uuids, ""))
+
+
+def header_of(
+    selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker | None
+) -> Header:
+    """
+    The header of a section.
+
+    Args:
+        selection: All queries that run, of which a shard has some.
+        options: Those of the cell.
+        matrix: The fields of the `Matrix` that the cell is of.
+        cluster: What reports call the server.
+        masker: Hides secrets.
+    """
+    mask = (lambda text: text) if masker is None else masker.mask
+    suite = selection.suite
+    template = suite.requests.get(options.request or next(iter(suite.requests)))
+    bare = [replace(query, judgments={}, thresholds=(), skip=None) for query in suite.queries]
+    given = {name: getattr(options, name) for name in SENT_BY}
+    texts = {
+        "judgments": [suite.gain, suite.grades, {query.id: query.judgments for query in suite.queries}],
+        "queries": [bare, [query.id for query in selection.active.queries]],
+        "request": [template, suite.depth, suite.title_field],
+        "thresholds": [suite.thresholds, {query.id: query.thresholds for query in suite.queries}],
+        "other settings of the suite": replace(
+            suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None
+        ),
+        "index": [options.index, suite.target.index],
+        "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
+    }
+    parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
+    open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
+    parts["variables of the environment"] = _fingerprint(json.dumps(open_values, sort_keys=True))
+    parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
+    parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
+    parts["version of the harness"] = __version__
+    return Header(
+        SCHEMA,
+        suite.path,
+        mask(suite.name),
+        mask(cluster),
+        len(selection.active.queries),
+        parts,
+        {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
+        options.shard or ALL_QUERIES,
+        matrix,
+        suite.fixture is not None,
+    )
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _plain(value: object) -> Json:
+    """What stands in JSON for a value of a suite: its places in files and values of the environment are left out."""
+    if is_dataclass(value):
+        left_out = {"mark", *(("path", "variables") if isinstance(value, Suite) else ())}
+        return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in left_out}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return sorted(value) if isinstance(value, set | frozenset) else str(value)
