@@ -38,6 +38,8 @@ def command(folder: Path, url: str | None, cluster: str | None, index: str | Non
     """
     options = RunOptions(url=url, cluster=cluster, entry=COMMAND)
     if index is not None:
+        if not index.strip():
+            raise click.UsageError("--index is empty; give the name of an index, or leave --index out to list them")
         return _of_index(folder, index, queries, options)
     if queries is not None:
         raise click.UsageError("--queries belongs to a suite from an index; give --index too")

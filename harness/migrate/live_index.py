@@ -36,6 +36,9 @@ NO_PROSE = re.compile(
 IDENTITY = re.compile(r"^(?:.*[._-])?(?:id|uuid|guid|sku|isbn|asin|ean|gtin|key|docid|docno|slug)$|[a-z]Id$|_id$")
 """Names of fields that tell documents apart, without a suffix such as ``.keyword``."""
 
+MISREAD = re.compile(r"[*^]|\{\{|\$[{$]")
+"""In the name of a field, what a request takes for a wildcard or a boost, and a suite for a placeholder or variable."""
+
 SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
 MOST_FIELDS = 12
 SHORT = 8
@@ -111,15 +114,24 @@ def draft_of_index(
     with opened(folder, options, environ) as cluster:
         search = cluster.search
         assert isinstance(search, EngineSearch)
-        fields = _fields(search, index)
+        every = _fields(search, index)
+        fields = {name: field for name, field in every.items() if not MISREAD.search(name)}
         texts = _text_fields(fields)
         if not texts:
-            known = listed(sorted(fields)) if fields else "none"
-            raise UsageError(f"index {index!r} has no field with text to search; its fields are {known}")
+            known = listed(sorted(every)) if every else "none"
+            raise UsageError(
+                f"index {index!r} has no field with text to search"
+                f"{' whose name can stand in a suite' if _text_fields(every) else ''}; its fields are {known}"
+            )
         keys = _identities(fields)
         sample = _sample(search, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = _cluster_name(cluster)
+    misread = [name for name in _text_fields(every) if name not in fields]
+    if misread:
+        draft.request_remarks.append(
+            f"Not searched, as *, ^, {{{{, ${{ and $$ have a meaning in a suite: {listed(misread)}."
+        )
     searched = _searched(texts, sample, draft)
     draft.title_field = next((name for name in searched if _is_title(name)), None)
     draft.request = _request(searched, _tie_break(keys, sample, draft))

@@ -1,6 +1,8 @@
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
@@ -100,3 +102,43 @@ def test_queries_without_an_index_are_refused(tmp_path, capsys):
     (tmp_path / "q.txt").write_text("red\n")
     assert main(["init", str(tmp_path), "--queries", str(tmp_path / "q.txt")]) == 2
     assert "give --index too" in capsys.readouterr().err
+
+
+@pytest.fixture
+def init(tmp_path, monkeypatch, capsys):
+    """Writes a suite from an index with these fields of text; the exit status, and what was said."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.txt").write_text("red shoes\n")
+
+    def run(names, index="i"):
+        caps = {"fields": {name: {"text": {"type": "text", "searchable": True}} for name in names}}
+        with ScriptedEngine() as engine:
+            engine.faults.append(Fault("/i/_field_caps", status=200, body=json.dumps(caps).encode(), times=9))
+            engine.faults.append(Fault("/i/_search", status=200, body=b'{"hits": {"hits": []}}', times=9))
+            status = main(["init", "--url", engine.url, "--index", index, "--queries", "queries.txt"])
+        return status, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize("odd", ["{{brand}}", "{{text", "title^9", "*", "tit*", "${HOME}", "$${x}"])
+def test_a_field_that_a_request_would_misread_is_left_out_with_a_comment(init, capsys, odd):
+    assert init(["title", odd]) == (0, "")
+    text = Path("i.relevance.yaml").read_text()
+    assert f"# Not searched, as *, ^, {{{{, ${{ and $$ have a meaning in a suite: {odd}." in text
+    suite = yaml.safe_load(text)
+    assert suite["request"] == {"query": {"multi_match": {"query": "{{text}}", "fields": ["title^3"]}}}
+    assert main(["validate", "i.relevance.yaml"]) == 0
+
+
+def test_an_index_with_no_other_field_is_an_error(init):
+    status, told = init(["title^9"])
+    assert status == 2
+    assert "no field with text to search whose name can stand in a suite; its fields are title^9" in told
+
+
+@pytest.mark.parametrize("index", ["", " "])
+def test_an_empty_name_of_an_index_is_refused(init, index):
+    status, told = init(["title"], index)
+    assert status == 2
+    assert "--index is empty" in told
