@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.errors import FormatError, UsageError
 from harness.judging import PoolOptions, pool_suites
@@ -72,34 +72,31 @@ class Kept:
     What one judge has graded, in the file *path*.
 
     *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
+    *lines* are where the file has the grades that were read.
     """
 
     path: Path
     grades: dict[Pair, float] = field(default_factory=dict)
     given: dict[Pair, set[float]] = field(default_factory=dict)
     steps: list[tuple[Pair, float | None]] = field(default_factory=list)
+    lines: dict[Pair, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Kept:
         """
-        What the file holds, nothing where there is none. A last line without an end was not kept, and is left out.
+        What the file holds, nothing where there is none. A last line that was cut off was not kept, and is left out.
 
         Raises:
             FormatError: It cannot be read, or a line is none of these.
         """
         kept = cls(path)
         try:
-            lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+            content = path.read_bytes() if path.exists() else b""
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        for number, line in enumerate(lines, start=1):
-            try:
-                entry = json.loads(line)
-                pair, grade = (str(entry["query"]), str(entry["document"])), entry["grade"]
-                kept._apply(pair, None if grade is None else _finite(grade), undoes=entry.get("undo") is True)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
-                raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
+        for number, (pair, grade, undoes) in enumerate(_entries(path, content), start=1):
+            kept._apply(pair, grade, undoes=undoes)
+            kept.lines[pair] = number
         return kept
 
     def check_writable(self) -> None:
@@ -110,8 +107,8 @@ class Kept:
             UsageError: They cannot.
         """
         try:
-            with self.path.open("ab") as file:
-                is_new = file.tell() == 0
+            is_new = not os.path.lexists(self.path)
+            self.path.open("ab").close()
             if is_new:
                 self.path.unlink()
         except OSError as error:
@@ -119,7 +116,14 @@ class Kept:
             raise UsageError(f"{self.path}: grades cannot be kept here: {error.strerror or error}; {remedy}") from None
 
     def grade(self, pair: Pair, grade: float | None) -> None:
-        """Give a document a grade, or take its grade away; raises OSError where that could not be kept."""
+        """
+        Give a document a grade, or take its grade away.
+
+        Raises:
+            FormatError: The file holds something else by now, and stays as it is.
+            UsageError: The ids are no text that a file can hold.
+            OSError: The grade could not be kept.
+        """
         self._keep(pair, grade)
         self._apply(pair, grade)
 
@@ -134,12 +138,21 @@ class Kept:
 
     def _keep(self, pair: Pair, grade: float | None, **more: bool) -> None:
         number = int(grade) if grade is not None and grade.is_integer() else grade
-        line = json.dumps({"query": pair[0], "document": pair[1], "grade": number, **more}, ensure_ascii=False)
+        entry = {"query": pair[0], "document": pair[1], "grade": number, **more}
+        try:
+            line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError:
+            raise UsageError(f"document {pair[1]!r} of query {pair[0]!r} has an id that is no valid text") from None
         with self.path.open("a+b") as file:
             file.seek(0)
-            whole = file.read().rfind(b"\n") + 1
-            file.truncate(whole)
-            file.write(line.encode(errors="surrogatepass") + b"\n")
+            content = file.read()
+            _entries(self.path, content)
+            last = content.rpartition(b"\n")[2]
+            if _is_cut(last):
+                file.truncate(len(content) - len(last))
+            elif last:
+                line = b"\n" + line
+            file.write(line)
             file.flush()
             os.fsync(file.fileno())
 
@@ -153,6 +166,41 @@ class Kept:
             return
         self.grades[pair] = grade
         self.given.setdefault(pair, set()).add(grade)
+
+
+_Entry: TypeAlias = tuple[Pair, float | None, bool]
+"""A document, its grade, and whether that is an undone step."""
+
+_BEGIN = b'{"query": "'
+"""Of each line that is written here."""
+
+
+def _entries(path: Path, content: bytes) -> list[_Entry]:
+    """The lines of the file *path*; raises FormatError for one that is none."""
+    *lines, last = content.split(b"\n")
+    if last and not _is_cut(last):
+        lines.append(last)
+    return [_entry(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _is_cut(line: bytes) -> bool:
+    """Whether *line*, the last of a file and without an end, is the beginning of one that was written here."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return bool(line) and line[: len(_BEGIN)] == _BEGIN[: len(line)]
+    return False
+
+
+def _entry(path: Path, number: int, line: bytes) -> _Entry:
+    try:
+        entry = json.loads(line.decode())
+        pair, grade = (str(entry["query"]), str(entry["document"])), entry["grade"]
+        "".join(pair).encode()
+        return pair, None if grade is None else _finite(grade), entry.get("undo") is True
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
+        raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
 
 
 def _finite(grade: Any) -> float:

@@ -13,6 +13,7 @@ from harness.config import read_config
 from harness.errors import HarnessError
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
+from harness.judging.session import Kept
 from harness.migrate.click_logs import read_csv, read_ubi
 from harness.migrate.clicks import ClickModel, judge_clicks, read_propensities
 from harness.report.json import loads_report
@@ -72,6 +73,7 @@ READERS = {
     "run.parquet": read_run,
     "shop.baseline.json": read_baselines,
     "harness.toml": read_config,
+    "shop.judged-by.anna.jsonl": Kept.read,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),
     "clicks.csv": lambda path: judge_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
@@ -84,6 +86,7 @@ HEADS = [
     "query,document,grade\n",
     "query\tdocument\tscore\n",
     "q1 0 d1 1\n",
+    '{"query": "q", "document": "d", "grade": 1}\n',
     "q1 Q0 d1 1 2.5 t\n",
     "query,document,position,impressions,clicks\nq,a,1,",
     "position,propensity\n1,",

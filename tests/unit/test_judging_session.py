@@ -83,7 +83,58 @@ def test_a_line_that_was_cut_off_is_not_counted_and_the_next_grade_stands_by_its
     assert Kept.read(kept.path).grades == {A: 2.0, B: 1.0}
 
 
-@pytest.mark.parametrize("line", ["[1]", "{", '{"query": "q", "document": "a", "grade": "x"}', '{"query": "q"}', "3"])
+def test_a_last_line_that_lacks_only_its_end_is_a_grade_and_stays(kept):
+    kept.path.write_text('{"query": "q", "document": "a", "grade": 2}\n{"query":"q","document":"b","grade":1}')
+    again = Kept.read(kept.path)
+    assert again.grades == {A: 2.0, B: 1.0}
+    again.grade(A, 3.0)
+    assert Kept.read(kept.path).grades == {A: 3.0, B: 1.0}
+
+
+@pytest.mark.parametrize("content", ["precious", '{"query": "shoes"}', "[[[", "1", "precious\n", "text: {\n{"])
+def test_a_file_of_something_else_is_left_as_it_is(kept, content):
+    victim = kept.path.with_name("victim")
+    victim.write_text(content)
+    kept.path.symlink_to(victim)
+    with pytest.raises(FormatError, match=r"anna\.jsonl:1:1: this is no grade that was kept"):
+        Kept.read(kept.path)
+    with pytest.raises(FormatError, match=r"anna\.jsonl:1:1: this is no grade that was kept"):
+        kept.grade(A, 1.0)
+    assert victim.read_text() == content
+    assert (kept.grades, kept.steps) == ({}, [])
+
+
+def test_an_empty_file_behind_a_link_is_used(kept):
+    kept.path.with_name("real").touch()
+    kept.path.symlink_to("real")
+    kept.check_writable()
+    kept.grade(A, 1.0)
+    assert Kept.read(kept.path.with_name("real")).grades == {A: 1.0}
+
+
+def test_an_id_that_is_no_text_is_refused_before_it_is_kept(kept):
+    with pytest.raises(UsageError, match="has an id that is no valid text"):
+        kept.grade(("q", "\ud800"), 1.0)
+    assert not kept.path.exists()
+
+
+HUGE = '{"query": "q", "document": "a", "grade": 1' + "0" * 400 + "}"
+SURROGATE = '{"query": "q", "document": "\\ud800", "grade": 1}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        HUGE,
+        "[" * 100_000,
+        SURROGATE,
+        "[1]",
+        "{",
+        '{"query": "q", "document": "a", "grade": "x"}',
+        '{"query": "q"}',
+        "3",
+    ],
+)
 def test_a_file_of_something_else_is_an_error_with_its_line(kept, line):
     kept.path.write_text(f'{{"query": "q", "document": "a", "grade": 1}}\n{line}\n')
     with pytest.raises(FormatError, match=r"anna\.jsonl:2:1: this is no grade that was kept; expected a line such as"):
