@@ -114,6 +114,8 @@ def command(
         raise click.UsageError("--json prints the agreement; add --agreement")
     if agreement and only_write:
         raise click.UsageError("--agreement writes nothing; remove --write")
+    if math.isnan(most_apart):
+        raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path, bounds = _one_suite(suite), None if scale is None else parse_scale(scale)
     judges = kept_by_judge(path, folder)
     if agreement:

@@ -342,7 +342,8 @@ class Session:
     def takes(self, pair: Pair, grade: object) -> bool:
         """Whether *pair* is a document to grade, and *grade* one to choose, or None for no grade."""
         known = any((one.query, one.document) == pair for one in self.documents)
-        return known and (grade is None or any(one.grade == grade for one in self.choices))
+        is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
+        return known and (grade is None or (is_number and any(one.grade == grade for one in self.choices)))
 
     @property
     def graded(self) -> int:

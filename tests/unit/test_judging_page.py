@@ -156,6 +156,22 @@ def test_a_file_that_changed_meanwhile_is_written_only_where_the_judge_says_so(s
     assert json.loads(ask("POST", "/finish", {"reread": True})[2]) == {"said": ["wrote it"]}
 
 
+@pytest.mark.parametrize("path", ["/grade", "/finish"])
+def test_json_that_is_nested_too_deeply_is_a_bad_request(server, ask, capfd, path):
+    status, headers, content = ask("POST", path, b"[" * 60_000)
+    assert (status, content) == (400, b"Bad Request\n")
+    assert headers.items() >= HEADERS.items()
+    assert not server.finished.is_set()
+    assert capfd.readouterr().err == ""
+
+
+def test_truth_is_no_grade(server, ask):
+    server.session = replace(server.session, choices=(Choice(0.0, "", "0"), Choice(1.0, "", "1")))
+    for given in (True, False):
+        assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 422
+    assert not server.session.kept.path.exists()
+
+
 def test_a_port_that_is_taken_is_named(server):
     with pytest.raises(UsageError, match=f"port {server.port} cannot be used: Address already in use"):
         replace(server, port=server.port).start()

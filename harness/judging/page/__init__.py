@@ -188,8 +188,7 @@ class JudgingServer:
         return self.session.as_json()
 
     def _grade(self, request: Request) -> dict[str, Any]:
-        given = request.get_json(silent=True)
-        given = given if isinstance(given, dict) else {}
+        given = _given(request)
         pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
         if "grade" not in given or not self.session.takes(pair, grade):
             raise UsageError("found no document of this pool with a grade of its scale")
@@ -206,12 +205,22 @@ class JudgingServer:
         return {"query": pair[0], "document": pair[1], "grade": self.session.kept.grades.get(pair)}
 
     def _finish(self, request: Request) -> dict[str, Any]:
-        given = request.get_json(silent=True)
-        if isinstance(given, dict) and given.get("reread") is True:
+        if _given(request).get("reread") is True:
             self.reread()
         self.said = self.write()
         self._over = True
         return {"said": self.said}
+
+
+def _given(request: Request) -> dict[str, Any]:
+    """What the page sent, empty where it is no object; raises BadRequest for one that no page would send."""
+    from werkzeug.exceptions import BadRequest
+
+    try:
+        given = request.get_json(silent=True)
+    except RecursionError:
+        raise BadRequest from None
+    return given if isinstance(given, dict) else {}
 
 
 ACTIONS = {

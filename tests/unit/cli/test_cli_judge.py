@@ -240,6 +240,7 @@ def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(ju
         (["--agreement", "--write"], "--agreement writes nothing; remove --write"),
         (["--json"], "--json prints the agreement; add --agreement"),
         (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
+        (["--write", "--most-apart", "nan"], "found nan for --most-apart, expected a number of at least 0"),
         (["--progress", "gone"], "Directory 'gone' does not exist"),
     ],
 )
