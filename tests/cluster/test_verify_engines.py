@@ -102,6 +102,19 @@ def test_a_grade_below_0_is_a_reason(on_node, verified, measure):
     assert (status, causes_of(found)) == (0, {measure: ["negative grades"]})
 
 
+def test_a_grade_whose_power_of_2_overflows_is_a_reason(on_node, verified):
+    index = on_node("verify-overflow", DOCUMENTS)
+    judgments = {"d1": 2000, "d3": 1}
+    status, found = verified(index, measures=["nDCG@10", "DCG@10"], judgments=judgments, rest="gain: linear")
+    assert status == 0
+    assert {name: kinds[-1] for name, kinds in causes_of(found).items()} == {
+        "nDCG@10": "overflow",
+        "DCG@10": "overflow",
+    }
+    assert [one["theirs"] for measure in found["measures"] for one in measure["differences"]] == ["NaN", "Infinity"]
+    assert [measure["theirs"] for measure in found["measures"]] == [None, None]
+
+
 def test_an_ideal_that_is_longer_than_what_was_found_is_a_reason(on_node, verified):
     index = on_node("verify-ideal", {"d1": DOCUMENTS["d1"]})
     status, found = verified(index, measures=["nDCG@5"], judgments={"d1": 1, "gone": 3})
