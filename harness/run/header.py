@@ -94,6 +94,36 @@ class Header:
         return replace(state, uuids=dict.fromkeys(state.uuids, ""))
 
 
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "tags": (list,), "queries": (list,),
+    "budget": (int, float), "warm_up": (int,), "requests": (list,), "indexes": (list,), "all_requests": (bool,),
+}  # fmt: skip
+"""The types in JSON of the options and of the fields of a `Matrix` that are no text; a list is of texts."""
+
+MATRIX = ("requests", "indexes", "all_requests")
+
+
+def wrong_in(header: Header) -> str:
+    """What no run writes into a header, for an error; empty if there is nothing."""
+    for what, given, known in (("options", header.options, SENT_BY), ("matrix", header.matrix, MATRIX)):
+        for name, value in given.items():
+            if name not in known:
+                return f"found {name!r} in {what}, expected one of {', '.join(known)}"
+            is_known = type(value) in KINDS.get(name, (str,))
+            if not is_known or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
+                return f"found {value!r} as {what}.{name}"
+            if name in ("budget", "warm_up") and not 0 <= value < float("inf"):
+                return f"found {value!r} as {what}.{name}"
+    if not 1 <= header.shard.number <= header.shard.parts:
+        return f"found part {header.shard}, expected one such as 2/4"
+    if header.queries < 0:
+        return f"found {header.queries} queries"
+    url = header.options.get("url", header.cluster)
+    if header.queries and url != header.cluster:
+        return f"found the URL {url!r}, expected that of the cluster, {header.cluster!r}"
+    return ""
+
+
 def header_of(
     selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker | None
 ) -> Header:

@@ -23,7 +23,7 @@ from harness.errors import FormatError, UsageError
 from harness.gate.judge_answers import why_moving
 from harness.masking import Masker, redact_run
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
-from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header
+from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def _header_of(raw: Json, path: str, number: int) -> Header:
     if raw["journal"] != SCHEMA:
         raise FormatError.at(path, number, 1, f"found version {raw['journal']!r} of a journal, expected {SCHEMA}")
     header: Header = _adapter(Header).validate_python(raw)
+    if wrong := wrong_in(header):
+        raise FormatError.at(path, number, 1, f"{wrong}; the journal was not written by `harness run`")
     return header
 
 

@@ -222,3 +222,32 @@ def test_parts_of_which_one_could_not_read_the_state_of_its_index_are_refused(en
     first = send_part(engine, "1/2")[1]
     notes = merge(first, second)[1]["suites"][0]["notes"]
     assert any("the state of products could not be compared" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "value", "words"),
+    [
+        ("options", "report_only", True, "found 'report_only' in options, expected one of url, "),
+        ("options", "baseline", "/etc/passwd", "found 'baseline' in options"),
+        ("options", "url", "http://127.0.0.2:1", "found the URL 'http://127.0.0.2:1', expected that of the cluster, "),
+        ("options", "url", 5, "found 5 as options.url"),
+        ("options", "tags", 5, "found 5 as options.tags"),
+        ("options", "tags", [5], "found [5] as options.tags"),
+        ("options", "queries", "q1", "found 'q1' as options.queries"),
+        ("options", "budget", "x", "found 'x' as options.budget"),
+        ("options", "budget", -1, "found -1 as options.budget"),
+        ("matrix", "requests", 5, "found 5 as matrix.requests"),
+        ("matrix", "zzz", 1, "found 'zzz' in matrix"),
+        ("shard", "parts", 0, "found part 1/0"),
+        ("shard", "number", 0, "found part 0/2"),
+        ("shard", "number", "x", "found no line of a journal"),
+    ],
+)
+def test_a_header_that_no_run_writes_is_refused(engine, field, name, value, words, capsys):
+    first, second = send_all(engine, parts=2)
+    header, _, rest = Path(first).read_text(encoding="utf-8").partition("\n")
+    changed = json.loads(header)
+    changed[field][name] = value
+    Path(first).write_text(f"{json.dumps(changed)}\n{rest}", encoding="utf-8")
+    told = refusal(capsys, first, second)
+    assert f"{first}:1:1: {words}" in told
