@@ -25,6 +25,7 @@ from harness.judging.session import (
     JudgeOptions,
     Kept,
     all_given,
+    check_on_scale,
     choices_of,
     kept_by_judge,
     open_session,
@@ -121,7 +122,7 @@ def command(
     if agreement:
         return _print_agreement(path, judges, bounds, as_json=as_json)
     mine = judges.setdefault(judge, Kept(progress_path(path, judge, folder)))
-    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs)
+    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs, bounds)
     target.check()
     if only_write:
         for line in target.write():
@@ -214,13 +215,14 @@ def _open(url: str) -> bool:
 
 @dataclass(slots=True)
 class _Target:
-    """Where grades go: the *files* of the suite, or *outputs*; and by which *rule*."""
+    """Where grades go: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*."""
 
     files: GradedFiles
     judges: dict[str, Kept]
     rule: Rule
     most_apart: float
     outputs: Sequence[Output]
+    scale: Scale | None
 
     def check(self) -> None:
         """
@@ -245,6 +247,7 @@ class _Target:
         Raises:
             HarnessError: Nothing was written.
         """
+        check_on_scale(self.judges.values(), read_judged(self.files.suite, None)[0].suite, self.scale)
         graded = {name: kept.grades for name, kept in self.judges.items()}
         found = resolve(graded, self.rule, most_apart=self.most_apart)
         said = list(self._to_outputs(found.grades) if self.outputs else self._to_suite(found.grades))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from harness.errors import FormatError, UsageError
+from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
 from harness.judging.agreement import Pair
 from harness.judging.findings import Scale, scales_of
@@ -25,7 +25,17 @@ from harness.run.execution import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
 
-__all__ = ["Choice", "JudgeOptions", "Kept", "Session", "all_given", "choices_of", "kept_by_judge", "open_session"]
+__all__ = [
+    "Choice",
+    "JudgeOptions",
+    "Kept",
+    "Session",
+    "all_given",
+    "check_on_scale",
+    "choices_of",
+    "kept_by_judge",
+    "open_session",
+]
 
 
 # What each judge has graded, in a file of JSON lines: the last line of a document counts.
@@ -273,6 +283,38 @@ def _whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
     return [least + step for step in range(int(greatest - least) + 1)]
 
 
+def check_on_scale(judges: Iterable[Kept], suite: Suite, scale: Scale | None = None) -> None:
+    """
+    Be sure that what *judges* graded is on the scale of `choices_of`, or up to 3 where the suite names no scale.
+
+    Raises:
+        FormatError: Grades are not, each with its line.
+        UsageError: As `choices_of`.
+    """
+    choices = [one.grade for one in choices_of(suite, scale)]
+    least, greatest = min(choices), max(choices)
+    is_named = scale is not None or suite.grades or suite.gain.table or scales_of(suite)
+    if not is_named:
+        greatest = max(greatest, DEFAULT_TOP)
+    gains = [grade for grade, _ in suite.gain.table]
+    expected = f"expected a grade from {number_text(least)} to {number_text(greatest)}"
+    if gains:
+        expected = f"expected one of the gain map, {', '.join(map(number_text, gains))}"
+    problems = [
+        Problem(
+            str(kept.path),
+            kept.lines.get(pair, 0),
+            min(kept.lines.get(pair, 0), 1),
+            f"found grade {grade:g} of document {pair[1]} of query {pair[0]}, {expected}; correct it, or give --scale",
+        )
+        for kept in judges
+        for pair, grade in kept.grades.items()
+        if not least <= grade <= greatest or (gains and grade not in gains)
+    ]
+    if problems:
+        raise FormatError(problems)
+
+
 # The documents, in an order.
 
 
@@ -399,11 +441,12 @@ def open_session(
         progress: Told how far the run is.
 
     Raises:
-        InputError: The suite or harness.toml is wrong.
+        InputError: The suite or harness.toml is wrong, or a kept grade is not on the scale.
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
     [suite] = load_suites([path], environ, needs_judgments=False)
+    check_on_scale(judges.values(), suite, options.scale)
     choices, own = choices_of(suite, options.scale), judges[options.judge]
     existing = {(query.id, one): grade for query in suite.queries for one, grade in query.judgments.items()}
     graded = {pair for kept in judges.values() for pair in kept.grades}

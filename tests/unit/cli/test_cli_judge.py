@@ -272,6 +272,15 @@ def test_a_file_of_grades_that_is_something_else_is_an_error_with_its_line(folde
     assert "shop.judged-by.eve.jsonl:1:1: this is no grade that was kept" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--write"], ["--write", "--output", "csv=out.csv"], []])
+def test_a_kept_grade_outside_of_the_scale_is_an_error_with_its_line(folder, judge, capsys, words):
+    (folder / "shop.judged-by.eve.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 99999}\n')
+    assert judge(*words) == 2
+    said = "shop.judged-by.eve.jsonl:1:1: found grade 99999 of document x of query shoes, expected a grade from 0 to 3"
+    assert said in capsys.readouterr().err
+    assert (folder / "shop.relevance.yaml").read_text() == SUITE
+
+
 def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "werkzeug", None)
     assert judge() == 2
