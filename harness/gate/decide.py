@@ -13,7 +13,7 @@ from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores
-from harness.gate.selection import ALL, Choice, Gated, gated_thresholds, is_selected, scope_of
+from harness.gate.selection import ALL, Choice, Gated, asks_each, gated_thresholds, is_selected, scope_of
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (
@@ -21,7 +21,6 @@ from harness.model import (
     BaselineCondition,
     Before,
     Condition,
-    DropCondition,
     HitCount,
     InTop,
     LatencyCondition,
@@ -30,7 +29,6 @@ from harness.model import (
     Run,
     Score,
     ScoreCondition,
-    StatisticKind,
     Status,
     Suite,
     SuiteReport,
@@ -100,17 +98,11 @@ def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequen
     kept the others from being looked at.
     """
     decided = finding.status is Status.FAILED and finding.observed is not None
-    if not decided or not finding.blamed or not _asks_each(condition):
+    if not decided or not finding.blamed or not asks_each(condition):
         return []
     by_id = {query.id: query for query in scope}
     blamed = [by_id[name] for name in finding.blamed]
     return blamed if all(in_force(query.xfail, today) for query in blamed) else []
-
-
-def _asks_each(condition: Condition) -> bool:
-    if isinstance(condition, DropCondition):
-        return condition.every
-    return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
 
 
 def _named(query: Query) -> str:

@@ -16,7 +16,20 @@ from operator import not_
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
-from harness.model import AgreementCondition, BaselineCondition, Query, Status, Suite, Threshold, Unit, Verdict
+from harness.model import (
+    AgreementCondition,
+    BaselineCondition,
+    Condition,
+    DropCondition,
+    Query,
+    ScoreCondition,
+    StatisticKind,
+    Status,
+    Suite,
+    Threshold,
+    Unit,
+    Verdict,
+)
 from harness.model.suite import in_force
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed
@@ -26,6 +39,7 @@ __all__ = [
     "Choice",
     "Gated",
     "Selection",
+    "asks_each",
     "blamed_queries",
     "check_query_ids",
     "check_tags",
@@ -173,6 +187,13 @@ def compares_with_baseline(suite: Suite) -> bool:
     own = (threshold for query in suite.queries for threshold in query.thresholds)
     conditions = (threshold.condition for threshold in (*suite.thresholds, *own))
     return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
+
+
+def asks_each(condition: Condition) -> bool:
+    """Whether *condition* holds each query by itself to what it requires."""
+    if isinstance(condition, DropCondition):
+        return condition.every
+    return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
 
 
 def select(suite: Suite, choice: Choice, today: date) -> Selection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -10,8 +10,22 @@ from typing import TypeAlias
 from harness import __version__
 from harness.errors import HarnessError
 from harness.gate import decide
-from harness.metrics.score import contributions_of
-from harness.model import Contributions, Outcome, QueryReport, Ranking, Status, SuiteReport, Verdict, Waiver
+from harness.gate.selection import gated_thresholds
+from harness.metrics.score import contributions_of, score_run
+from harness.model import (
+    Contributions,
+    Outcome,
+    Query,
+    QueryReport,
+    Ranking,
+    Reference,
+    Response,
+    Status,
+    SuiteReport,
+    Threshold,
+    Verdict,
+    Waiver,
+)
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.run_sentences import next_command
 from harness.report.sentences import figures_text, printable
@@ -103,35 +117,48 @@ class LoneQueries:
     The suite that ran is fetched when the first query is judged: most reports tell all.
     """
 
-    def __init__(self, fetch: Callable[[], FinishedSuite], today: date) -> None:
+    def __init__(
+        self,
+        fetch: Callable[[], FinishedSuite],
+        today: date,
+        reference: Callable[[FinishedSuite], Reference | None] = lambda _: None,
+    ) -> None:
         """
         Args:
             fetch: Gives the suite as it ran, its variables filled.
             today: Decides which skips of queries hold.
+            reference: Gives what thresholds on a drop compare that suite with.
         """
         self._fetch = fetch
         self._today = today
+        self._reference_of = reference
         self._finished: FinishedSuite | None = None
+        self._reference: Reference | None = None
+        self._thresholds: Mapping[str, Threshold] = {}
+        self._queries: Mapping[str, Query] = {}
 
     def shortfall(self, threshold: str, query: str) -> Verdict | None:
         """
-        The verdict with the id *threshold* on *query* alone; None where it holds, or is not about that query.
+        The verdict with the id *threshold* on *query* alone; None where it holds, or leaves that query out.
 
         Raises:
             HarnessError: the suite is wrong now, or is not there any more.
         """
         done = self._done()
-        alone = replace(
-            done.suite,
-            queries=tuple(one for one in done.suite.queries if one.id == query),
-            thresholds=tuple(replace(one, xfail=None, skip=None) for one in done.suite.thresholds),
-        )
-        scores = [score for score in done.scores if score.query == query]
-        verdicts = decide(alone, done.run, scores, today=self._today)
-        found = next((verdict for verdict in verdicts if verdict.id == threshold), None)
-        if found is None or found.status is Status.PASSED:
+        if threshold not in self._thresholds or query not in self._queries:
             return None
-        return found if found.blamed and not found.left_out else None
+        asked = replace(self._queries[query], thresholds=(), xfail=None)
+        alone = replace(done.suite, queries=(asked,), thresholds=(self._thresholds[threshold],))
+        repeats = tuple(replace(repeat, responses=_of(query, repeat.responses)) for repeat in done.run.repeats)
+        run = replace(done.run, responses=_of(query, done.run.responses), repeats=repeats)
+        first = score_run(alone, run)
+        others = [score_run(alone, replace(run, responses=repeat.responses)) for repeat in repeats]
+        [found] = decide(alone, run, first, today=self._today, reference=self._reference, repeated=others)
+        if found.status in (Status.PASSED, Status.XPASSED, Status.SKIPPED) or found.left_out:
+            return None
+        if alone.skip_undefined and any(score.outcome is Outcome.UNDEFINED for score in first):
+            return None
+        return replace(found, id=threshold, blamed=(query,))
 
     def contributions(self, query: str) -> Contributions | None:
         """What each rank of *query* adds and loses; None where it has no ranking, or its suite cannot be read now."""
@@ -140,15 +167,22 @@ class LoneQueries:
         except HarnessError:
             return None
         ranking = done.run.responses.get(query)
-        found = next((one for one in done.suite.queries if one.id == query), None)
+        found = self._queries.get(query)
         if found is None or not isinstance(ranking, Ranking):
             return None
         return contributions_of(done.suite, found, ranking)
 
     def _done(self) -> FinishedSuite:
         if self._finished is None:
-            self._finished = self._fetch()
+            done = self._finished = self._fetch()
+            self._reference = self._reference_of(done)
+            self._thresholds = {one.id: one.threshold for one in gated_thresholds(done.suite) if one.query is None}
+            self._queries = {query.id: query for query in done.suite.queries}
         return self._finished
+
+
+def _of(query: str, responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {query: responses[query]} if query in responses else {}
 
 
 WORST_FIRST = (
@@ -279,14 +313,16 @@ def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:
 
 def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
     """
-    The shared verdict that blames *query*, or that is inconclusive and blames none.
+    The shared verdict on *query* alone where it blames that one, or the verdict that is inconclusive and blames none.
 
     One that others kept from being decided, or that was left out with the queries of other tags, says nothing of this
     one: it would pass for want of a verdict.
     """
     verdict = indexed.verdicts.get(name)
-    if verdict is not None and (indexed.blames(verdict, query.id) or _concerns_all(verdict)):
+    if verdict is not None and _concerns_all(verdict):
         return verdict
+    if verdict is not None and indexed.blames(verdict, query.id):
+        return indexed.lone.shortfall(name, query.id) or replace(verdict, blamed=(query.id,))
     decided = verdict is not None and verdict.observed is not None
     if decided or name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None

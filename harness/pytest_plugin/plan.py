@@ -6,8 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from harness.gate.selection import Choice, Gated, gated_thresholds, index_ids, is_selected, query_ids, request_ids
-from harness.model import Mark, Query, ScoreCondition, StatisticKind, Suite, Unresolved, Waiver
+from harness.gate.selection import (
+    Choice,
+    Gated,
+    asks_each,
+    gated_thresholds,
+    index_ids,
+    is_selected,
+    query_ids,
+    request_ids,
+)
+from harness.model import Mark, Query, Suite, Unresolved, Waiver
 from harness.model.suite import first_in_force
 
 __all__ = ["PlannedItem", "for_cells", "plan_items"]
@@ -117,11 +126,11 @@ def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:
 
 
 def _is_of_each(gated: Gated) -> bool:
-    """Whether it holds each query to a score; one whose variables are not filled yet is known by its first word."""
+    """Whether it asks each query by itself; one whose variables are not filled yet is known by its first words."""
     condition = gated.threshold.condition
     if isinstance(condition, Unresolved):
-        return gated.threshold.text.split()[0] == StatisticKind.EVERY
-    return isinstance(condition, ScoreCondition) and condition.statistic is StatisticKind.EVERY
+        return "every" in gated.threshold.text.split()[:2]
+    return asks_each(condition)
 
 
 def _of_threshold(gated: Gated, suite: Suite, choice: Choice, today: date) -> PlannedItem:

@@ -24,14 +24,14 @@ from typing import TypeAlias
 from filelock import FileLock
 from pydantic import TypeAdapter
 
-from harness.baseline import keep_run
+from harness.baseline import keep_run, reference_for
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.files.writing import write_whole
-from harness.gate.selection import Choice, select
+from harness.gate.selection import Choice, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
-from harness.model import Query, Report, Run, Suite, SuiteReport
+from harness.model import Query, Reference, Report, Run, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
@@ -272,7 +272,17 @@ class SessionRuns:
     def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """Judges single queries of the suite at *path* as it ran for its items."""
         options = self.run_options(request, index)
-        return LoneQueries(lambda: self.finished(path, options, Environment(os.environ)), self.session.today)
+
+        def reference(done: FinishedSuite) -> Reference | None:
+            if options.save_baseline:
+                return Reference(updating=True)
+            compares = compares_with_baseline(done.suite)
+            return reference_for(done.suite, done.run, options.baseline) if compares else None
+
+        def finished() -> FinishedSuite:
+            return self.finished(path, options, Environment(os.environ))
+
+        return LoneQueries(finished, self.session.today, reference)
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from builders.shown import entries, properties
+from harness.cli import main
+
 EVERY = 'thresholds: ["every nDCG@10 >= 0.9"]'
 SHOES = "shop.relevance.yaml::query.shoes"
 BOOTS = "shop.relevance.yaml::query.boots"
@@ -116,3 +119,71 @@ def test_no_query_passes_on_an_index_that_changed_during_the_run(
     engine.before_search = delete_one
 
     run_queries().assert_outcomes(errors=3)
+
+
+def test_a_query_tells_its_own_value_and_not_that_of_the_worst(
+    suite: Suite, run_queries: Run, engine: Any, pytester: pytest.Pytester
+) -> None:
+    suite(EVERY)
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+
+    result = run_queries("--junit-xml=junit.xml")
+
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*is >= 0.9 for 0 of 1 query, required for every one; worst: boots 0.6309*",
+            "next: harness show shop.relevance.yaml boots *",
+            "FAILED *query.boots - 0.6309 < 0.9: every nDCG@10 >= 0.9; *",
+        ]
+    )
+    own = [properties(entry) for entry in entries(pytester.path / "junit.xml")][1:]
+    assert [one["relevance.observed"] for one in own] == [one["relevance.nDCG@10"] for one in own]
+    assert len({one["relevance.observed"] for one in own}) == 2
+
+
+@pytest.fixture
+def saved(suite: Suite, engine: Any, capsys: pytest.CaptureFixture[str]) -> Callable[[str], Path]:
+    """A suite with one threshold, and its baseline."""
+
+    def save(threshold: str) -> Path:
+        path = suite(f'thresholds: ["{threshold}"]')
+        assert main(["baseline", "save", path.name, "--url", engine.url, "-q"]) == 0
+        capsys.readouterr()
+        return path
+
+    return save
+
+
+@pytest.mark.parametrize("options", [(), ("--relevance-tag", "head", "--relevance-tag", "tail")])
+@pytest.mark.parametrize("threshold", ["drop every nDCG@10 <= 0.1", "every RBO@3 >= 0.9"])
+def test_a_query_that_fell_fails_by_its_own_drop(
+    saved: Callable[[str], Path], run_queries: Run, engine: Any, threshold: str, options: tuple[str, ...]
+) -> None:
+    saved(threshold)
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+
+    result = run_queries(*options, SHOES)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"FAILED *query.shoes - 0.*: {threshold}; *"])
+    run_queries(*options, BOOTS).assert_outcomes(passed=1)
+
+
+def test_a_query_without_a_baseline_does_not_pass(suite: Suite, run_queries: Run) -> None:
+    suite('thresholds: ["drop every nDCG@10 <= 0.1"]')
+
+    result = run_queries(BOOTS)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*cannot be compared with the baseline*"])
+
+
+def test_the_order_of_ties_alone_is_no_drop_of_a_query(
+    saved: Callable[[str], Path], run_queries: Run, engine: Any
+) -> None:
+    engine.score = 1.0
+    saved("drop every nDCG@10 <= 0.1")
+    engine.rankings["red shoes"] = ["c", "b", "a"]
+
+    run_queries(SHOES).assert_outcomes(passed=1)
