@@ -109,7 +109,7 @@ class BarProgress:
 
 def _answered(run: Run) -> str:
     answered = sum(isinstance(response, Ranking) for response in run.responses.values())
-    return f"{answered} of {count(len(run.responses), 'query')} answered"
+    return f"{answered:,} of {count(len(run.responses), 'query')} answered"
 
 
 def _running(suite: Suite, chosen: str) -> str:

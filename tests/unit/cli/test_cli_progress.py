@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.text import Text
@@ -54,6 +55,14 @@ def test_where_no_threshold_decides_the_answers_are_counted():
     with run_progress(quiet=False, stream=stream) as progress:
         follow(progress, "products", None)
     assert stream.getvalue() == "products: 2 queries to run\nproducts: 1 of 2 queries answered in 0.50 s\n"
+
+
+def test_both_figures_of_the_answers_have_thousands_separators():
+    stream = io.StringIO()
+    with run_progress(quiet=False, stream=stream) as progress:
+        run = replace(RUN, responses={str(number): Ranking() for number in range(1000)})
+        progress.suite_finished(run, None)
+    assert "1,000 of 1,000 queries answered" in stream.getvalue()
 
 
 def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
