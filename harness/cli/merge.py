@@ -11,6 +11,7 @@ import click
 from harness.cli.options import deciding_options, outdated_removed, refusals_told, run_options, step_of_github
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.terminal import run_progress
+from harness.errors import UsageError
 from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
 from harness.run.journal import read_content
@@ -37,6 +38,9 @@ def command(
     with refusals_told(step), outdated_removed(outputs):
         deciding = run_options(**given)
         check_outputs(deciding, outputs)
+        for number, journal in enumerate(journals):
+            if any(journal.samefile(other) for other in journals[:number]):
+                raise UsageError(f"{journal} is given twice")
         merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
         options = merged.options(deciding)
         with run_progress(quiet=True) as progress:
