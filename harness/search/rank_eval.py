@@ -95,7 +95,7 @@ def _refusal(search: EngineSearch, answer: Answer) -> str:
         raise login_refused(answer, search.connection)
     if answer.status in (405, 501) or b"no handler found" in answer.body:
         raise SearchError(
-            f"{search.engine} has no `_rank_eval` (module rank-eval), so there is nothing to verify the suite with: "
+            f"this node of {search.engine} lacks the module rank-eval, so there is no `_rank_eval` to ask: "
             f"{search.connection.mask(refusal_text(answer))}"
         )
     return search.connection.mask(refusal_text(answer))

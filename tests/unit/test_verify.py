@@ -143,7 +143,7 @@ def test_a_tolerance_is_stated_and_can_be_given(verify):
 def test_an_engine_that_has_none_is_told(verify, status, body):
     found, told = verify(Fault("/i/_rank_eval", status=status, body=body, times=9))
     assert (found, told.out) == (3, "")
-    assert "elasticsearch 9.4.3 has no `_rank_eval` (module rank-eval)" in told.err
+    assert "this node of elasticsearch 9.4.3 lacks the module rank-eval" in told.err
 
 
 def test_a_login_that_may_not_is_told(verify):
