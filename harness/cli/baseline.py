@@ -191,9 +191,10 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
     for note in kept.notes:
         yield printable(f"  {note}")
     before = means_of(kept.before) if kept.before else {}
-    for measure, (value, _) in means_of(entry).items():
+    for measure, (value, counted) in means_of(entry).items():
+        over = f" of {counted:,}" if counted < len(entry.queries) else ""
         was = f", was {score_text(before[measure][0])}" if measure in before else ""
-        yield f"  {measure}{weighted} {score_text(value)}{was}"
+        yield f"  {measure}{weighted} {score_text(value)}{over}{was}"
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"
 

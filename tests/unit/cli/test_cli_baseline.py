@@ -68,6 +68,13 @@ def test_a_suite_is_saved_and_what_was_saved_is_said(folder, engine, capsys):
     assert "RR@3 1.0000, was 0.7500" in capsys.readouterr().out
 
 
+def test_a_mean_over_some_of_the_queries_says_over_how_many(folder, engine, capsys):
+    path = folder / "shop.relevance.yaml"
+    path.write_text(path.read_text().replace("{b: 1}", "{b: 0}").replace("thresholds:", "undefined: skip\nthresholds:"))
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    assert "  RR@3 1.0000 of 1\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("thresholds", "said"),
     [
