@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 __all__ = ["write_whole"]
 
 
-def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
+def write_whole(
+    path: Path, content: str | bytes | Iterable[str], *, before: Callable[[], object] | None = None
+) -> None:
     """
     Write *content*, a text, or the parts of one, as UTF-8 without a change of its line ends.
 
     A reader never sees half of it, and where it cannot be written, or the process is killed, what was at *path* stays.
     What is no file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written as it goes.
+
+    *before* is called when all is written, right before the file is replaced; what it raises leaves the file as it is.
 
     Raises:
         OSError: it cannot be written.
@@ -30,6 +34,8 @@ def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
             file.writelines(map(_encoded, parts))
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
+        if before is not None:
+            before()
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)

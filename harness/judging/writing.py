@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from yaml import YAMLError
@@ -39,7 +40,7 @@ ELSEWHERE = "write the grades to a file of their own with --output"
 
 
 class FilesChanged(UsageError):
-    """A file changed since it was read; nothing was written."""
+    """A file changed since it was read, and was not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,10 @@ class GradedFiles:
             by_file.setdefault(path, {})[pair] = wanted[pair]
         contents = {path: self._edited(path, some, judged.suite.grades) for path, some in by_file.items()}
         self._require_unchanged()
+        done: list[Path] = []
         for path, content in contents.items():
-            _replace(path, content)
+            _replace(path, content, partial(self._require_unchanged, [path], done))
+            done.append(path)
         changed = len(wanted.keys() & known.keys())
         return Written(tuple(contents), len(wanted) - changed, changed, kept, unknown)
 
@@ -131,11 +134,14 @@ class GradedFiles:
             found[pair] = named[name]
         return found
 
-    def _require_unchanged(self) -> None:
-        changed = [str(path) for path, content in self.contents.items() if _bytes_of(path) != content]
+    def _require_unchanged(self, paths: Iterable[Path] | None = None, done: Sequence[Path] = ()) -> None:
+        """Be sure that *paths*, or all files, are as they were read; *done* are written already."""
+        looked_at = self.contents if paths is None else paths
+        changed = [str(path) for path in looked_at if _bytes_of(path) != self.contents[path]]
         if changed:
             verb = "was" if len(changed) == 1 else "were"
-            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; nothing was written")
+            written = f"only {listed([*map(str, done)])}" if done else "nothing"
+            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {written} was written")
 
     def _edited(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
         """The file with *grades*, by name where all its grades are, read again to be sure that it holds them."""
@@ -191,11 +197,11 @@ def _bytes_of(path: Path) -> bytes | None:
         return None
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes, before: Callable[[], None]) -> None:
     try:
         if not os.access(path, os.W_OK):  # replacing it would need leave to write into its folder only
             raise PermissionError(errno.EACCES, "the file is read-only")
-        write_whole(path.resolve(), content)
+        write_whole(path.resolve(), content, before=before)
     except OSError as error:
         raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None
 

@@ -4,6 +4,7 @@ import difflib
 import gzip
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -243,6 +244,28 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
     assert path.read_text() == HEAD + QUERIES + "# more\n"
     GradedFiles.read(path).write({("q", "b"): 1.0}, {})
     assert path.read_text().endswith("judgments: {b: 1}}\n  - {id: p, text: boots}\n# more\n")
+
+
+@pytest.mark.parametrize(("late", "said"), [("one.qrels", "nothing"), ("two.qrels", "only .*one.qrels")])
+def test_a_file_that_changes_while_it_is_written_is_left_alone(tmp_path, monkeypatch, late, said):
+    """The other process writes when the new content is complete, beside the file that it will replace."""
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(HEAD + "judgments: [one.qrels, two.qrels]\n" + QUERIES)
+    (tmp_path / "one.qrels").write_text("q 0 a 1\n")
+    (tmp_path / "two.qrels").write_text("p 0 z 1\n")
+    chmod = Path.chmod
+
+    def change(part, mode):
+        chmod(part, mode)
+        if late in part.name:
+            (tmp_path / late).write_text("r 0 x 3\n")
+
+    files = GradedFiles.read(path)
+    monkeypatch.setattr(Path, "chmod", change)
+    with pytest.raises(FilesChanged, match=f"{late} was changed since judging began; {said} was written"):
+        files.write({("q", "b"): 1.0, ("p", "b"): 1.0}, {})
+    assert (tmp_path / late).read_text() == "r 0 x 3\n"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["one.qrels", "shop.relevance.yaml", "two.qrels"]
 
 
 def test_a_link_stays_a_link(tmp_path):
