@@ -22,6 +22,7 @@ from harness.model import (
     Before,
     Condition,
     HitCount,
+    Instability,
     InTop,
     LatencyCondition,
     Query,
@@ -194,7 +195,9 @@ def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
 
 
 def _status_of(report: SuiteReport) -> int:
-    return comparison_status(report.verdicts, unanswered=bool(report.unanswered))
+    unstable = () if report.repeats is None else report.repeats.unstable
+    is_unanswered = any(query.cause is Instability.UNANSWERED for query in unstable)
+    return comparison_status(report.verdicts, unanswered=is_unanswered or bool(report.unanswered))
 
 
 def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:

@@ -212,3 +212,18 @@ def test_repeats_are_asked_for_in_python_too(engine):
         run = relevance.run("shop.relevance.yaml", repeat=2, warm_up=1)
     assert run.report.repeats == RepeatSummary(2)
     assert engine.asked["red shoes"] == 3
+
+
+def test_a_query_that_fails_in_a_repeat_is_no_pass_without_thresholds(repeated, engine):
+    path = Path("shop.relevance.yaml")
+    text = "".join(line for line in SUITE.splitlines(keepends=True) if not line.startswith("thresholds"))
+    path.write_text(text.replace(", expect: [a in top 1]", ""), encoding="utf-8")
+    searches = iter([lambda: None, lambda: engine.broken.update({"red shoes": 400})])
+
+    def change(rankings=FIRST):
+        engine.rankings.update(rankings)
+        next(searches, lambda: None)()
+
+    engine.rankings.update(FIRST)
+    engine.before_search = change
+    assert main(["run", str(path), "--url", engine.url, "-q", "--no-checks", "--repeat", "2"]) == 3
