@@ -124,6 +124,15 @@ def _problems(files: Sequence[str], parts: Mapping[Cell, Sequence[_Part]]) -> It
     """Why the journals called *files* are not the parts of one run, a sentence for each reason."""
     filled = {part.file for part in chain.from_iterable(parts.values())}
     yield from (f"{file}: the journal is empty" for file in files if file not in filled)
+    every = list(chain.from_iterable(parts.values()))
+    others = [part for part in every if part.header.matrix != every[0].header.matrix]
+    yield from (
+        f"{part.file}: {part} is of another run than {every[0]} in {every[0].file}:"
+        " other requests or indexes were named"
+        for part in others
+    )
+    if others:
+        return
     for found in parts.values():
         first = found[0]
         unlike = [part for part in found if _unlike(first, part)]

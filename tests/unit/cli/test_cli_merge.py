@@ -253,3 +253,14 @@ def test_a_header_that_no_run_writes_is_refused(engine, field, name, value, word
     Path(first).write_text(f"{json.dumps(changed)}\n{rest}", encoding="utf-8")
     told = refusal(capsys, first, second)
     assert f"{first}:1:1: {words}" in told
+
+
+def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(engine, capsys):
+    first = send_part(engine, "1/1")[1]
+    Path(first).rename("own.journal")
+    second = send_part(engine, "1/1", "--index", "products")[1]
+    told = refusal(capsys, "own.journal", second)
+    assert (
+        "1of1.journal: part 1/1 of shop, index products is of another run than part 1/1 of shop in own.journal" in told
+    )
+    assert "changed" not in told
