@@ -12,7 +12,7 @@ from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.json import loads_report
 from harness.report.overview import compared_text, overview
-from harness.report.sentences import score_text
+from harness.report.sentences import observed_text, score_text
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"
@@ -90,6 +90,18 @@ def test_the_folder_passes_as_the_readme_runs_it(engine_url):
     for report in (lessons, shop):
         assert {verdict.status for verdict in report.verdicts} == {Status.PASSED, Status.XFAILED}
     assert {query.id for query in shop.queries if query.outcome is Outcome.ZERO_HITS} == {"thermos"}
+
+
+@pytest.mark.parametrize(("page", "request_name"), [("README.md", "current"), ("docs/walkthrough.md", "candidate")])
+def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, request_name):
+    verdicts = products[request_name].verdicts
+    shown = [one for one in verdicts if one.query is None or one.status is not Status.PASSED]
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    end = lines.index("  and 13 thresholds of single queries passed")
+    session = lines[end - len(shown) : end]
+    for line, verdict in zip(session, shown, strict=True):
+        assert f" {verdict.threshold} " in line
+        assert "latency" in verdict.threshold or line.endswith(f"  {observed_text(verdict)}"), line
 
 
 def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine_url):
