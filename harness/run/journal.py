@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 __all__ = ["Journal", "Recorded", "Section", "parse_journal", "read_content"]
+
+try:
+    flock: Any = import_module("fcntl")
+except ImportError:  # not on Windows
+    flock = None
 
 BEGINNING = b'{"journal": '
 NO_JOURNAL = "found no line of a journal of `harness run`"
@@ -270,7 +276,7 @@ class Journal:
         self._tell = tell
         self._file: IO[bytes] | None = None
         self._recorded: dict[Cell, Recorded] = {}
-        self._whole_lines = 0
+        self._size = self._whole_lines = 0
         if path.exists() and not (path.is_file() and _is_journal(path)):
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
         self._refusal = self._why_anew() if resume else ""
@@ -284,7 +290,7 @@ class Journal:
             recorded, is_reported = parse_journal(content, str(self._path))
         except FormatError as error:
             return str(error)
-        self._whole_lines = content.rfind(b"\n") + 1
+        self._size, self._whole_lines = len(content), content.rfind(b"\n") + 1
         if is_reported:
             return f"the run in {self._path} is finished"
         self._recorded = {one.header.cell: one for one in recorded}
@@ -308,24 +314,46 @@ class Journal:
             return
         if is_complete and self._is_kept:
             self._write(_line({"reported": True}))
-        if self._file is not None:
-            self._file.close()
         if is_complete and not self._is_kept:
             self._path.unlink(missing_ok=True)
+        if self._file is not None:
+            self._file.close()
 
     def _write(self, data: bytes) -> None:
         try:
             if self._file is None:
+                if not self._recorded and self._path.exists():
+                    with self._path.open("rb") as there:
+                        self._lock(there)
                 self._file = self._continued() if self._recorded else self._begun(data)
                 data = data if self._recorded else b""
             self._file.write(data)
             self._file.flush()
+            if self._path.exists() and not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
+                raise self._taken()
         except OSError as error:
             raise UsageError(f"{self._path}: the journal could not be written: {error.strerror or error}") from None
+
+    def _lock(self, file: IO[bytes]) -> None:
+        """Keep other runs from *file* until it is closed, where the system and its disk can."""
+        if flock is None:
+            return
+        try:
+            flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+        except BlockingIOError:
+            raise self._taken() from None
+        except OSError:
+            return  # a disk without locks
+
+    def _taken(self) -> UsageError:
+        return UsageError(f"{self._path}: another run writes this journal; wait for it, or name another file")
 
     def _continued(self) -> IO[bytes]:
         """The file that is there, without a last line that was cut short."""
         file = self._path.open("r+b")
+        self._lock(file)
+        if os.fstat(file.fileno()).st_size != self._size:
+            raise self._taken()
         file.truncate(self._whole_lines)
         file.seek(self._whole_lines)
         return file
@@ -335,6 +363,7 @@ class Journal:
         part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         try:
             file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            self._lock(file)
             file.write(data)
             file.flush()
             part.replace(self._path)

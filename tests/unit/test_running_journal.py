@@ -320,3 +320,23 @@ def test_an_index_whose_state_can_never_be_read_is_said_not_to_be_compared(engin
     leave_unreported() if is_ended else cut_at(6000)
     _, report = run(engine, "--journal", str(JOURNAL), "--resume")
     assert UNCOMPARED in report["suites"][0]["notes"]
+
+
+@pytest.mark.parametrize("resumes", [False, True])
+def test_a_second_run_on_the_same_journal_is_refused(engine, resumes, capsys):
+    named = ["run", "shop.relevance.yaml", "--url", engine.url, "-q", "--journal", str(JOURNAL)]
+    statuses = []
+
+    def run_another():
+        engine.before_search = lambda: None
+        words = ["--resume"] if resumes else []
+        process = subprocess.run([sys.executable, "-m", "harness", *named, *words], capture_output=True, text=True)
+        statuses.append((process.returncode, process.stderr))
+
+    engine.before_search = run_another
+    assert main(named) == 1
+    [(status, told)] = statuses
+    assert status == 2
+    assert "run.journal: another run writes this journal; wait for it, or name another file" in told
+    assert main([*named, "--resume"]) == 1
+    assert "the run in run.journal is finished" in capsys.readouterr().err
