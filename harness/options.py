@@ -95,7 +95,13 @@ class Shard:
         Shard(number=2, parts=4)
         """
         number, _, parts = text.partition("/")
-        if not (number.isdecimal() and parts.isdecimal() and 0 < len(parts) < 7 and 1 <= int(number) <= int(parts)):
+        if not (
+            text.isascii()
+            and number.isdecimal()
+            and parts.isdecimal()
+            and 0 < len(parts) < 7
+            and 1 <= int(number) <= int(parts)
+        ):
             raise UsageError(f"found {text!r}, expected a part such as 2/4, the second of four")
         return cls(int(number), int(parts))
 

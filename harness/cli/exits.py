@@ -84,7 +84,7 @@ def guarded(action: Callable[[], object]) -> int:
         _say_problems(error)
         return error.exit_status
     except HarnessError as error:
-        click.echo(f"harness: {error.text(COMMAND)}", err=True)
+        click.echo(f"harness: {_readable(error.text(COMMAND))}", err=True)
         return error.exit_status
     except Exception as error:
         return _unforeseen(error)
@@ -137,7 +137,14 @@ def _say_problems(error: InputError) -> None:
     size = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)
     lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]
-    click.echo("\n".join(lines), err=True)
+    click.echo(_readable("\n".join(lines)), err=True)
+
+
+def _readable(text: str) -> str:
+    """*text* in its lines, without what commands a terminal: a name in it may come from any file."""
+    from harness.report.sentences import printable
+
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _say_fault(error: Exception) -> None:

@@ -102,6 +102,14 @@ def test_errors_are_told_in_their_own_words(capsys):
     assert capsys.readouterr().err == "s.yaml:3:1: wrong\nharness: 1 problem\n"
 
 
+@pytest.mark.parametrize("error", [UsageError("no \x1b[31msuite"), SuiteError.at("a\x1b[2J.yaml", 3, 1, "wrong")])
+def test_an_error_does_not_command_the_terminal(capsys, error):
+    guarded(raising(error))
+    printed = capsys.readouterr().err
+    assert "\x1b" not in printed
+    assert "\\x1b" in printed
+
+
 def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
     guarded(raising(ZeroDivisionError("secret-password")))
     text = capsys.readouterr().err
