@@ -48,6 +48,8 @@ class Node:
             f"-Xmx{self._config['heap']}",
             "-Xrs",
             "-XX:-UsePerfData",
+            # Else a socket stays in /tmp for each node: Python ends this process, not Java.
+            "-XX:+DisableAttachMechanism",
             # Only the first compiler (C1): half the processor time until it answers, and as fast for short searches.
             "-XX:TieredStopAtLevel=1",
             f"-XX:ErrorFile={self._home / 'java-crash.log'}",

@@ -83,6 +83,7 @@ def test_its_folder_holds_all_that_it_writes(node: EmbeddedNode) -> None:
     assert (node.home / "node.log").stat().st_size > 0
     written = {Path(file.path) for file in psutil.Process(node.pid).open_files() if "w" in file.mode}
     assert all(path.is_relative_to(node.home) for path in written if path.is_file()), written
+    assert not Path(f"/tmp/.java_pid{node.pid}").exists()  # where a Java machine listens for tools that attach
 
 
 def test_a_port_that_is_taken_is_in_the_error() -> None:
