@@ -372,7 +372,7 @@ class TestGivingUp:
         rest = [str(number) for number in range(100, 2000)]
 
         assert ids(connection.search(*first, *rest, attempts=9, concurrency=4)) == first + rest
-        assert min(len(asked) for asked in connection.asked) >= 20
+        assert len(connection.asked) < 60  # some twenty; thousands where what is not answered is divided
         assert set(connection.resent.values()) == {"timeout"}
 
     def test_a_node_that_is_not_alive_does_not_end_the_run_if_another_is(self) -> None:
