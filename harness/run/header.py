@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -11,7 +10,7 @@ from typing import TypeAlias
 from harness import __version__
 from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
-from harness.masking import Masker, names_login
+from harness.masking import Masker, fingerprint, names_login
 from harness.model import Engine, IndexState, Json, Run, Suite
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 
@@ -153,9 +152,9 @@ def header_of(
         "index": [options.index, suite.target.index],
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
     }
-    parts = {name: _fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
+    parts = {name: fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
     open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
-    parts["variables of the environment"] = _fingerprint(json.dumps(open_values, sort_keys=True))
+    parts["variables of the environment"] = fingerprint(open_values)
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
     parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
     parts["version of the harness"] = __version__
@@ -171,10 +170,6 @@ def header_of(
         matrix,
         suite.fixture is not None,
     )
-
-
-def _fingerprint(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _plain(value: object) -> Json:
