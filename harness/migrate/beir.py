@@ -6,10 +6,11 @@ Source: BEIR's `GenericDataLoader`; its lexical search is a multi_match over tit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from harness.errors import UsageError
+from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported, json_lines
@@ -23,6 +24,9 @@ _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20
 """Bytes of a corpus that becomes the suite's own index."""
+
+_Judged: TypeAlias = tuple[str, float, Place]
+"""A document of a query, its grade, and where that stands."""
 
 _REQUEST = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "text"], "tie_breaker": 0.5}}}
 
@@ -44,7 +48,7 @@ def _draft(path: Path) -> Draft:
     for other in sorted(qrels.parent.glob("*.tsv")):
         if other != qrels:
             draft.leave((str(other), 0, 0), f"the split {other.stem!r}; to import it, name this file")
-    judged: dict[str, dict[str, tuple[float, Place]]] = {}
+    judged: dict[str, list[_Judged]] = {}
     table = read_table(qrels)
     query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
     score = table.need("score")
@@ -52,7 +56,7 @@ def _draft(path: Path) -> Draft:
         grade = row.grade(score)
         if grade is None:
             row.refuse("the score is empty; expected a number")
-        judged.setdefault(row.need(query), {})[row.need(document)] = (grade, row.place)
+        judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
     _add_queries(folder / "queries.jsonl", draft, judged)
     _add_corpus(folder / "corpus.jsonl", draft)
     return draft
@@ -67,23 +71,33 @@ def _qrels(folder: Path) -> Path:
     raise UsageError(f"{folder / 'qrels'}: found {names}, expected {_USUAL_SPLIT}; else name one of them as the source")
 
 
-def _add_queries(path: Path, draft: Draft, judged: dict[str, dict[str, tuple[float, Place]]]) -> None:
+def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
     """The queries of the split, which are those that it judges."""
-    others = 0
+    numbers: set[str] = set()
     for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
-        number = one.need("_id").text()
+        number = _new_id(one, numbers)
         if number not in judged:
-            others += 1
             continue
-        query = draft.add(number, one.place, one.need("text").text())
+        query = draft.add(number, one.place, one.need("text").words())
         _leave_metadata(one, draft)
-        for document, (grade, place) in judged.pop(number).items():
+        for document, grade, place in judged[number]:
             draft.judge(query, document, grade, place)
+    others = len(numbers - judged.keys())
     if others:
         draft.leave((str(path), 0, 0), "queries that the split does not judge", others)
     for number, documents in judged.items():
-        _, place = next(iter(documents.values()))
-        draft.leave(place, f"judgments of query {number!r}, which queries.jsonl does not have", len(documents))
+        if number not in numbers:
+            what = f"judgments of query {number!r}, which queries.jsonl does not have"
+            draft.leave(documents[0][-1], what, len(documents))
+
+
+def _new_id(one: Placed, known: set[str]) -> str:
+    """The id of *one*, which joins those that are *known*; two of them are an error."""
+    placed = one.need("_id")
+    if placed.words() in known:
+        raise FormatError([placed.source.problem(*placed.place[1:], f"the id {placed.words()!r} is there twice")])
+    known.add(placed.words())
+    return placed.words()
 
 
 def _leave_metadata(one: Placed, draft: Draft) -> None:
@@ -100,9 +114,17 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         draft.leave((str(path), 0, 0), what)
         return
     lines = []
+    ids: set[str] = set()
     for one in placed_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
-        fields = {key: value.json() for key, value in one.items() if key != "_id"}
-        lines.append({"id": one.need("_id").text(), **fields})
+        if "id" in one.members():
+            draft.leave(one.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
+        fields = {key: value.json() for key, value in one.items() if key not in ("_id", "id")}
+        lines.append({"id": _new_id(one, ids), **fields})
+    for query in draft.queries:
+        for document in sorted(query.judgments.keys() - ids):
+            what = "judgments of documents that corpus.jsonl does not have"
+            draft.leave_document(query, document, query.places[document], what)
+            del query.judgments[document]
     draft.documents = json_lines(lines)
     draft.request = _REQUEST
     draft.title_field = "title"

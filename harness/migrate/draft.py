@@ -33,18 +33,24 @@ class Leftover:
     place: Place
     what: str
     count: int = 1
+    first: str = ""
+    """What the first one is, where *what* does not say it."""
 
     def __str__(self) -> str:
-        return f"{place_text(self.place)}: {self.what}{f' ({self.count:,} times)' if self.count > 1 else ''}"
+        times = f"{self.count:,} times" if self.count > 1 else ""
+        first = f"first {self.first}" if times and self.first else self.first
+        said = ", ".join(filter(None, (times, first)))
+        return f"{place_text(self.place)}: {self.what}{f' ({said})' if said else ''}"
 
 
 class Leftovers(dict[tuple[str, str], Leftover]):
     """Leftovers by file and what they are, in the order in which they were met: the same of a file once."""
 
-    def add(self, place: Place, what: str, count: int = 1) -> None:
+    def add(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
         """One more, or as many as *count*."""
         known = self.get((place[0], what))
-        self[place[0], what] = replace(known, count=known.count + count) if known else Leftover(place, what, count)
+        new = Leftover(place, what, count, first)
+        self[place[0], what] = replace(known, count=known.count + count) if known else new
 
 
 @dataclass(slots=True)
@@ -76,6 +82,8 @@ class Draft:
     name: str | None = None
     cluster: str | None = None
     index: str | None = None
+    id_field: str | None = None
+    """The field that has the ids of documents, where it is not ``_id``."""
     request: Json = None
     requests: dict[str, Json] = field(default_factory=dict)
     """Requests by name, in place of *request*."""
@@ -98,6 +106,10 @@ class Draft:
         """Note that *what* at *place* is not carried over."""
         self.leftovers.add(place, what, count)
 
+    def leave_document(self, query: DraftQuery, document: str, place: Place, what: str, of_it: str = "") -> None:
+        """Note that *what* holds of *document*; the first one is named, with *of_it* behind it."""
+        self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{of_it}")
+
     def leave_unread(self, root: Placed) -> None:
         """Note what nobody read of a JSON file, each path once."""
         for path, found in first_of_each(root.unread()).items():
@@ -116,6 +128,10 @@ class Draft:
         query = DraftQuery(self._free_id(_slug(text)), text)
         self.queries.append(query)
         return query
+
+    def has_text(self, text: str) -> bool:
+        """Whether `of_text` finds a query with that *text*."""
+        return text in self._by_text
 
     def of_text(self, text: str) -> DraftQuery:
         """The query with that *text*, made where it is new, with an id made from it."""
@@ -139,7 +155,9 @@ class Draft:
             query.judgments[document] = grade
             query.places[document] = place
         elif known == grade:
-            self.leave(place, "a document that is judged twice for its query, with the same grade")
+            self.leave_document(
+                query, document, place, "a document that is judged twice for its query, with the same grade"
+            )
         else:
             first = place_text(query.places[document])
             found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"

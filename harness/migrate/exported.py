@@ -83,6 +83,7 @@ class Exported:
     def _leave_keys(self, suite: Suite, carried: Collection[str]) -> None:
         said = {
             "target": suite.target.index,
+            "id_field": suite.target.id_field,
             "title_field": suite.title_field,
             "undefined: skip": suite.skip_undefined,
             "baseline: optional": suite.baseline_optional,

@@ -115,6 +115,13 @@ class Placed:
             self.refuse("a string")
         return str(self.value)
 
+    def words(self) -> str:
+        """As `text`, without blanks around it; it holds something else."""
+        text = self.text().strip()
+        if not text:
+            self.refuse("a text")
+        return text
+
     def number(self) -> float:
         """A finite number, be it written as a number or as a string."""
         self.read = True
@@ -125,13 +132,6 @@ class Placed:
         if number is None or not math.isfinite(number):
             self.refuse("a finite number")
         return number
-
-    def count(self) -> int:
-        """A whole number from 1 on."""
-        self.read = True
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 1:
-            self.refuse("a whole number of at least 1")
-        return self.value
 
     def flag(self) -> bool:
         """True or false."""

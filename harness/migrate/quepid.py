@@ -21,7 +21,7 @@ from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
 from harness.migrate.placed import MOST_BYTES, Placed, read_placed
-from harness.migrate.table import Row, Table, csv_text, read_table, unwritable
+from harness.migrate.table import Table, csv_text, read_table, unwritable
 from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
@@ -64,7 +64,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
 def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Place) -> None:
     """Give *document* its rating; one without a rating is left unjudged."""
     if grade is None:
-        draft.leave(place, "documents without a rating; they stay unjudged")
+        draft.leave_document(query, document, place, "documents without a rating; they stay unjudged")
     else:
         draft.judge(query, document, grade, place)
 
@@ -87,7 +87,10 @@ def _read_csv(table: Table, draft: Draft) -> None:
             _remark(query, label, row.cells[column] if column else None)
         found = row.cells[document].strip() if document else ""
         if found:
-            _rate(draft, query, found, row.grade(rating) if rating else _agreed(draft, row, judges), row.place)
+            if rating:
+                _rate(draft, query, found, row.grade(rating), row.place)
+            else:
+                _rate_agreed(draft, query, found, [row.grade(judge) for judge in judges], row.place)
         elif rating and row.cells[rating].strip():
             row.refuse("the document is empty beside a rating; expected an id")
         if name:
@@ -104,16 +107,14 @@ def _judges(table: Table) -> list[str]:
     ]
 
 
-def _agreed(draft: Draft, row: Row, judges: Sequence[str]) -> float | None:
-    """The grade of a book's row, where its judges agree."""
-    return _one_grade(draft, [grade for judge in judges if (grade := row.grade(judge)) is not None], row.place)
-
-
-def _one_grade(draft: Draft, grades: Sequence[float], place: Place) -> float | None:
+def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequence[float | None], place: Place) -> None:
+    """Give a book's *document* its rating, where its judges agree."""
+    grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:
-        draft.leave(place, f"a document on which its judges differ ({', '.join(f'{grade:g}' for grade in grades)})")
-        return None
-    return grades[0] if grades else None
+        found = f": {', '.join(f'{grade:g}' for grade in grades)}"
+        draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", found)
+    else:
+        _rate(draft, query, document, grades[0] if grades else None, place)
 
 
 def _read_ltr(path: Path, draft: Draft) -> None:
@@ -140,16 +141,19 @@ def _read_json(root: Placed, draft: Draft) -> None:
     if pairs is not None:
         _read_book(root, pairs, draft)
     else:
+        known: set[str] = set()
         for one in root.need("queries").elements():
-            _read_query(one, draft)
+            _read_query(one, draft, known)
         _read_scorer(root.get("scorer"), draft)
         _read_try(root.get("try"), draft)
     draft.leave_unread(root)
 
 
-def _read_query(one: Placed, draft: Draft) -> None:
-    text = one.need("query_text", "query")
-    query = draft.of_text(text.text().strip())
+def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
+    """A query of a case; one whose text is among the *known* of the case already is a query of its own."""
+    text = one.need("query_text", "query").words()
+    query = draft.add_text(text) if text in known else draft.of_text(text)
+    known.add(text)
     _remark(query, "information need", _optional(one.get("information_need")))
     _remark(query, "notes", _optional(one.get("notes")))
     options = one.get("options")
@@ -183,15 +187,11 @@ def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
         named = {label.text(): float(grade) for grade, label in labels.items() if grade.isdigit() and label.text()}
         draft.grades = named if len(set(named.values())) == len(named) else {}
     for pair in pairs.elements():
-        query = draft.of_text(pair.need("query_text").text().strip())
+        query = draft.of_text(pair.need("query_text").words())
         judgements = pair.get("judgements")
-        grades = []
-        for one in () if judgements is None else judgements.elements():
-            rating = one.get("rating")
-            if rating is not None:
-                grades.append(rating.number())
-        document = pair.need("doc_id")
-        _rate(draft, query, document.text(), _one_grade(draft, grades, pair.place), pair.place)
+        found = [one.get("rating") for one in (() if judgements is None else judgements.elements())]
+        ratings = [None if rating is None else rating.number() for rating in found]
+        _rate_agreed(draft, query, pair.need("doc_id").text(), ratings, pair.place)
 
 
 def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
@@ -254,8 +254,7 @@ def _read_fields(spec: Placed | None, draft: Draft) -> None:
         if role == "title":
             draft.title_field = name
         elif role == "id" and name != "_id":
-            what = f"'field_spec' id:{name}: a suite identifies documents by '_id'; the ratings must be of these"
-            draft.leave(spec.place, what)
+            draft.id_field = name
 
 
 def _read_address(url: Placed, draft: Draft) -> None:
@@ -349,7 +348,7 @@ def _distinct_texts(suite: Suite, exported: Exported) -> Mapping[str, Query]:
 
 def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
     scorers = [(measure, name) for measure in common_measures(suite) if (name := _scorer(measure)) is not None][:1]
-    carried = ("params", "target", "title_field")
+    carried = ("params", "target", "title_field", "id_field")
     measures = [measure for measure, _ in scorers]
     exported.leave_others(suite, Profile.QUEPID, carried=carried, measures=measures, requests=1)
     found: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
@@ -392,7 +391,9 @@ def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     found: dict[str, Json] = {
         "name": "Try 1",
         "escape_query": False,
-        "field_spec": ", ".join(["id:_id", *([f"title:{suite.title_field}"] if suite.title_field else [])]),
+        "field_spec": ", ".join(
+            [f"id:{suite.target.id_field or '_id'}", *([f"title:{suite.title_field}"] if suite.title_field else [])]
+        ),
         "number_of_rows": suite.depth,
         "curator_variables": [],
     }

@@ -139,7 +139,10 @@ def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], dept
             named = rating.get("_index")
             if named is not None:
                 indexes[named.text()] = None
-            draft.judge(query, document.text(), grade, document.place)
+            if grade != int(grade):
+                what = "what ratings have behind the point, which _rank_eval cuts off"
+                draft.leave_document(query, document.text(), document.place, what, f": {grade:g}")
+            draft.judge(query, document.text(), int(grade), document.place)
         _take_summary(draft, request)
     draft.index = ",".join(indexes) or None
     if len(indexes) > 1:
@@ -172,12 +175,15 @@ def _measure(metric: Placed) -> tuple[str, int]:
     if len(given) != 1 or set(metric.members()) - set(_NAMES):
         metric.refuse(f"an object with one of {', '.join(_NAMES)}")
     [(name, settings)] = given
-    wanted = settings.get("k")
-    k = _DEFAULT_K if wanted is None else wanted.count()
+    wanted = _number(settings, "k")
+    k = _DEFAULT_K if wanted is None else wanted
+    if k < 1:
+        settings.need("k").refuse("a number of at least 1")
     return f"{_MEASURES[name](settings)}@{k}", k
 
 
 def _number(settings: Placed, key: str) -> int | None:
+    """A whole number, cut as the engines do it; it may be a string."""
     found = settings.get(key)
     return None if found is None else int(found.number())
 

@@ -156,7 +156,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
         if entry.grade is not None:
             raise FormatError.at(*entry.place, "the document is empty beside a grade; expected an id")
     elif entry.grade is None:
-        draft.leave(entry.place, "documents without a grade; they stay unjudged")
+        draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     else:
         draft.judge(query, entry.document, entry.grade, entry.place)
 

@@ -52,6 +52,8 @@ def read(sources: Sequence[str]) -> list[Draft]:
     drafts: list[Draft] = []
     for path in _files(sources):
         root = read_placed(path)
+        if "metrics" in root.members():
+            root.refuse("ratings; this is the evaluation that RRE writes")
         found = _drafts(root, path)
         found[0].leave_unread(root)
         drafts += found
@@ -79,8 +81,10 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
     if not by_template:
         root.refuse("topics, query groups or queries with at least one query")
     drafts = []
+    id_field = root.get("id_field")
     for template, chosen in by_template.items():
         draft = Draft(Profile.RRE, index=None if index is None else index.text())
+        draft.id_field = None if id_field is None or id_field.text() == "_id" else id_field.text()
         draft.name = path.stem if len(by_template) == 1 else f"{path.stem}-{Path(template).stem}"
         for rated in chosen:
             _add(draft, rated, text_name)
@@ -89,10 +93,6 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
         drafts.append(draft)
     if len(drafts) > 1:
         drafts[0].leave(root.place, f"the mean over all queries: each template is a suite, {len(drafts)} in all")
-    id_field = root.get("id_field")
-    if id_field is not None and id_field.text() != "_id":
-        what = f"'id_field' {id_field.text()!r}: a suite identifies documents by '_id'; the ratings must be of these"
-        drafts[0].leave(id_field.place, what)
     return drafts
 
 
@@ -232,7 +232,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     template = next(iter(suite.requests.values()))
     if template.http is not None:
         raise UsageError(f"{suite.path}: the suite asks an HTTP service, and RRE's templates are bodies of _search")
-    exported.leave_others(suite, Profile.RRE, carried=("params", "tags", "target"), requests=1)
+    exported.leave_others(suite, Profile.RRE, carried=("params", "tags", "target", "id_field"), requests=1)
     groups: dict[tuple[str, ...], list[Query]] = {}
     for query in suite.queries:
         if len(query.tags) > 2:
@@ -240,7 +240,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         groups.setdefault(query.tags[:2], []).append(query)
     written = {
         "index": template.index or suite.target.index or "",
-        "id_field": "_id",
+        "id_field": suite.target.id_field or "_id",
         "topics": [
             {"name": tags[0] if tags else suite.name, "query_groups": [_group(tags, queries, suite, exported)]}
             for tags, queries in groups.items()

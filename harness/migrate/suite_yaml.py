@@ -102,7 +102,7 @@ def _measured(draft: Draft) -> str:
 
 def _target(draft: Draft) -> str:
     named = [one for one in draft.requests.values() if "index" in one]
-    if draft.documents is not None or (draft.requests and len(named) == len(draft.requests)):
+    if draft.documents is not None or (draft.requests and len(named) == len(draft.requests) and not draft.id_field):
         return _dumped({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
     lines = ["target:"]
     if draft.cluster:
@@ -111,6 +111,8 @@ def _target(draft: Draft) -> str:
         lines.append("  " + _dumped({"index": _text(draft.index)}).rstrip())
     else:
         lines.append("  index:   # TODO the index, alias or pattern to search")
+    if draft.id_field:
+        lines.append("  " + _dumped({"id_field": _text(draft.id_field)}).rstrip())
     return "\n".join(lines) + "\n"
 
 

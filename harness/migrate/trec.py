@@ -27,18 +27,21 @@ __all__ = ["read", "write"]
 
 _KINDS = ("topics", "qrels", "run")
 _TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)([^>]*)>([^<]*)")
+_TAG_BEGINS = r"<(?=/?[A-Za-z])"
+_TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*)([^>]*)>((?:(?!{_TAG_BEGINS}).)*)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*["']([^"']*)["']""")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
 _LABEL = re.compile(
     r"^\s*(?:Number|Topic|Description|Narrative|Domain|Summary|Concepts?|Definitions?)\s*:\s*", re.IGNORECASE
 )
+_WITH_PRIORITY = re.compile(r"(\d+):\d:(\S.*?)\s*")
 _LINES = (
     re.compile(r"(\S+)\s*\t\s*(\S.*?)\s*"),
+    _WITH_PRIORITY,
     re.compile(r"([^\s:]+):\s*(\S.*?)\s*"),
     re.compile(r"(\d+) +(\S.*?)\s*"),
 )
-"""A topic a line, by what parts its number from its text: a tab, a colon, or blanks."""
+"""A topic a line, by what parts its number from its text: a tab, a priority, a colon, or blanks."""
 
 _NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
 _TEXTS = ("title", "query", "text")
@@ -85,6 +88,8 @@ def _kind_of(source: str) -> tuple[str, Path]:
     shown = [line for line in lines if line.strip() and not line.startswith("#")][:_SHOWN_LINES]
     if not shown:
         raise FormatError.at(source, 0, 0, "the file is empty; expected topics, qrels or a run")
+    if "qrel" in path_of.name.lower():
+        return "qrels", path_of
     rows = [line.split() for line in shown]
     if all(len(row) == 4 and read_number(row[3]) is not None for row in rows):
         return "qrels", path_of
@@ -97,7 +102,7 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
     source = read_source(path, str(path), limit=MOST_BYTES)
     begin = next((line for line in source.lines if line.strip()), "")
     has_tags = begin.lstrip().startswith("<") and "\t" not in begin.strip()
-    found = _tagged(source, draft) if has_tags else _one_a_line(source)
+    found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
     for number, text, remarks, place in found:
         if number in known:
             raise FormatError([source.problem(*place[1:], f"topic {number!r} is there twice")])
@@ -105,10 +110,12 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
         query.remarks = remarks
 
 
-def _one_a_line(source: Source) -> Iterator[_Topic]:
+def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
     for number, line in enumerate(source.lines, start=1):
         match = next((found for form in _LINES if (found := form.fullmatch(line))), None)
         if match is not None:
+            if match.re is _WITH_PRIORITY:
+                draft.leave((source.path, number, 1), "the priority of topics")
             yield match[1], match[2], [], (source.path, number, 1)
         elif line.strip():
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
@@ -135,7 +142,7 @@ def _fields(topic: re.Match[str], draft: Draft, place: Place) -> tuple[dict[str,
     """The topic's texts by tag, "" for what stands directly in it; what is for people only."""
     fields = {name.lower(): _plain(value) for name, value in _ATTRIBUTE.findall(topic[2])}
     attributes = set(fields)
-    fields[""] = _plain(topic[3].split("<")[0])
+    fields[""] = _plain(re.split(_TAG_BEGINS, topic[3])[0])
     remarks = []
     for closing, tag, _, content in _TAG.findall(topic[3]):
         name, text = tag.lower(), _plain(content)

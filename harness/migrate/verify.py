@@ -97,6 +97,9 @@ def _check(suites: Sequence[Suite]) -> None:
         measures = {one.text: metric_of(one, suite, nearest=True) for one in _measures(suite)}
         if suite.target.service != "engine":
             refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
+        elif suite.target.id_field is not None:
+            found = f"'id_field' {suite.target.id_field}, and _rank_eval knows documents by _id only"
+            refusals.append(f"{suite.path}: the suite's target has {found}")
         elif not any(measures.values()):
             refusals.append(f"{suite.path}: _rank_eval has none of the suite's measures: {', '.join(measures)}")
     if refusals:

@@ -78,6 +78,19 @@ def test_descriptions_are_comments_and_subtopics_are_listed(capsys):
     assert "topics.xml:3:3: the attribute 'type' of topics (2 times)" in said
 
 
+def test_text_behind_a_sign_that_opens_no_tag_is_kept():
+    write_files(
+        {"a": '<topics>\n<topic number="1">A tumour < 5 cm</topic>\n<topic number="2"><query>a<5 b</query></topic>'}
+    )
+    assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["A tumour < 5 cm", "a<5 b"]
+
+
+def test_the_priority_of_topics_is_listed(capsys):
+    write_files({"a": "20001:1:horse hooves\n20002:4:avp\n"})
+    assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["horse hooves", "avp"]
+    assert "a:1:1: the priority of topics (2 times)" in capsys.readouterr().err
+
+
 def test_a_run_gives_the_depth_and_is_listed(capsys):
     write_files({"topics": ONE_A_LINE, "qrels": QRELS, "bm25.run": RUN})
     suite = moved("trec", ["topics", "qrels", "bm25.run"], *REQUEST)
@@ -109,6 +122,7 @@ def test_judgments_of_other_queries_are_listed(capsys):
         ({"qrels=a": "301 0 d x\n"}, "a:1"),
         ({"a": QRELS + "301 0 doc-1 1\n"}, "document 'doc-1' is judged twice"),
         ({"a": RUN}, "a run alone has no queries to judge"),
+        ({"a.qrels": "301 0 doc-1\n"}, "a.qrels:1:1: found 3 columns"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_with_its_place(capsys, files, said):
@@ -180,6 +194,18 @@ def test_a_beir_folder_is_a_suite_with_its_own_index(capsys):
     assert "scifact/queries.jsonl:1:43: 'metadata' of queries" in said
 
 
+def test_the_id_of_a_beir_document_is_that_of_beir(capsys):
+    write_files({**BEIR, "scifact/corpus.jsonl": '{"_id": "d1", "id": "other", "text": "Tent"}\n'})
+    suite = moved("beir", ["scifact"])
+    assert json.loads(Path("moved.documents.jsonl").read_text()) == {"id": "d1", "text": "Tent"}
+    assert judgments(suite) == {"tent": {"d1": 1}}
+    said = capsys.readouterr().err
+    assert "corpus.jsonl:1:1: the field 'id' of documents" in said
+    assert (
+        "test.tsv:3:1: judgments of documents that corpus.jsonl does not have (document 'd2' of query 'tent')" in said
+    )
+
+
 def test_another_split_is_named_by_its_file():
     write_files(BEIR)
     assert judgments(moved("beir", ["scifact/qrels/train.tsv"])) == {"x": {"d1": 1}}
@@ -199,6 +225,13 @@ def test_a_given_index_takes_the_place_of_the_corpus():
         ({"scifact/qrels/test.tsv": "q1\td1\t1\n"}, "test.tsv:1:1: found the columns q1, d1, 1, expected one named"),
         ({"scifact/queries.jsonl": '{"_id": "q1"}\n'}, "queries.jsonl:1:1: found an object without 'text'"),
         ({"scifact/queries.jsonl": '\n{"_id": "q1",\n'}, "queries.jsonl:2:14: this is not JSON"),
+        ({"scifact/queries.jsonl": BEIR["scifact/queries.jsonl"] * 2}, "queries.jsonl:3:9: the id 'q1' is there twice"),
+        ({"scifact/queries.jsonl": '{"_id": "q1", "text": " "}\n'}, 'queries.jsonl:1:23: found " ", expected a text'),
+        ({"scifact/corpus.jsonl": BEIR["scifact/corpus.jsonl"] * 2}, "corpus.jsonl:3:9: the id 'd1' is there twice"),
+        (
+            {"scifact/qrels/test.tsv": BEIR["scifact/qrels/test.tsv"] + "q1\td1\t2\n"},
+            "test.tsv:4:1: document 'd1' has grade 2 for query 'q1' here, and 1 at",
+        ),
     ],
 )
 def test_a_wrong_beir_file_is_an_error_with_its_place(capsys, changed, said):

@@ -168,7 +168,7 @@ def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):
         [
             "'size' in 'query_params'; a suite's depth is the number of hits",
             "'escape_query', a backslash before characters such as those of '=tent, \"two\"'",
-            "documents without a rating; they stay unjudged",
+            "documents without a rating; they stay unjudged (document 'sku-3' of query 'red shoes')",
             "the login in the URL; harness.toml names the variables that hold one",
             "'unused' of queries, which no request uses",
             *(f"'{key}'" for key in ("owned", "owner_email", "public", "queries[].arranged_at")),
@@ -194,7 +194,32 @@ def test_names_of_grades_come_from_a_book(capsys):
     write_files({"book.json": BOOK})
     suite = moved("quepid", ["book.json"], *REQUEST)
     assert suite.grades == {"Poor": 0, "Fair": 1, "Perfect": 3}
-    assert "a document on which its judges differ (0, 3)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "documents on which judges differ; they stay unjudged (document 'sku-3' of query 'red shoes': 0, 3)" in said
+
+
+def test_the_first_of_many_documents_without_a_rating_is_named(capsys):
+    write_files({"a.csv": "query,docid,rating\nred shoes,sku-1,\nred shoes,sku-2,3\nrope,sku-1,\n"})
+    moved("quepid", ["a.csv"], *REQUEST)
+    what = "documents without a rating; they stay unjudged"
+    assert f"a.csv:2:1: {what} (2 times, first document 'sku-1' of query 'red shoes')" in capsys.readouterr().err
+
+
+def test_queries_of_a_case_with_the_same_text_stay_apart():
+    again = {"query_text": "red shoes", "options": {"brand": "Bolt"}, "ratings": [{"doc_id": "sku-1", "rating": 1}]}
+    write_files({"case.json": {**CASE, "queries": [*CASE["queries"], again]}})
+    suite = moved("quepid", ["case.json"])
+    found = {query.id: (query.params["brand"], query.judgments.get("sku-1")) for query in suite.queries}
+    assert found["red-shoes"] == ("Acme", 3)
+    assert found["red-shoes-2"] == ("Bolt", 1)
+
+
+def test_the_field_with_ids_is_the_one_of_the_case_both_ways():
+    write_files({"case.json": {**CASE, "try": {**CASE["try"], "field_spec": "id:sku, title:name"}}})
+    assert moved("quepid", ["case.json"]).target.id_field == "sku"
+    exported("quepid", output="back.json")
+    assert json.loads(Path("back.json").read_text())["try"]["field_spec"] == "id:sku, title:name"
+    exported("csv", status=1)
 
 
 def test_information_needs_join_the_ratings_of_the_same_query():

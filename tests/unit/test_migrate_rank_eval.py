@@ -48,6 +48,16 @@ def one_request(query, **more):
     }
 
 
+def test_numbers_are_cut_as_the_engines_do_it(moved, capsys):
+    body = one_request(
+        {"match": {"title": "tent"}}, ratings=[{"_index": "i", "_id": "a", "rating": 3.7}, {"_id": "b", "rating": "2"}]
+    )
+    suite = moved({**body, "metric": {"precision": {"k": "5", "relevant_rating_threshold": 2.5}}})
+    assert suite.queries[0].judgments == {"a": 3, "b": 2}
+    assert [measure.text for measure in suite.measures] == ["P(rel=2)@5"]
+    assert "which _rank_eval cuts off (document 'a' of query 'tent': 3.7)" in capsys.readouterr().err
+
+
 def test_queries_requests_and_the_metric_are_carried_over(moved, capsys):
     suite = moved(BODY)
     assert (suite.target.index, suite.title_field, suite.depth) == ("shop", "title", 20)

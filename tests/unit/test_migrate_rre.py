@@ -96,7 +96,9 @@ def test_quepid_s_export_for_rre_has_no_topics(capsys):
     suite = moved("rre", ["a.json"])
     assert judgments(suite) == {"tent": {"sku-1": 3}}
     assert bodies(suite) == [{"query": {"match": {"title": "tent"}}}]
-    assert "'id_field' 'id': a suite identifies documents by '_id'" in capsys.readouterr().err
+    assert suite.target.id_field == "id"
+    back = exported("rre")
+    assert json.loads((back / "ratings/moved.json").read_text())["id_field"] == "id"
 
 
 def test_each_template_is_a_suite(capsys):
@@ -133,6 +135,10 @@ def test_a_template_of_solr_is_listed(capsys):
     ("text", "said"),
     [
         ('{"index": "i"}', "a.json:1:1: found an object without 'queries'"),
+        (
+            '{"name": "Ratings", "metrics": {}, "corpora": []}',
+            "expected ratings; this is the evaluation that RRE writes",
+        ),
         ('{"topics": []}', "a.json:1:1: found an object, expected topics, query groups or queries"),
         (
             '{"queries": [{"placeholders": {"$q": 1}}]}',
