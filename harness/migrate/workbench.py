@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.errors import FormatError
@@ -29,6 +29,11 @@ _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
 _TEXT = "%SearchText%"
 _KEPT_BY_THE_WORKBENCH = ("id", "timestamp", "status", "type", "sampling", "description", "metadata")
 
+_LABELS = {"referenceAnswer": "reference answer"}
+
+_BEHIND_A_TEXT = "#"
+"""What parts a text from its reference answer, or from its custom fields as JSON, in what the first versions store."""
+
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
@@ -38,9 +43,15 @@ def read(sources: Sequence[str]) -> list[Draft]:
         sources: What the API takes or returns as .json, queries as .ndjson, .jsonl or .txt, judgments as .csv.
     """
     draft = Draft(Profile.OPENSEARCH_SRW, measures=list(_MEASURES))
+    ratings: list[Placed] = []
+    roots: list[Placed] = []
     for path in map(Path, sources):
-        _read_file(path, draft)
+        roots += _read_file(path, draft, ratings)
         draft.name = draft.name or path.name.split(".")[0]
+    for entry in ratings:  # behind all query sets, whose texts they have
+        _read_ratings(entry, draft)
+    for root in roots:
+        draft.leave_unread(root)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "expected a query set or judgments; found no query")
     if len(draft.requests) == 1:
@@ -49,25 +60,25 @@ def read(sources: Sequence[str]) -> list[Draft]:
     return [draft]
 
 
-def _read_file(path: Path, draft: Draft) -> None:
+def _read_file(path: Path, draft: Draft, ratings: list[Placed]) -> list[Placed]:
+    """Read a file but for the judgments of JSON, which are added to *ratings*; its JSON values."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         _read_csv(path, draft)
-        return
+        return []
     if suffix == ".json":
         root = read_placed(path)
         for one in _documents(root):
-            _read_document(one, draft)
-        draft.leave_unread(root)
-        return
+            _read_document(one, draft, ratings)
+        return [root]
     source = read_source(path, str(path), limit=MOST_BYTES)
     if suffix in (".ndjson", ".jsonl"):
-        for one in placed_lines(source):
-            _read_entry(one, draft)
-            draft.leave_unread(one)
-        return
+        roots = list(placed_lines(source))
+        _read_entries(roots, draft, is_stored=False)
+        return roots
     for line in filter(str.strip, source.lines):
         draft.of_text(line.strip())
+    return []
 
 
 def _documents(root: Placed) -> Iterator[Placed]:
@@ -85,7 +96,7 @@ def _documents(root: Placed) -> Iterator[Placed]:
         return
     stored = root.get("_source")
     if stored is not None:
-        _skip(root, "_index", "_id", "_score", "_version", "_seq_no", "_primary_term", "found")
+        _skip(root, "_index", "_id", "_score", "_version", "_seq_no", "_primary_term", "found", "sort")
     yield root if stored is None else stored
 
 
@@ -97,19 +108,17 @@ def _skip(node: Placed, *keys: str) -> None:
             found.json()
 
 
-def _read_document(one: Placed, draft: Draft) -> None:
+def _read_document(one: Placed, draft: Draft, judged: list[Placed]) -> None:
     _skip(one, *_KEPT_BY_THE_WORKBENCH)
     name = one.get("name")
     queries, ratings = one.get("querySetQueries"), one.get("judgmentRatings")
     if queries is not None:
-        for entry in queries.elements():
-            _read_entry(entry, draft)
+        _read_entries(queries.elements(), draft, is_stored=one.get("timestamp") is not None)
         draft.name = draft.name or (None if name is None else name.text())
     elif ratings is not None:
-        for entry in ratings.elements():
-            _read_ratings(entry, draft)
+        judged += ratings.elements()
     elif one.get("ratings") is not None:
-        _read_ratings(one, draft)
+        judged.append(one)
     elif one.get("query") is not None:
         _read_configuration(one, draft)
     else:
@@ -117,20 +126,51 @@ def _read_document(one: Placed, draft: Draft) -> None:
 
 
 def _read_ratings(entry: Placed, draft: Draft) -> None:
-    query = draft.of_text(entry.need("query").text())
+    text = entry.need("query").words()
+    before, _, behind = map(str.strip, text.partition(_BEHIND_A_TEXT))
+    if not draft.has_text(text) and (draft.has_text(before) or _custom_fields(behind) is not None):
+        text = before
+    query = draft.of_text(text)
     for rating in entry.need("ratings").elements():
         document = rating.need("docId", "doc_id")
         draft.judge(query, document.text(), rating.need("rating").number(), document.place)
 
 
-def _read_entry(entry: Placed, draft: Draft) -> None:
-    if isinstance(entry.value, str):
-        draft.of_text(entry.text())
-        return
-    query = draft.of_text(entry.need("queryText").text())
-    answer = entry.get("referenceAnswer")
-    if answer is not None and answer.text().strip():
-        query.remarks.append(f"reference answer: {answer.text().strip()}")
+def _read_entries(entries: Iterable[Placed], draft: Draft, *, is_stored: bool) -> None:
+    """The queries of a set, with what the workbench tells a language model of them as comments."""
+    texts: set[str] = set()
+    for entry in entries:
+        text = (entry if isinstance(entry.value, str) else entry.need("queryText")).words()
+        given = None if isinstance(entry.value, str) else entry.get("customFields", "referenceAnswer")
+        fields: dict[str, Json] = {}
+        if given is not None:
+            fields = given.object() if isinstance(given.value, dict) else {"referenceAnswer": given.text()}
+        elif is_stored and "customFields" not in entry.members():
+            text, fields = _parted(text)
+        query = draft.of_text(text)
+        if text in texts:
+            draft.leave(entry.place, "queries that a set has twice")
+        else:
+            query.remarks += [f"{_LABELS.get(key, key)}: {value}" for key, value in fields.items() if value]
+        texts.add(text)
+
+
+def _parted(text: str) -> tuple[str, dict[str, Json]]:
+    """The text of a query that an early version stored, and its custom fields; source: its `QuerySetEntry`."""
+    before, _, behind = map(str.strip, text.partition(_BEHIND_A_TEXT))
+    if not before or not behind:
+        return text, {}
+    fields = _custom_fields(behind)
+    return before, {"referenceAnswer": behind} if fields is None else fields
+
+
+def _custom_fields(text: str) -> dict[str, Json] | None:
+    """The object that *text* writes as JSON."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
 
 
 def _read_csv(path: Path, draft: Draft) -> None:
@@ -139,11 +179,11 @@ def _read_csv(path: Path, draft: Draft) -> None:
     query, document = table.need("query"), table.need("docid", "doc_id")
     rating = table.need("rating")
     for row in table.rows:
-        grade = row.grade(rating)
+        grade, of = row.grade(rating), draft.of_text(row.need(query))
         if grade is None:
-            draft.leave(row.place, "documents without a rating; they stay unjudged")
+            draft.leave_document(of, row.need(document), row.place, "documents without a rating; they stay unjudged")
         else:
-            draft.judge(draft.of_text(row.need(query)), row.need(document), grade, row.place)
+            draft.judge(of, row.need(document), grade, row.place)
     table.leave_unread(draft)
 
 

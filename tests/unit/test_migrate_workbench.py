@@ -94,8 +94,46 @@ def test_several_configurations_are_requests_by_name():
 
 
 @pytest.mark.parametrize(
+    ("queries", "judged"),
+    [
+        ([{"queryText": "rope", "referenceAnswer": "To climb"}, {"queryText": "C# book"}], ["rope", "C# book"]),
+        (
+            [
+                {"queryText": "rope", "customFields": {"referenceAnswer": "To climb"}},
+                {"queryText": "C# book", "customFields": {}},
+            ],
+            ['rope#{"referenceAnswer":"To climb"}', "C# book"],
+        ),
+        ([{"queryText": "rope#To climb"}, {"queryText": "C"}], ["rope#To climb", "C"]),
+        ([{"queryText": 'rope#{"referenceAnswer":"To climb"}'}, {"queryText": "C"}], ["rope", "C"]),
+    ],
+    ids=["given", "stored", "stored by early versions", "stored by early versions with JSON"],
+)
+def test_reference_answers_are_comments_however_a_version_stores_them(queries, judged):
+    stored = {} if "referenceAnswer" in queries[0] else {"id": "a", "timestamp": "2026-01-01T00:00:00Z"}
+    ratings = [{"query": text, "ratings": [{"docId": "d", "rating": "2.0"}]} for text in judged]
+    write_files(
+        {
+            "j.json": answer({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}),
+            "q.json": answer({**stored, "name": "Shop", "querySetQueries": queries}),
+        }
+    )
+    suite = moved("opensearch-srw", ["j.json", "q.json"], *REQUEST)
+    other = queries[1]["queryText"]
+    assert judgments(suite) == {"rope": {"d": 2}, other: {"d": 2}}
+    assert "  # reference answer: To climb\n  - {id: rope" in Path("moved.relevance.yaml").read_text()
+
+
+def test_a_query_that_a_set_has_twice_is_listed(capsys):
+    write_files({"q.json": {**QUERIES, "querySetQueries": [{"queryText": "rope"}, {"queryText": "rope"}]}})
+    moved("opensearch-srw", ["q.json"], *REQUEST)
+    assert "q.json:1:110: queries that a set has twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("a.json", {"querySetQueries": [{"queryText": " "}]}, 'a.json:1:36: found " ", expected a text'),
         ("a.json", {"name": "x"}, "a.json:1:1: found an object, expected an object with querySetQueries"),
         ("a.json", {"judgmentRatings": [{"query": "x", "ratings": [{"docId": "d", "rating": "x"}]}]}, 'found "x"'),
         ("a.json", {"name": "x", "index": "i", "query": "{"}, "a.json:1:38: the query is not JSON"),
