@@ -51,6 +51,10 @@ def _is(*types: type) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, types)
 
 
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | os.PathLike) and "\0" not in os.fsdecode(given)
+
+
 def _is_texts(given: Any) -> bool:
     """A text would be taken for its letters, and a set has no order."""
     return isinstance(given, Sequence) and not isinstance(given, str | bytes) and all(map(_is(str), given))
@@ -63,7 +67,7 @@ def _is_positive(given: Any) -> bool:
 
 TEXT = Kind("a text", _is(str))
 FLAG = Kind("True or False", _is(bool))
-FILE = Kind("the path of a file", _is(str, os.PathLike), lambda given: Path(os.fspath(given)))
+FILE = Kind("the path of a file", _is_path, lambda given: Path(os.fspath(given)))
 WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
 COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)

@@ -16,6 +16,7 @@ import click
 
 from harness import __version__
 from harness.cli.exits import READER_LEFT, guarded, silence_stdout
+from harness.errors import UsageError
 from harness.words import did_you_mean
 
 __all__ = ["main"]
@@ -106,4 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the word ``harness``; None takes the process's own.
     """
     words = None if arguments is None else list(arguments)
-    return guarded(lambda: root.main(words, prog_name="harness", standalone_mode=False))
+
+    def run() -> Any:
+        if unusable := [word for word in words or () if "\0" in word]:
+            raise UsageError(f"found {unusable[0]!r} on the command line, which has a NUL byte; remove that")
+        return root.main(words, prog_name="harness", standalone_mode=False)
+
+    return guarded(run)

@@ -184,7 +184,7 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
     if option.kind is FLAG:
         return bool(given)
     if given and option.kind is FILE:
-        return (config.invocation_params.dir / given).absolute()
+        return _path(option.name.name_in(PYTEST), config.invocation_params.dir, given)
     read = {COUNT: read_count, SECONDS: read_seconds}.get(option.kind)
     if given and read is not None:
         try:
@@ -250,8 +250,15 @@ def _check_url(url: str) -> None:
 def _reports(config: pytest.Config) -> tuple[Output, ...]:
     given = config.getoption("relevance_report")
     base = config.invocation_params.dir if given else config.rootpath
-    paths = dict.fromkeys((base / name).absolute() for name in given or config.getini("relevance_report"))
+    names = given or config.getini("relevance_report")
+    paths = dict.fromkeys(_path("--relevance-report", base, name) for name in names)
     return tuple(map(_report, paths))
+
+
+def _path(option: str, base: Path, name: str) -> Path:
+    if not FILE.fits(name):
+        raise pytest.UsageError(f"{option}: found {name!r}, expected {FILE.expected}")
+    return (base / name).absolute()
 
 
 def _report(path: Path) -> Output:

@@ -30,6 +30,8 @@ def _one_test(pytester: pytest.Pytester) -> None:
             ["--relevance-url=http://h:9200/?api_key=secret"],
             "--relevance-url: the URL of a server must not have ? or #",
         ),
+        (["--relevance-report=a\0.json"], "--relevance-report: found 'a?x00.json', expected the path of a file"),
+        (["--relevance-baseline=a\0.json"], "--relevance-baseline: found 'a?x00.json', expected the path of a file"),
         (["--relevance-url=h:9200"], "--relevance-url: found 'h:9200', expected a URL with http:// or https://"),
         (["--relevance-url=http://[::1"], "--relevance-url: this is not a URL"),
     ],

@@ -415,6 +415,7 @@ WRONG_OPTIONS = [
     ({"tags": [1]}, "tags is of type list, expected a sequence of tags"),
     ({"queries": "red-shoes"}, "queries is the text .red-shoes., expected a sequence of query ids"),
     ({"baseline": 5}, "baseline is 5, expected the path of a file or None"),
+    ({"baseline": "a\0b"}, r"baseline is the text 'a\\x00b', expected the path of a file or None"),
     ({"today": "2026-06-01"}, "today is the text '2026-06-01', expected a datetime.date without a time or None"),
     ({"today": datetime(2026, 6, 1)}, "today is of type datetime, expected a datetime.date without a time or None"),
     ({"budget": "10"}, "budget is the text '10', expected a number of seconds above 0 or None"),

@@ -160,3 +160,20 @@ def test_a_terminal_that_lacks_a_character_gets_its_escape():
 def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
     assert main([*words, "x" * 5000]) == 2
     assert capsys.readouterr().err == f"harness: {'x' * 100}…: the file name is too long\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "s.relevance.yaml", "--journal", "a\0b"],
+        ["run", "s.relevance.yaml", "--baseline", "a\0b"],
+        ["run", "s.relevance.yaml", "--output", "json=a\0b"],
+        ["run", "a\0b"],
+        ["merge", "a\0b"],
+        ["evaluate", "--qrels", "a\0b", "--run", "r", "--measure", "P@1"],
+        ["init", "a\0b"],
+    ],
+)
+def test_a_name_that_no_file_can_have_is_wrong_use(words, capsys):
+    assert main(words) == 2
+    assert r"b' on the command line, which has a NUL byte" in capsys.readouterr().err
