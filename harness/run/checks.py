@@ -32,7 +32,7 @@ from harness.model import (
 )
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
 from harness.search.indexes import BAD_REQUEST
-from harness.search.lookup import ids_request, of_indexes, pinned_of
+from harness.search.lookup import batched, ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ class TargetCheck:
         self._known = known
         self._relevant = _relevant(suite)
         self._expected = _expected(suite)
-        self._counted = _parts(self._relevant - self._expected - known.asked)
-        self._listed = _parts(self._expected - known.asked)
+        self._counted = batched(sorted(self._relevant - self._expected - known.asked), IDS_AT_ONCE)
+        self._listed = batched(sorted(self._expected - known.asked), IDS_AT_ONCE)
         requests = [
             *([self._sample()] if known.sample is None else []),
             *(_counting(self._look_up(part)) for part in self._counted),
@@ -283,11 +283,6 @@ def _may_name_fields(request: SearchRequest) -> bool:
         isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
         for value in params.values()
     )
-
-
-def _parts(ids: set[str]) -> list[list[str]]:
-    ordered = sorted(ids)
-    return [ordered[begin : begin + IDS_AT_ONCE] for begin in range(0, len(ordered), IDS_AT_ONCE)]
 
 
 def _counting(request: SearchRequest) -> SearchRequest:

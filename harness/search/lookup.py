@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
@@ -12,6 +12,8 @@ from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
 
 if TYPE_CHECKING:
     from harness.search import Search
+
+T = TypeVar("T")
 
 IDS_AT_ONCE = 100
 HITS_AT_ONCE = 1000
@@ -85,7 +87,7 @@ def find_documents(
     """
     found: set[str] = set()
     repeated: set[str] = set()
-    pending = _parts(list(ids), IDS_AT_ONCE)
+    pending = batched(list(ids), IDS_AT_ONCE)
     while pending:
         sent = [ids_request("", index, part, size=HITS_AT_ONCE, id_field=id_field) for part in pending]
         smaller: list[list[str]] = []
@@ -94,7 +96,7 @@ def find_documents(
             found.update({hit.id for hit in ranking.hits} & set(part))
             repeated.update(ranking.duplicates)
             if _is_cut(ranking) and len(part) > 1:
-                smaller += _parts(part, (len(part) + 1) // 2)
+                smaller += batched(part, (len(part) + 1) // 2)
         pending = smaller
     return KnownDocuments(frozenset(found), frozenset(repeated))
 
@@ -119,7 +121,7 @@ def find_texts(
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    parts = _parts(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
+    parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
     shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields, "id_field": id_field}
     sent = [ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, **shown) for part in parts]
     responses = search.search(sent) if sent else []
@@ -133,8 +135,14 @@ def pinned_of(body: Json) -> Json:
     return body.get("pit") if isinstance(body, Mapping) else None
 
 
-def _parts(ids: Sequence[str], size: int) -> list[list[str]]:
-    return [list(ids[begin : begin + size]) for begin in range(0, len(ids), size)]
+def batched(values: Sequence[T], size: int) -> list[list[T]]:
+    """
+    *values* in lists of *size*, of which the last may be shorter.
+
+    >>> batched("abcde", 2)
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    return [list(values[begin : begin + size]) for begin in range(0, len(values), size)]
 
 
 def _is_cut(ranking: Ranking) -> bool:

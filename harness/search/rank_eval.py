@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -13,6 +13,7 @@ from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.engine import EngineSearch, login_refused
 from harness.search.hits import kind_of
+from harness.search.lookup import batched
 from harness.search.msearch import SEARCHES_AT_ONCE
 from harness.search.session import ask_one
 
@@ -57,9 +58,8 @@ def rate(
     """
     path = f"{_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
     found: dict[str, RatedQuery | str] = {}
-    requests = spec["requests"]
-    for begin in range(0, len(requests), REQUESTS_AT_ONCE):
-        found |= _rate(search, path, spec, requests[begin : begin + REQUESTS_AT_ONCE])
+    for requests in batched(spec["requests"], REQUESTS_AT_ONCE):
+        found |= _rate(search, path, spec, requests)
     return found
 
 
@@ -134,7 +134,7 @@ def find_homes(
     """
     homes: dict[str, tuple[str, ...]] = {}
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
-    for part in _parts(ids):
+    for part in batched(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
         answer = _ask(search, f"{_path(index)}/_search{'?' + query if query else ''}", body)
         content = json_of(answer)
@@ -152,10 +152,6 @@ def find_homes(
         if any(index in found for found in homes.values()):
             break  # it is an index itself, and so the home of all
     return homes
-
-
-def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
-    return (list(ids[begin : begin + IDS_AT_ONCE]) for begin in range(0, len(ids), IDS_AT_ONCE))
 
 
 def _path(index: str | None) -> str:

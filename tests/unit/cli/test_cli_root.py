@@ -174,6 +174,6 @@ def test_a_name_that_no_file_can_have_is_wrong_use(capsys, words):
         ["init", "a\0b"],
     ],
 )
-def test_a_name_that_no_file_can_have_is_wrong_use(words, capsys):
+def test_a_nul_byte_in_a_name_is_wrong_use(words, capsys):
     assert main(words) == 2
     assert r"b' on the command line, which has a NUL byte" in capsys.readouterr().err
