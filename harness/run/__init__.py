@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -75,7 +76,8 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     """
     _check_choices([suite], options, Matrix.of_one(options))
     selection = select(suite, Choice.of(options), options.day())
-    return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search)).report
+    with ExitStack() as still:
+        return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search, still)).report
 
 
 def make_report(reports: Sequence[SuiteReport]) -> Report:
@@ -238,8 +240,8 @@ class Runner(Closing):
         configs = Configs()
         self._connections_for(options)  # options that contradict each other are refused first
         suites = load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs)
-        answered = self._answered(suites, options, matrix, configs, earlier)
-        return [conclude(one, self._progress) for one in answered]
+        with closing(self._answered(suites, options, matrix, configs, earlier)) as answered:
+            return [conclude(one, self._progress) for one in answered]
 
     def answer(
         self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
@@ -284,8 +286,11 @@ class Runner(Closing):
         matrix: Matrix | None,
         configs: Configs,
         earlier: FinishedSuite | None,
-    ) -> Iterator[AnsweredSuite]:
-        """Cell by cell, while its connection is open; what cannot be sent is raised when all others were answered."""
+    ) -> Generator[AnsweredSuite]:
+        """
+        Cell by cell, while its connection is open, and its point in time; what cannot be sent is raised when all others
+        were answered.
+        """
         suites = [_to_depth(suite, options.depth) for suite in suites]
         cells = matrix or Matrix.of_one(options)
         _check_choices(suites, options, cells)
@@ -316,7 +321,8 @@ class Runner(Closing):
                     elif cluster.search is None:
                         yield execution.without(cluster.error)
                     else:
-                        yield execution.over(cluster.search)
+                        with ExitStack() as still:
+                            yield execution.over(cluster.search, still)
                 except InputError as error:
                     problems.update(dict.fromkeys(error.problems))
         if problems:

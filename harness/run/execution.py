@@ -7,6 +7,7 @@ One suite over one connection, with one of its requests on one index: a cell of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -144,9 +145,9 @@ class SuiteExecution:
     server: Cluster | None = None
     section: Section | None = None
 
-    def over(self, search: Search) -> AnsweredSuite:
+    def over(self, search: Search, still: ExitStack) -> AnsweredSuite:
         """
-        Send the queries over an open connection.
+        Send the queries over an open connection; *still* closes the point in time that the suite may ask for.
 
         An engine that goes away, or refuses, is no error of this call: the queries fail.
 
@@ -162,23 +163,23 @@ class SuiteExecution:
         sent: dict[str, SearchRequest] = {}
         try:
             active = self._with_fixture(active, search)
-            with held_still(active, self.options.request, search) as held:
-                watch = self._watch(active, held)
+            search = still.enter_context(held_still(active, self.options.request, search))
+            watch = self._watch(active, search)
+            watch.look()
+            if self.section is not None:
+                begun = self.section.begin(search.engine, watch.first)
+                if begun is None and earlier is not None:
+                    self._start(None)
+                earlier = begun
+            hooked = self._hooks.around(search, sent)
+            run = joined(self._search(active, hooked, earlier, watch), earlier)
+            is_searched = earlier is not None and earlier.tails is not None
+            run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
+            run = self._with_titles(active, self._with_facts(run, search), search)
+            if run.has_rankings:
+                run = replace(run, repeats=self._repeats(active, hooked, run, watch))
                 watch.look()
-                if self.section is not None:
-                    begun = self.section.begin(search.engine, watch.first)
-                    if begun is None and earlier is not None:
-                        self._start(None)
-                    earlier = begun
-                hooked = self._hooks.around(held, sent)
-                run = joined(self._search(active, hooked, earlier, watch), earlier)
-                is_searched = earlier is not None and earlier.tails is not None
-                run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
-                run = self._with_titles(active, self._with_facts(run, held), held)
-                if run.has_rankings:
-                    run = replace(run, repeats=self._repeats(active, hooked, run, watch))
-                    watch.look()
-                    run = replace(run, states=(*run.states, *watch.states))
+                run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
@@ -191,8 +192,7 @@ class SuiteExecution:
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier) and (whole := self._whole(earlier, active, None)):
             return whole
-        engine = Engine("not asked" if error is None else "not reached")
-        run = self._failed_run(active, engine, error, earlier)
+        run = self._failed_run(active, Engine("not asked" if error is None else "not reached"), error, earlier)
         if self.section is not None:
             self.section.begin(NOT_ASKED, None)
             self.section.end(run)

@@ -71,7 +71,7 @@ class EngineSearch(ConnectedSearch[Connection]):
     @contextmanager
     def at_point_in_time(self, index: str, url_params: Mapping[str, str]) -> Iterator[EngineSearch]:
         """
-        A search over the same connection that searches a point in time in place of *index*, which ends with it.
+        A search over the same connection that searches a point in time in place of *index* until the end of the block.
 
         Args:
             index: A name, alias or pattern.
@@ -80,12 +80,12 @@ class EngineSearch(ConnectedSearch[Connection]):
         Raises:
             SearchError: It cannot be opened.
         """
-        point = open_point(self.connection, self.engine, self.retries, index, url_params)
+        pinned = copy(self)
+        pinned._point = point = open_point(self.connection, self.engine, self.retries, index, url_params)
         try:
-            pinned = copy(self)
-            pinned._point = point
             yield pinned
         finally:
+            pinned._point = None
             close_point(self.connection, self.engine, point)
 
     def search(

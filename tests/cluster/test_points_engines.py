@@ -12,6 +12,8 @@ import pytest
 
 from harness.cli import main
 from harness.model import Failure, Ranking, SearchRequest
+from harness.options import RunOptions
+from harness.run import Runner
 from harness.search.engine import EngineSearch
 
 ALL = {"query": {"match_all": {}}, "size": 10}
@@ -70,3 +72,32 @@ queries:
     assert report["repeats"] == {"repeats": 2, "unstable": []}
     assert len({document["score"] for document in report["queries"][0]["ranking"]}) == 1, "one statistic for all shards"
     assert [len(report["timing"]["copies"]), len(report["timing"]["copies"][0])] == [1, 3]
+
+
+def test_missing_documents_are_looked_for_in_the_state_that_was_searched(
+    engine_url: str, index: Callable[..., str], call: Callable[..., Any], tmp_path: Path
+) -> None:
+    name = index({"a": {"title": "red red shoes"}, "b": {"title": "red shoes and blue boots"}})
+    suite = tmp_path / "shop.relevance.yaml"
+    suite.write_text(
+        f"""\
+suite: shop
+target: {{index: {name}, point_in_time: true}}
+depth: 1
+request: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
+thresholds: [mean RR@1 >= 1]
+queries: [{{id: shoes, text: red, judgments: {{a: 0, b: 1}}}}]
+""",
+        encoding="utf-8",
+    )
+
+    class Deleting:
+        def suite_started(self, *_: object) -> None: ...
+        def suite_finished(self, *_: object) -> None: ...
+        def queries_done(self, _: int) -> None:
+            call("DELETE", f"/{name}/_doc/b?refresh=true")
+
+    with Runner({}, Deleting()) as runner:
+        [finished] = runner.run([suite], RunOptions(url=engine_url))
+    [missing] = finished.report.queries[0].missing
+    assert (missing.id, missing.rank, missing.absence) == ("b", 2, None)

@@ -1,5 +1,6 @@
 """One suite over a search that needs no server: what is sent, what is decided, what the report says."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 
@@ -83,8 +84,9 @@ def execution_of(suite, options=None, cluster="default", **fields):
 
 def execute(suite, search, options=None, **fields):
     execution = execution_of(suite, options, **fields)
-    answered = execution.without(search) if isinstance(search, Exception) else execution.over(search)
-    return conclude(answered, execution.progress)
+    with ExitStack() as still:
+        answered = execution.without(search) if isinstance(search, Exception) else execution.over(search, still)
+        return conclude(answered, execution.progress)
 
 
 class Recorder:

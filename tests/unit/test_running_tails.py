@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -286,7 +287,8 @@ def drop(*texts: str) -> dict[str, Any]:
 
 
 def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
-    return conclude(SuiteExecution(select(tested, Choice(), options.day()), options, "default").over(search))
+    with ExitStack() as still:
+        return conclude(SuiteExecution(select(tested, Choice(), options.day()), options, "default").over(search, still))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
 from harness.errors import SuiteError
-from harness.model import Cluster
+from harness.model import Cluster, SearchRequest
 from harness.report.json import loads_report
 from harness.search import open_search
 from harness.suites import load_suite
@@ -81,6 +81,35 @@ def test_it_is_closed_when_the_run_is_interrupted(engine):
     ):
         raise KeyboardInterrupt
     assert [method for method, _, _ in engine.points] == ["POST", "DELETE"]
+
+
+@pytest.mark.parametrize("words", [(), ("--repeat", "2")])
+def test_what_is_missing_is_looked_for_in_the_same_point_in_time(engine, words):
+    text = SUITE.replace("judgments: {a: 1}", "judgments: {z: 1}").replace(">= 0.6", ">= 0.9")
+    Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
+    assert run(engine, *words) == 1
+    bodies = engine.searched[1::2]
+    assert any(body["size"] == 1000 for body in bodies), "a deeper search"
+    assert all(body.get("pit") for body in bodies)
+    assert [method for method, _, _ in engine.points] == ["POST", "DELETE"]
+    assert engine.sent[-1][0] == "DELETE"
+
+
+def test_it_is_closed_when_what_comes_of_the_run_is_interrupted(engine, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.run.execution.decide", interrupted)
+    assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 130
+    assert [method for method, _, _ in engine.points] == ["POST", "DELETE"]
+
+
+def test_after_it_ended_the_index_itself_is_searched(engine):
+    with open_search(Cluster("test", url=engine.url), {}) as search:
+        with search.at_point_in_time("products", {}) as pinned:
+            pass
+        pinned.search([SearchRequest("q", "products", {"query": {"match_all": {}}})])
+    assert "pit" not in engine.searched[-1]
 
 
 def test_an_engine_that_has_none_is_told_by_the_request_that_was_sent(engine, capsys):
