@@ -287,6 +287,7 @@ def why_moving(run: Run) -> str:
     """How the target changed during the searches of *run*; empty if it did not, or if that is not known."""
     uuids = [state.uuids for state in run.states if state.uuids is not None]
     changes = [*_moved(uuids), *_grown([state.documents for state in run.states if state.documents is not None])]
+    changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
     return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
 
 
@@ -310,6 +311,17 @@ def _grown(documents: Sequence[int]) -> Iterator[str]:
     if len(found) > 1:
         first, *between, now = found
         yield f"it had {count(first, 'document')}{''.join(f', then {one:,}' for one in between)} and has {now:,}"
+
+
+def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
+    """Writes that left as many documents, in shards that are there each time."""
+    number = sum(
+        abs(after[shard] - before[shard])
+        for before, after in pairwise(writes)
+        for shard in before.keys() & after.keys()
+    )
+    if number:
+        yield f"documents were replaced, or others added and deleted ({count(number, 'write')})"
 
 
 def _each_change(values: Sequence[T]) -> list[T]:

@@ -314,6 +314,11 @@ class IndexState:
     """The number of documents that searches see, None if unknown."""
     copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
     """The started copies of each shard, such as "products[0]", the one that answers first; None if unknown."""
+    writes: Mapping[str, int] | None = None
+    """
+    The highest sequence number of each shard, by the UUID of its index and its number: a document that is added,
+    replaced or deleted takes the next one. None if unknown.
+    """
 
 
 @dataclass(frozen=True, slots=True)

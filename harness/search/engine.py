@@ -294,18 +294,37 @@ def read_state(
     which = {name: given[name] for name in WHICH_INDEXES if name in given}
     copies = {"preference": given.get("preference", PREFERENCE)}
     shards = copies if "routing" not in given else {**copies, "routing": given["routing"]}
-    found = []
+    found: list[Any] = []
     try:
-        for what, parameters in (("_settings/index.uuid", {}), ("_count", copies), ("_search_shards", shards)):
+        for what, parameters, read in (
+            ("_settings/index.uuid", {}, _uuids),
+            ("_count", copies, count_in),
+            ("_search_shards", shards, _copies),
+            ("_stats/get", OF_SHARDS, _writes),
+        ):
             asked = urlencode({**parameters, **which})
-            found.append(connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout))
+            answer = connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout)
+            found.append(_found(answer, read))
     except SearchError:
         if len(found) < 2:
             return IndexState()
-    uuids, documents, *allocated = found
-    return IndexState(
-        _found(uuids, _uuids), _found(documents, count_in), _found(allocated[0], _copies) if allocated else None
-    )
+    return IndexState(*found)
+
+
+OF_SHARDS = {"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no"}
+"""Parameters of `_stats`; sequence numbers come with whichever statistics, of which those of `get` cost the least."""
+
+
+def _writes(content: Mapping[str, Json]) -> Json:
+    """The highest sequence number of each shard, over its copies; None if the answer has another form."""
+    found: dict[str, int] = {}
+    try:
+        for index in content["indices"].values():
+            for shard, copies in index["shards"].items():
+                found[printable(f"{index['uuid']}[{shard}]")] = max(int(one["seq_no"]["max_seq_no"]) for one in copies)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        return None
+    return found or None
 
 
 SERVING = ("STARTED", "RELOCATING")

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
 from builders.engine import SHARDS, ScriptedEngine
+from harness.search.engine import OF_SHARDS
 
 QUERIES = 60
 SUITE = "shop.relevance.yaml"
@@ -26,9 +28,12 @@ def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
     return "\n".join(lines) + "\n"
 
 
-def set_index(engine, uuid="one", documents=200, index="products"):
+def set_index(engine, uuid="one", documents=200, index="products", written=None):
+    """The state of the *index*; *written* is the sequence number of its shard, which cannot be read if it is None."""
     engine.gets[f"/{index}/_settings/index.uuid"] = {index: {"settings": {"index": {"uuid": uuid}}}}
     engine.gets[f"/{index}/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
+    shards = {"0": [{"seq_no": {"max_seq_no": written}}]}
+    engine.gets[f"/{index}/_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {index: {"uuid": uuid, "shards": shards}}}
 
 
 def engine_of_shop() -> ScriptedEngine:

@@ -346,8 +346,19 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     assert (before.documents, list(before.uuids or ())) == (2, [first])
     [(shard, [copy])] = (before.copies or {}).items()
     assert (shard, copy.primary, bool(copy.node and copy.allocation)) == (f"{first}[0]", True, True)
+    for still in ("_forcemerge?max_num_segments=1", "_refresh", "_flush"):
+        call("POST", f"/{first}/{still}")
+    assert search.index_state(alias, timeout=5.0) == before
+    call("PUT", f"/{first}/_doc/a?refresh=true", {"t": 9})
+    replaced = search.index_state(alias, timeout=5.0)
+    assert replaced == replace(before, writes=replaced.writes)
+    assert [
+        after - then
+        for then, after in zip((before.writes or {}).values(), (replaced.writes or {}).values(), strict=True)
+    ] == [1]
     call("DELETE", f"/{first}/_doc/a?refresh=true")
-    assert search.index_state(alias, timeout=5.0) == replace(before, documents=1)
+    deleted = search.index_state(alias, timeout=5.0)
+    assert deleted == replace(before, documents=1, writes=deleted.writes) != replaced
     actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]
     call("POST", "/_aliases", {"actions": actions})
     assert list(search.index_state(alias, timeout=5.0).uuids or ()) == [second]

@@ -336,6 +336,18 @@ def test_where_no_query_ran_there_is_no_latency_to_pass():
         ),
         (IndexState(None, 10), IndexState({"a": "1"}, None), ""),
         (IndexState(), IndexState(), ""),
+        (
+            IndexState({"a": "1"}, 10, writes={"1[0]": 9, "1[1]": 4}),
+            IndexState({"a": "1"}, 10, writes={"1[0]": 9, "1[1]": 6}),
+            "documents were replaced, or others added and deleted (2 writes)",
+        ),
+        (
+            IndexState({"a": "1"}, 10, writes={"1[0]": 9}),
+            IndexState({"a": "1"}, 11, writes={"1[0]": 10}),
+            "it had 10 documents and has 11",
+        ),
+        (IndexState({"a": "1"}, 10, writes={"1[0]": 9, "1[1]": 4}), IndexState({"a": "1"}, 10, writes={"1[0]": 9}), ""),
+        (IndexState({"a": "1"}, 10, writes={"1[0]": 9}), IndexState({"a": "1"}, 10), ""),
     ],
 )
 def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):

@@ -323,6 +323,9 @@ def test_a_call_that_takes_longer_is_left_to_itself() -> None:
     ended.set()
 
 
+NUMBERS = "indices.%2A.uuid%2Cindices.%2A.shards.%2A.seq_no.max_seq_no"
+
+
 @pytest.mark.parametrize("status", [503, 429, None])
 def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
     engine: ScriptedEngine, status: int | None
@@ -333,7 +336,7 @@ def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
         assert search.index_state("products", timeout=5.0) == IndexState()
         assert search.index_state("products", timeout=0.0) == IndexState()
     asked = [path.partition("?")[0] for _, path in engine.sent if path.startswith("/products")]
-    others = ["/products/_count", "/products/_search_shards"] if status else []
+    others = ["/products/_count", "/products/_search_shards", "/products/_stats/get"] if status else []
     assert asked == ["/products/_settings/index.uuid", *others]
 
 
@@ -348,8 +351,28 @@ def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engin
             "nodes": {"n1": {"name": "es-1"}},
             "shards": [[held, away]],
         },
+        f"/products/_stats/get?level=shards&filter_path={NUMBERS}&{which}": {
+            "indices": {"a": {"uuid": "u", "shards": {"0": [{"seq_no": {"max_seq_no": n}} for n in (7, 6)]}}}
+        },
     }
     given = {"ignore_unavailable": "true", "expand_wildcards": "open,hidden", "routing": "north"}
     with open_search(cluster(engine), {}) as search:
         state = search.index_state("products", timeout=5.0, url_params={**given, "preference": "_local"})
-    assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)})
+    assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)}, {"u[0]": 7})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"indices": {}},
+        {"indices": {"a": {"uuid": "u", "shards": {"0": []}}}},
+        {"indices": {"a": {"uuid": "u", "shards": {"0": [{"seq_no": {"max_seq_no": None}}]}}}},
+        {"indices": {"a": {"shards": {"0": [{"seq_no": {"max_seq_no": 1}}]}}}},
+        {"indices": []},
+    ],
+)
+def test_sequence_numbers_that_cannot_be_read_are_unknown(engine: ScriptedEngine, content: object) -> None:
+    engine.gets[f"/products/_stats/get?level=shards&filter_path={NUMBERS}"] = content
+    with open_search(cluster(engine), {}) as search:
+        assert search.index_state("products", timeout=5.0).writes is None

@@ -169,6 +169,14 @@ def test_parts_of_different_targets_are_refused(engine, tmp_path, capsys):
     assert "it had 200 documents and has 100" in told
 
 
+def test_parts_between_which_documents_were_replaced_are_refused(engine, capsys):
+    set_index(engine, written=199)
+    first = send_part(engine, "1/2")[1]
+    set_index(engine, written=200)
+    second = send_part(engine, "2/2")[1]
+    assert "documents were replaced, or others added and deleted (1 write)" in refusal(capsys, first, second)
+
+
 def test_an_index_that_changed_during_a_part_makes_the_run_inconclusive(engine):
     first = send_part(engine, "1/2")[1]
     engine.before_search = lambda: set_index(engine, documents=100)
