@@ -29,6 +29,7 @@ from harness.model import (
     RankedDocument,
     Response,
     Run,
+    ShardCopy,
     Side,
     SuiteReport,
     TargetChecks,
@@ -222,11 +223,29 @@ def redact_run(run: Run, mask: Mask) -> Run:
     responses = {query: _response(one, mask) for query, one in run.responses.items()}
     titles = {document: mask(title) for document, title in run.titles.items()}
     repeats = tuple(
-        replace(one, responses={query: _response(answer, mask) for query, answer in one.responses.items()})
+        replace(
+            one,
+            responses={query: _response(answer, mask) for query, answer in one.responses.items()},
+            copies=_copies(one.copies, mask),
+        )
         for one in run.repeats
     )
+    states = tuple(
+        replace(
+            one,
+            uuids=one.uuids and {mask(index): uuid for index, uuid in one.uuids.items()},
+            copies=_copies(one.copies, mask),
+        )
+        for one in run.states
+    )
     checks = run.checks and _checks(run.checks, mask)
-    return replace(run, responses=responses, tails=tails, checks=checks, titles=titles, repeats=repeats)
+    return replace(run, responses=responses, tails=tails, checks=checks, titles=titles, repeats=repeats, states=states)
+
+
+def _copies(copies: Mapping[str, tuple[ShardCopy, ...]] | None, mask: Mask) -> dict[str, tuple[ShardCopy, ...]] | None:
+    if copies is None:
+        return None
+    return {mask(shard): tuple(replace(one, node=mask(one.node)) for one in held) for shard, held in copies.items()}
 
 
 def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:

@@ -236,8 +236,6 @@ class Section:
         """Write what the whole *run* found out: the responses that it changed after they came, and the rest."""
         self.add({query: one for query, one in run.responses.items() if self._written.get(query) is not one})
         rest = _adapter(Run).dump_python(self._masked(replace(run, responses={})), mode="json", exclude_defaults=True)
-        if self._masker is not None and "states" in rest:
-            rest["states"] = self._masker.mask_json(rest["states"])
         self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
     def _hidden(self, header: Header) -> Header:

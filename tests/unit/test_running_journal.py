@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 import harness.search.fixtures
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
+from harness.search.engine import OF_SHARDS
 
 JOURNAL = Path("run.journal")
 REPORT = Path("report.json")
@@ -108,17 +110,41 @@ def test_another_suite_starts_anew_and_says_what_differs(engine, what, capsys):
 
 
 @pytest.mark.parametrize(
-    ("uuid", "documents", "change"),
-    [("two", 200, "products was deleted and created again"), ("one", 150, "it had 200 documents and has 150")],
+    ("uuid", "documents", "written", "change"),
+    [
+        ("two", 200, 199, "products was deleted and created again"),
+        ("one", 150, 249, "it had 200 documents and has 150"),
+        ("one", 200, 202, "documents were replaced, or others added and deleted (3 writes)"),
+    ],
 )
-def test_an_index_that_is_another_by_now_is_asked_whole(engine, uuid, documents, change, capsys):
+def test_an_index_that_is_another_by_now_is_asked_whole(engine, uuid, documents, written, change, capsys):
+    set_index(engine, written=199)
     run(engine, "--journal", str(JOURNAL))
     cut_at(6000)
-    set_index(engine, uuid, documents)
+    set_index(engine, uuid, documents, written=written)
     engine.asked.clear()
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert sum(engine.asked.values()) == QUERIES
     assert change in capsys.readouterr().err
+
+
+def test_writes_that_can_be_read_only_once_are_not_compared(engine, capsys):
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    set_index(engine, written=202)
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    assert "going on with an earlier run" in capsys.readouterr().err
+
+
+def test_documents_that_are_replaced_while_queries_run_make_it_inconclusive(engine):
+    set_index(engine, written=199)
+    engine.before_search = lambda: set_index(engine, written=200)
+    status, report = run(engine, "--journal", str(JOURNAL))
+    assert status == 3
+    [reason, *_] = [verdict["reason"] for verdict in report["suites"][0]["verdicts"]]
+    assert reason.startswith(
+        "products changed during the run: documents were replaced, or others added and deleted (1 write); "
+    )
 
 
 def test_a_finished_run_is_not_taken_for_a_new_one(engine, capsys):
@@ -223,6 +249,36 @@ def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
     assert "s3cr3t" not in told + JOURNAL.read_text(encoding="utf-8")
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert "59 of 60 queries answered" in capsys.readouterr().err
+
+
+def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monkeypatch, capsys):
+    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
+    Path("shop.relevance.yaml").write_text(
+        suite_text().replace("index: products", 'index: "p-${TENANT_TOKEN}"'), encoding="utf-8"
+    )
+    one, two = "p-s3cr3t-of-acme-1", "p-s3cr3t-of-acme-2"
+    copy = {"state": "STARTED", "primary": True, "node": "n-s3cr3t-of-acme", "index": one, "shard": 0}
+    path = "/p-s3cr3t-of-acme/"
+
+    def stands_for(*names):
+        engine.gets[f"{path}_settings/index.uuid"] = {
+            name: {"settings": {"index": {"uuid": name[-1]}}} for name in names
+        }
+
+    for preference in ("relevance-harness", "relevance-harness-2"):
+        engine.gets[f"{path}_search_shards?preference={preference}"] = {"nodes": {}, "shards": [[copy]]}
+    shards = {"0": [{"seq_no": {"max_seq_no": 3}}]}
+    engine.gets[f"{path}_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
+    stands_for(one)
+    engine.before_search = lambda: stands_for(one, two)
+    others = ["--repeat", "2", "--output", "html=r.html", "--output", "markdown=r.md"]
+    status, report = run(engine, "--journal", str(JOURNAL), *others)
+    assert status == 3
+    assert "it stood for p-${TENANT_TOKEN}-1 and stands for " in json.dumps(report)
+    printed = "".join(capsys.readouterr())
+    left = [path.read_text(encoding="utf-8") for path in Path().iterdir() if path.is_file()]
+    assert len(left) >= 5
+    assert not [text for text in [printed, *left] if "s3cr3t" in text]
 
 
 def test_another_path_of_a_service_is_another_run(engine, capsys):
