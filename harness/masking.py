@@ -6,12 +6,14 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
+from harness.lazy import LazyMapping
 from harness.model import (
     BaselineSummary,
     Cluster,
@@ -25,6 +27,7 @@ from harness.model import (
     NamedField,
     Query,
     QueryReport,
+    QueryReports,
     Question,
     RankedDocument,
     Response,
@@ -218,16 +221,17 @@ Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
 
 
 def redact_run(run: Run, mask: Mask) -> Run:
-    """*run* with *mask* applied to the texts from servers, such as titles and reasons of failures."""
+    """
+    *run* with *mask* applied to the texts from servers, such as titles and reasons of failures.
+
+    Those in responses are masked each time that they are asked for.
+    """
+    masked = partial(_response, mask=mask)
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
-    responses = {query: _response(one, mask) for query, one in run.responses.items()}
+    responses = LazyMapping(run.responses, masked)
     titles = {document: mask(title) for document, title in run.titles.items()}
     repeats = tuple(
-        replace(
-            one,
-            responses={query: _response(answer, mask) for query, answer in one.responses.items()},
-            copies=_copies(one.copies, mask),
-        )
+        replace(one, responses=LazyMapping(one.responses, masked), copies=_copies(one.copies, mask))
         for one in run.repeats
     )
     states = tuple(
@@ -275,13 +279,17 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         cluster=mask(report.cluster),
         index=None if report.index is None else mask(report.index),
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
-        queries=tuple(_query(query, mask) for query in report.queries),
+        queries=_queries(report.queries, partial(_query, mask=mask)),
         notes=tuple(map(mask, report.notes)),
         checks=report.checks and _checks(report.checks, mask),
         baseline=report.baseline and _baseline(report.baseline, mask),
         searched=report.searched
         and {name: mask(value) if isinstance(value, str) else value for name, value in report.searched.items()},
     )
+
+
+def _queries(queries: Sequence[QueryReport], masked: Callable[[QueryReport], QueryReport]) -> Sequence[QueryReport]:
+    return queries.changed(masked) if isinstance(queries, QueryReports) else tuple(map(masked, queries))
 
 
 def _baseline(baseline: BaselineSummary, mask: Mask) -> BaselineSummary:

@@ -15,7 +15,20 @@ from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import score_of
-from harness.model import Engine, Hit, Measure, Profile, Query, Ranking, Run, Score, SideKind, Suite, Target
+from harness.model import (
+    Engine,
+    Hit,
+    Measure,
+    Profile,
+    Query,
+    Ranking,
+    Run,
+    Score,
+    ScoreColumns,
+    SideKind,
+    Suite,
+    Target,
+)
 from harness.words import count, did_you_mean, listed
 
 __all__ = ["Evaluation", "Scores", "evaluate"]
@@ -91,7 +104,7 @@ class Scores:
 
     def _scope(self, text: str) -> Scope:
         measure = _measure(text)
-        scores = {(query, measure.text): score for query, score in self._of(measure).items()}
+        scores = ScoreColumns(self._of(measure).values())
         scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
         return scope

@@ -70,7 +70,7 @@ class SuiteRun(Scores):
         return super().side(f"{self.report.name}, request {self.report.request}")
 
     @property
-    def queries(self) -> tuple[QueryReport, ...]:
+    def queries(self) -> Sequence[QueryReport]:
         """What is known of each query: outcome, scores, ranking with grades, missing documents."""
         return self.report.queries
 

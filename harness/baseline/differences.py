@@ -23,11 +23,13 @@ from harness.model import (
     Json,
     Measure,
     MovedDocument,
+    Query,
     QueryBaseline,
     Ranking,
     Reference,
     Run,
     Score,
+    ScoreColumns,
     Suite,
     TextDiff,
 )
@@ -106,6 +108,11 @@ def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
 # A run and its baseline.
 
 
+def _value(scores: ScoreColumns, query: Query, measure: str) -> float | None:
+    score = scores.get(query.id, measure)
+    return None if score is None else score.value
+
+
 def compare_queries(
     suite: Suite, run: Run, scores: Iterable[Score], reference: Reference, titles: Mapping[str, str]
 ) -> dict[str, QueryBaseline]:
@@ -123,8 +130,7 @@ def compare_queries(
         return {}
     template = suite.requests.get(run.request)
     ties = reference.same_request and leaves_ties(template)
-    now = {(score.query, score.measure) for score in scores if score.value is not None}
-    before = {(score.query, score.measure): score.value for score in reference.scores}
+    now, before = ScoreColumns.of(scores), ScoreColumns.of(reference.scores)
     found = {}
     for query in suite.queries:
         first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
@@ -134,8 +140,9 @@ def compare_queries(
         depth = min(reference.depth, max((_depth(one, suite) for one in measures), default=suite.depth))
         notes = DocumentNotes(query.judgments, suite.gain, titles)
         changed = changed_ranks(compare_documents(first, second, depth=depth, notes=notes, ties=ties))
-        kept = ((one.text, before.get((query.id, one.text))) for one in measures if _reaches(reference, one, suite))
-        comparable = {text: value for text, value in kept if value is not None and (query.id, text) in now}
+        reached = [one.text for one in measures if _reaches(reference, one, suite)]
+        values = {text: (_value(before, query, text), _value(now, query, text)) for text in reached}
+        comparable = {text: value for text, (value, new) in values.items() if value is not None and new is not None}
         found[query.id] = QueryBaseline(comparable, changed, depth, are_only_ties(changed))
     return found
 

@@ -103,7 +103,7 @@ class ScoredSides:
 
     suite: Suite
     runs: tuple[Run, Run]
-    scores: tuple[tuple[Score, ...], tuple[Score, ...]]
+    scores: tuple[Sequence[Score], Sequence[Score]]
     depth: int | None
     notes: tuple[str, ...] = ()
 
@@ -194,7 +194,7 @@ def _scored(
     pair: tuple[ComparedSide, ComparedSide],
     suite: Suite,
     notes: Iterable[str],
-    score: Callable[[Suite, Run], tuple[Score, ...]],
+    score: Callable[[Suite, Run], Sequence[Score]],
 ) -> ScoredSides:
     depths = Depths.of(pair, suite)
     depths.refuse_measures({*suite.measures, *filter(None, map(measure_named, suite.thresholds))})

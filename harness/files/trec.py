@@ -24,6 +24,12 @@ _BLANK_TO_STR_ONLY = b"\x1c\x1d\x1e\x1f"
 _NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
 
 
+MOST_SHARED = 1 << 17
+"""
+Documents up to which each has one text for all queries that it is judged for; of more, few are judged often enough.
+"""
+
+
 class Irregular(Exception):
     """The file holds something that the bulk reader does not take."""
 
@@ -51,8 +57,9 @@ def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
         FormatError: The file cannot be read.
     """
     judgments: dict[str, dict[str, float]] = {}
-    grades = _Grades()
-    for queries, _, documents, values in _columns(path, name, 4):
+    grades, known = _Grades(), dict[str, str]()
+    for queries, _, written, values in _columns(path, name, 4):
+        documents = list(map(known.setdefault, written, written)) if len(known) < MOST_SHARED else written
         numbers = list(map(grades.__getitem__, values))
         for query, begin, end in _runs(queries):
             judged = judgments.setdefault(query, {})

@@ -29,6 +29,7 @@ from harness.model import (
     Reference,
     Run,
     Score,
+    ScoreColumns,
     ScoreCondition,
     Status,
     Suite,
@@ -143,10 +144,10 @@ def decide(
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
     repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
     runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
-    before = _by_measure(reference.scores if reference else ())
+    before = ScoreColumns.of(reference.scores if reference else ())
     judges = [
         _Judge(
-            Compared(suite, one, _by_measure(found), reference, before, today),
+            Compared(suite, one, ScoreColumns.of(found), reference, before, today),
             requested_depth(suite, one),
             RunBands(suite, one),
         )
@@ -198,10 +199,6 @@ def _status_of(report: SuiteReport) -> int:
     unstable = () if report.repeats is None else report.repeats.unstable
     is_unanswered = any(query.cause is Instability.UNANSWERED for query in unstable)
     return comparison_status(report.verdicts, unanswered=is_unanswered or bool(report.unanswered))
-
-
-def _by_measure(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
-    return {(score.query, score.measure): score for score in scores}
 
 
 def _skipped(gated: Gated, today: date) -> Verdict | None:

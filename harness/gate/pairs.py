@@ -21,7 +21,7 @@ from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
-from harness.model import Measure, Query, Ranking, Reference, Run, Score, Status, Suite
+from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite
 from harness.words import count, listed
 
 __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
@@ -29,13 +29,13 @@ __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two runs of one suite, with their scores by query and measure, and the day that waivers are held against."""
+    """Two runs of one suite, with their scores, and the day that waivers are held against."""
 
     suite: Suite
     run: Run
-    scores: Mapping[tuple[str, str], Score]
+    scores: ScoreColumns
     reference: Reference | None
-    reference_scores: Mapping[tuple[str, str], Score]
+    reference_scores: ScoreColumns
     today: date
 
     @property
@@ -48,7 +48,7 @@ class Compared:
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """
-    Scores of the same queries, *before* in the baseline and *after* today.
+    ScoreColumns of the same queries, *before* in the baseline and *after* today.
 
     Where the order of tied documents made a difference, *after* leaves that aside, and *today* has the value as it
     came. A query in *ties* differs by that order only, one in *mixed* by more. In *open* are the least and the greatest

@@ -35,7 +35,7 @@ def unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
     """The queries whose ranking is not the same in each repeat of *run*, in its order, each with the first cause."""
     is_moving = bool(why_moving(run))
     found = []
-    for query, first in run.responses.items():
+    for query, first in run.responses.items() if run.repeats else ():
         others = [(repeat, repeat.responses[query]) for repeat in run.repeats if query in repeat.responses]
         different = {_ids(response) for _, response in others} - {_ids(first)}
         if not different:

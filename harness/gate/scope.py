@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import Json, Operator, Outcome, Query, Question, Score, Status, Unit
+from harness.model import Json, Operator, Outcome, Query, Question, Score, ScoreColumns, Status, Unit
 from harness.model.suite import in_force
 from harness.words import count, listed
 
@@ -82,14 +82,14 @@ class Scope:
         return len(self.counted) + len(self.unanswered) + len(self.undefined) + len(self.skipped)
 
 
-def scope_scores(queries: Sequence[Query], measure: str, scores: Mapping[tuple[str, str], Score], today: date) -> Scope:
+def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, today: date) -> Scope:
     """
     Sort the scores of *measure* by what became of *queries*.
 
     Args:
         queries: The queries that the threshold is about.
         measure: Its canonical text.
-        scores: All scores of the run, by query id and measure.
+        scores: All scores of the run.
         today: Decides which skips hold.
 
     Returns:
@@ -99,7 +99,7 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: Mapping[tuple[s
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
     for query in queries:
-        score = scores.get((query.id, measure))
+        score = scores.get(query.id, measure)
         if in_force(query.skip, today):
             skipped.append(query.id)
         elif score is not None and score.outcome is Outcome.UNDEFINED:

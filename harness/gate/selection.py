@@ -207,8 +207,10 @@ def select(suite: Suite, choice: Choice, today: date) -> Selection:
     """
     mine = list(map(choice.takes, suite.queries))
     selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if choice.is_part else suite
-    kept = (query for query in selected.queries if not in_force(query.skip, today))
-    active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
+    active = selected
+    if any(query.skip for query in selected.queries):
+        kept = (query for query in selected.queries if not in_force(query.skip, today))
+        active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
     return Selection(suite, selected, active, tuple(compress(suite.queries, map(not_, mine))))
 
 

@@ -173,8 +173,9 @@ class RunBands:
     def __init__(self, suite: Suite, run: Run) -> None:
         self._suite = suite
         tied = run.responses if leaves_ties(suite.requests.get(run.request)) else {}
+        self._responses = run.responses
         self._tied = {
-            query: ranking
+            query
             for query, ranking in tied.items()
             if isinstance(ranking, Ranking) and any(len(group.known) > 1 for group in tie_groups(ranking))
         }
@@ -192,7 +193,8 @@ class RunBands:
     def _band(self, query: Query, measure: Measure) -> TieRange | None:
         key = query.id, measure.text
         if key not in self._known:
-            self._known[key] = band_of(self._suite, query, measure, self._tied[query.id])
+            ranking = self._responses[query.id]
+            self._known[key] = band_of(self._suite, query, measure, ranking) if isinstance(ranking, Ranking) else None
         return self._known[key]
 
 

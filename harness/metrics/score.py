@@ -31,6 +31,7 @@ from harness.model import (
     Response,
     Run,
     Score,
+    ScoreColumns,
     ScoreCondition,
     Suite,
     Threshold,
@@ -61,7 +62,7 @@ __all__ = [
 
 
 GREATEST_SCORE = 1e100
-"""Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
+"""ScoreColumns beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 
 
 def score_query(
@@ -306,7 +307,7 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
     return _each_once([*common_measures(suite), *map(measure_named, [*tagged, *query.thresholds])])
 
 
-def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
+def score_run(suite: Suite, run: Run) -> ScoreColumns:
     """
     Score every query of *suite* by every measure that is asked of it.
 
@@ -315,16 +316,20 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
         run: The responses by query id. A query without one did not run, unless it is to be skipped.
 
     Returns:
-        Scores in the order of the queries, then of the measures.
+        ScoreColumns in the order of the queries, then of the measures.
     """
-    return tuple(
-        score_of(suite, query, measure, run) for query in suite.queries for measure in measures_of(suite, query)
+    answered = ((query, run.responses.get(query.id)) for query in suite.queries)
+    return ScoreColumns(
+        _score(suite, query, measure, response) for query, response in answered for measure in measures_of(suite, query)
     )
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
     """One query's score of one measure, which need not be one of the suite's."""
-    response = run.responses.get(query.id)
+    return _score(suite, query, measure, run.responses.get(query.id))
+
+
+def _score(suite: Suite, query: Query, measure: Measure, response: Response | None) -> Score:
     if isinstance(response, Ranking):
         return _score_ranking(suite, query, measure, response)
     outcome, reason = outcome_of(query, response)

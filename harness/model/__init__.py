@@ -71,6 +71,7 @@ from harness.model.report import (
     MissingDocument,
     QueryBaseline,
     QueryReport,
+    QueryReports,
     RankedDocument,
     RepeatSummary,
     Report,
@@ -104,6 +105,7 @@ from harness.model.run import (
     UnstableQuery,
     Verdict,
 )
+from harness.model.scores import ScoreColumns
 from harness.model.suite import (
     Fixture,
     HttpRequest,
@@ -193,6 +195,7 @@ __all__ = [
     "QueryCoverage",
     "QueryInspection",
     "QueryReport",
+    "QueryReports",
     "QueryTiming",
     "Question",
     "RankContribution",
@@ -208,6 +211,7 @@ __all__ = [
     "Route",
     "Run",
     "Score",
+    "ScoreColumns",
     "ScoreCondition",
     "ScoreDifference",
     "ScoreFactor",

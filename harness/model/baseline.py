@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.model.measure import Profile
@@ -103,7 +103,7 @@ class Reference:
 
     run: Run | None = None
     """None if there is none."""
-    scores: tuple[Score, ...] = ()
+    scores: Sequence[Score] = ()
     """With the current judgments, gain and profile."""
     depth: int = 0
     """The number of hits stored per query."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from harness.lazy import LazySequence
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
@@ -125,6 +126,38 @@ class QueryReport:
     timing: QueryTiming = field(default_factory=QueryTiming)
 
 
+class QueryReports(LazySequence[QueryReport]):
+    """
+    The reports on the queries of a suite, each built when it is asked for, which takes its response from a file.
+
+    So whoever goes through all of them does that once. *outlines* are the same reports without what is in responses:
+    the documents and the figures of the engine. *unscored* are the places of those whose outcome is no plain score.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[str, int],
+        build: Callable[[int], QueryReport],
+        *,
+        outlines: Sequence[QueryReport],
+        unscored: Sequence[int],
+    ) -> None:
+        """*build* builds the report of the query at a place, which *places* has by the query's id."""
+        super().__init__(range(len(places)), build, keep=REPORTS_KEPT)
+        self.places = places
+        self.outlines = outlines
+        self.unscored = unscored
+
+    def changed(self, change: Callable[[QueryReport], QueryReport]) -> QueryReports:
+        """These with *change* applied to each as it is built."""
+        outlines = LazySequence(self.outlines, change)
+        return QueryReports(self.places, lambda place: change(self[place]), outlines=outlines, unscored=self.unscored)
+
+
+REPORTS_KEPT = 1000
+"""Reports on queries of a suite that stay in memory once they are built: all of a small suite."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeanChange:
     """A mean in the baseline and in the run, over the queries that have a score in both."""
@@ -212,7 +245,7 @@ class SuiteReport:
     depth: int
     summaries: tuple[MeasureSummary, ...]
     verdicts: tuple[Verdict, ...]
-    queries: tuple[QueryReport, ...]
+    queries: Sequence[QueryReport]
     """Those that were selected."""
     notes: tuple[str, ...] = ()
     deselected: int = 0
@@ -239,9 +272,29 @@ class SuiteReport:
     """None if the searches were made once."""
 
     @property
+    def outlines(self) -> Sequence[QueryReport]:
+        """*queries*, maybe without documents and the figures of the engine: they may be gone through often."""
+        return self.queries.outlines if isinstance(self.queries, QueryReports) else self.queries
+
+    @property
+    def unscored(self) -> Iterator[QueryReport]:
+        """Those of the outlines whose outcome is no plain score."""
+        if isinstance(self.queries, QueryReports):
+            return (self.queries.outlines[place] for place in self.queries.unscored)
+        return (query for query in self.queries if query.outcome is not Outcome.SCORED)
+
+    @property
     def unanswered(self) -> dict[str, QueryReport]:
-        """The queries without an answer, by id: they failed or did not run."""
-        return {query.id: query for query in self.queries if query.outcome.is_unanswered}
+        """The outlines of the queries without an answer, by id: they failed or did not run."""
+        return {query.id: query for query in self.unscored if query.outcome.is_unanswered}
+
+    def named(self, ids: Iterable[str]) -> list[QueryReport]:
+        """The queries with *ids*, in that order; those that are not in the report are left out."""
+        queries = self.queries
+        if isinstance(queries, QueryReports):
+            return [queries[queries.places[one]] for one in ids if one in queries.places]
+        by_id = {query.id: query for query in queries}
+        return [by_id[one] for one in ids if one in by_id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -385,6 +385,11 @@ class Run:
     def has_rankings(self) -> bool:
         """Whether any query was answered."""
         return any(isinstance(response, Ranking) for response in self.responses.values())
+
+    @property
+    def hits(self) -> Iterator[Hit]:
+        """The hits of all queries, one after the other."""
+        return (hit for one in self.responses.values() if isinstance(one, Ranking) for hit in one.hits)
 
 
 class Outcome(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
+from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
 from harness.pytest_plugin.session import RelevanceSession
 from harness.report.overview import change_cell
@@ -99,17 +99,10 @@ def caveat_lines(suite: SuiteReport) -> Iterator[str]:
 def _counts(suite: SuiteReport) -> Iterator[str]:
     yield count(len(suite.queries), "query")
     for outcome in Outcome:
-        size = sum(query.outcome is outcome for query in suite.queries)
-        if size and outcome is not Outcome.SCORED:
+        size = sum(query.outcome is outcome for query in suite.unscored)
+        if size:
             yield f"{outcome}: {size}"
     if suite.deselected:
         yield f"{suite.deselected} not selected"
-    unjudged = _unjudged_share(suite.queries)
-    if unjudged is not None:
-        yield f"{unjudged:.1%} of hits unjudged"
-
-
-def _unjudged_share(queries: tuple[QueryReport, ...]) -> float | None:
-    """Of all hits; None where there are none."""
-    grades = [document.grade for query in queries for document in query.ranking]
-    return sum(grade is None for grade in grades) / len(grades) if grades else None
+    if suite.hits:
+        yield f"{(suite.hits - suite.judged_hits) / suite.hits:.1%} of hits unjudged"

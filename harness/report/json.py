@@ -193,7 +193,8 @@ def loads_report(text: str, *, path: str | None = None) -> Report:
     Raises:
         FormatError: See `JsonForm.loads`.
     """
-    return _with_verdicts(_REPORT_FORM.loads(text, path=path), _latency_within)
+    report = _with_verdicts(_REPORT_FORM.loads(text, path=path), _latency_within)
+    return replace(report, suites=tuple(replace(suite, queries=tuple(suite.queries)) for suite in report.suites))
 
 
 def _with_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Report:

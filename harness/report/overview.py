@@ -309,7 +309,7 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
     return TagTable(
         measures=tuple(summary.measure for summary in shown),
         rows=(TagRow("all", None, len(suite.queries), 1.0, shown), *rows),
-        weighted=are_weighted(query.weight for query in suite.queries),
+        weighted=are_weighted(query.weight for query in suite.outlines),
         held=any(row.statuses for row in rows),
         remarks=tuple(_remarks(suite, len(tagged) - len(kept), len(suite.summaries) - len(shown))),
     )
@@ -338,7 +338,7 @@ def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) ->
 
 
 def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
-    several = sum(len(query.tags) > 1 for query in suite.queries)
+    several = sum(len(query.tags) > 1 for query in suite.outlines)
     remarks = []
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"

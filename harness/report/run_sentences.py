@@ -115,11 +115,10 @@ def attention_of(suite: SuiteReport) -> Attention:
     """What of *suite* somebody has to look at; each of a few queries where the run only reports."""
     unanswered = suite.unanswered
     verdicts = [one for one in suite.verdicts if _to_look_at(one) and not is_told(one, unanswered)]
-    queries = {query.id: query for query in suite.queries if query.id not in unanswered}
-    if suite.report_only and len(queries) <= QUERIES_OF_SUITE:
-        sent = (query for query in queries.values() if query.outcome is not Outcome.SKIPPED)
-        return Attention(tuple(verdicts), tuple(sent), 0)
-    return _with_queries(verdicts, queries)
+    if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
+        sent = (query.id for query in suite.outlines if query.outcome is not Outcome.SKIPPED)
+        return Attention(tuple(verdicts), tuple(suite.named(one for one in sent if one not in unanswered)), 0)
+    return _with_queries(suite, verdicts, unanswered)
 
 
 def _to_look_at(verdict: Verdict) -> bool:
@@ -144,11 +143,12 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
     return "; ".join(named)
 
 
-def _with_queries(verdicts: Sequence[Verdict], queries: Mapping[str, QueryReport]) -> Attention:
-    blamed = [[name for name in verdict.blamed if name in queries] for verdict in verdicts]
+def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: Collection[str]) -> Attention:
+    known = {query.id for query in suite.outlines} if any(verdict.blamed for verdict in verdicts) else set()
+    blamed = [[name for name in one.blamed if name in known and name not in unanswered] for one in verdicts]
     shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)
-    return Attention(tuple(verdicts), tuple(queries[name] for name in shown), left)
+    return Attention(tuple(verdicts), tuple(suite.named(shown)), left)
 
 
 def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
@@ -161,9 +161,14 @@ def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
 
 def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """A line for each thing that is probably wrong with the set-up, whatever the figures say."""
-    asked = [query for query in queries if query.outcome is not Outcome.SKIPPED]
-    if asked and not any(query.ranking or query.outcome.is_unanswered for query in asked):
-        yield "the only query has 0 hits" if len(asked) == 1 else f"all {count(len(asked), 'query')} have 0 hits"
+    asked = 0
+    for query in queries:
+        if query.ranking or query.outcome.is_unanswered:
+            asked = 0
+            break
+        asked += query.outcome is not Outcome.SKIPPED
+    if asked:
+        yield "the only query has 0 hits" if asked == 1 else f"all {count(asked, 'query')} have 0 hits"
     if checks is None:
         return
     for field in checks.unknown_fields:

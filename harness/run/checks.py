@@ -22,6 +22,7 @@ from harness.model import (
     FailureKind,
     Json,
     NamedField,
+    Query,
     Ranking,
     RequestTemplate,
     Response,
@@ -74,10 +75,16 @@ class Targets:
         self._known: dict[tuple[Search, str | None, str], _Known] = {}
 
     def check_of(
-        self, suite: Suite, template: RequestTemplate, sent: Sequence[SearchRequest], search: Search
+        self,
+        suite: Suite,
+        template: RequestTemplate,
+        queries: Sequence[Query],
+        sent: Sequence[SearchRequest],
+        search: Search,
     ) -> TargetCheck | None:
         """
-        What is to be asked for *suite*, of whose requests, all of one *template*, some are *sent* over *search*.
+        What is to be asked for *suite*, of whose requests, all of one *template*, those of *queries* are *sent* over
+        *search*.
 
         None where nothing can be: an HTTP service has no index, and what a search template makes is not known.
         """
@@ -86,7 +93,7 @@ class Targets:
         pinned = pinned_of(sent[0].body)
         key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
         known = self._known.setdefault(key, _Known())
-        return TargetCheck(suite, template, sent, search, None if pinned else sent[0].index, pinned, known)
+        return TargetCheck(suite, template, queries, sent, search, None if pinned else sent[0].index, pinned, known)
 
 
 class TargetCheck:
@@ -96,6 +103,7 @@ class TargetCheck:
         self,
         suite: Suite,
         template: RequestTemplate,
+        queries: Sequence[Query],
         sent: Sequence[SearchRequest],
         search: Search,
         index: str | None,
@@ -105,6 +113,7 @@ class TargetCheck:
         self._title_field = suite.title_field
         self._id_field = suite.target.id_field
         self._template = template
+        self._queries = queries
         self._sent = sent
         self._search = search
         self._index = index
@@ -139,21 +148,20 @@ class TargetCheck:
         Where that holds nothing that could be found, its rankings are failures, for their scores would be none.
         """
         self._note(answers)
-        rankings = [one for one in run.responses.values() if isinstance(one, Ranking)]
-        if not rankings:  # what went wrong there says more, unless it is about a field
+        if not run.has_rankings:  # what went wrong there says more, unless it is about a field
             refused = any(isinstance(one, Failure) and one.status == BAD_REQUEST for one in run.responses.values())
             return replace(run, checks=self._with_fields(TargetChecks(self._index))) if refused else run
-        returned = {hit.id for ranking in rankings for hit in ranking.hits}
-        unknown = self._known.unread - self._known.found
-        absent = (self._relevant | self._expected) - self._known.found - returned - unknown
-        checks = self._checks(absent)
-        if (checks.documents == 0 and not returned) or (self._relevant and self._relevant <= absent):
+        absent = (self._relevant | self._expected) - self._known.found - (self._known.unread - self._known.found)
+        for hit in run.hits if absent else ():
+            absent.discard(hit.id)
+        checks, has_hits = self._checks(absent), any(True for _ in run.hits)
+        if (checks.documents == 0 and not has_hits) or (self._relevant and self._relevant <= absent):
             checks = self._respelled(checks, self._relevant)
             failure = Failure(FailureKind.TARGET, _why_wrong(checks))
             responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
             return replace(run, responses=responses, checks=checks)
         checks = self._with_fields(self._respelled(checks, self._expected))
-        if self._title_field and returned and not any(hit.title for ranking in rankings for hit in ranking.hits):
+        if self._title_field and has_hits and not any(hit.title for hit in run.hits):
             title = NamedField(self._title_field, "title_field", self._meant(self._title_field))
             checks = replace(checks, untitled=title)
         return replace(run, checks=checks)
@@ -185,7 +193,8 @@ class TargetCheck:
             return self._search.sent.values()
         if not has_fixed_fields(self._template.body):
             return self._sent
-        return [self._sent[0], *(one for one in self._sent[1:] if _may_name_fields(one))]
+        others = (place for place, query in enumerate(self._queries) if place and _may_name_fields(query))
+        return [self._sent[0], *(self._sent[place] for place in others)]
 
     def _meant(self, name: str) -> str | None:
         """The field of the target that *name* was probably meant to be; None where it is one, or nothing is near."""
@@ -276,12 +285,11 @@ def find_similar(
     return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}
 
 
-def _may_name_fields(request: SearchRequest) -> bool:
-    """Whether a param of the query, in the place of a part of the body, may name a field; numbers and texts do not."""
-    params = {} if request.built_for is None else request.built_for.params
+def _may_name_fields(query: Query) -> bool:
+    """Whether a param of *query*, in the place of a part of the body, may name a field; numbers and texts do not."""
     return any(
         isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
-        for value in params.values()
+        for value in query.params.values()
     )
 
 

@@ -54,6 +54,7 @@ from harness.run.notes import (
     tails_note,
 )
 from harness.run.report import assemble
+from harness.run.responses import StoredResponses
 from harness.run.watching import TargetWatch, held_still, watch_target
 
 if TYPE_CHECKING:
@@ -61,9 +62,6 @@ if TYPE_CHECKING:
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
-
-REQUESTS_KEPT = 500
-"""Queries of a suite whose requests the report has, those that thresholds blame first: a request may be large."""
 
 
 @runtime_checkable
@@ -101,7 +99,7 @@ class AnsweredSuite:
 
     def masked_run(self) -> Run:
         """The run, without secrets in what servers told."""
-        return self.run if self.masker is None else redact_run(self.run, self.masker.mask)
+        return redact_run(self.run, self.masker.mask) if self.masker else self.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class FinishedSuite:
 
     suite: Suite
     run: Run
-    scores: tuple[Score, ...]
+    scores: Sequence[Score]
     report: SuiteReport
     others: tuple[Query, ...] = ()
 
@@ -160,7 +158,7 @@ class SuiteExecution:
             if whole := self._whole(earlier, active, search):
                 return whole
             earlier, active = None, self._start(None)
-        sent: dict[str, SearchRequest] = {}
+        sent, heard = dict[str, SearchRequest](), StoredResponses(query.id for query in active.queries)
         try:
             active = self._with_fixture(active, search)
             search = still.enter_context(held_still(active, self.options.request, search))
@@ -172,7 +170,7 @@ class SuiteExecution:
                     self._start(None)
                 earlier = begun
             hooked = self._hooks.around(search, sent)
-            run = joined(self._search(active, hooked, earlier, watch), earlier)
+            run = joined(self._search(active, hooked, earlier, watch, heard), earlier)
             is_searched = earlier is not None and earlier.tails is not None
             run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
             run = self._with_titles(active, self._with_facts(run, search), search)
@@ -183,7 +181,7 @@ class SuiteExecution:
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
-            self.section.end(run)
+            self.section.end(run, heard)
         return replace(self._answered_suite(run, search), sent=sent)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:
@@ -195,7 +193,7 @@ class SuiteExecution:
         run = self._failed_run(active, Engine("not asked" if error is None else "not reached"), error, earlier)
         if self.section is not None:
             self.section.begin(NOT_ASKED, None)
-            self.section.end(run)
+            self.section.end(run, kept_answers(earlier))
         return self._answered_suite(run, None)
 
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
@@ -271,7 +269,9 @@ class SuiteExecution:
             self.progress.queries_done(len(responses))
         watch.look_if_due()
 
-    def _search(self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch) -> Run:
+    def _search(
+        self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch, responses: StoredResponses
+    ) -> Run:
         from harness.run.searching import execute
 
         def heard(responses: Mapping[str, Response]) -> None:
@@ -290,6 +290,7 @@ class SuiteExecution:
             whole=self.selection.suite,
             warm_up=self.options.warm_up or active.warm_up,
             kept=kept_answers(earlier),
+            responses=responses,
         )
 
     def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
@@ -413,7 +414,7 @@ def conclude(
     )
     if progress is not None:
         progress.suite_finished(run, verdicts)
-    report = report if masker is None else redact(report, masker.mask)
+    report = redact(report, masker.mask) if masker else report
     return FinishedSuite(selected, run, scores, report, selection.others)
 
 
@@ -486,12 +487,10 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
     template = suite.requests.get(run.request)
     if template is None or (template.http is not None and server.url is None):
         return {}
-    known = [query for query, response in run.responses.items() if isinstance(response, Ranking)]
-    wanted = dict.fromkeys([*blamed_queries(verdicts), *known])
-    kept = [query for query in wanted if isinstance(run.responses.get(query), Ranking)][:REQUESTS_KEPT]
     masker = answered.masker or Masker(suite.variables)
     try:
-        sent = sent_requests(suite, run, server, frozenset(kept), answered.options.hooks or Hooks(), answered.sent)
+        first = blamed_queries(verdicts)
+        sent = sent_requests(suite, run, server, first, answered.options.hooks or Hooks(), answered.sent)
     except HookError:
         return {}
     return {

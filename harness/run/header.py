@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import chain
 from typing import TypeAlias
 
 from harness import __version__
 from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, fingerprint, names_login
-from harness.model import Engine, IndexState, Json, Run, Suite
+from harness.model import Engine, IndexState, Json, Query, Run, Suite
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 
 SCHEMA = 1
@@ -139,20 +140,22 @@ def header_of(
     mask = (lambda text: text) if masker is None else masker.mask
     suite = selection.suite
     template = suite.requests.get(options.request or next(iter(suite.requests)))
-    bare = [replace(query, judgments={}, thresholds=(), skip=None) for query in suite.queries]
     given = {name: getattr(options, name) for name in SENT_BY}
-    texts = {
-        "judgments": [suite.gain, suite.grades, {query.id: query.judgments for query in suite.queries}],
-        "queries": [bare, [query.id for query in selection.active.queries]],
+    queries = suite.queries
+    values: dict[str, Iterable[Json]] = {
+        "judgments": chain([suite.gain, suite.grades], ([one.id, one.judgments] for one in queries)),
+        "queries": chain(map(_question, queries), (one.id for one in selection.active.queries)),
         "request": [template, suite.depth, suite.title_field],
-        "thresholds": [suite.thresholds, {query.id: query.thresholds for query in suite.queries}],
-        "other settings of the suite": replace(
-            suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None
+        "thresholds": chain(
+            [suite.thresholds], ([query.id, query.thresholds] for query in queries if query.thresholds)
         ),
+        "other settings of the suite": [
+            replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None)
+        ],
         "index": [options.index, suite.target.index],
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
     }
-    parts = {name: fingerprint(mask(json.dumps(value, default=_plain))) for name, value in texts.items()}
+    parts = {name: _fingerprint(some, mask) for name, some in values.items()}
     open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
     parts["variables of the environment"] = fingerprint(open_values)
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
@@ -170,6 +173,20 @@ def header_of(
         matrix,
         suite.fixture is not None,
     )
+
+
+def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
+    """One fingerprint of all *values*, without secrets, which need not be in memory at once."""
+    found = ""
+    for value in values:
+        found = fingerprint([found, mask(json.dumps(value, default=_plain))])
+    return found
+
+
+def _question(query: Query) -> Json:
+    """What of *query* is no judgment and no threshold, and decides what is sent and how it counts."""
+    left_out = ("judgments", "thresholds", "skip", "mark")
+    return [getattr(query, one.name) for one in fields(query) if one.name not in left_out]
 
 
 def _plain(value: object) -> Json:

@@ -170,7 +170,6 @@ class Section:
         if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
             self.earlier = replace(self.earlier, states=())  # `begin` holds the target against that of the header
         self._tell = tell
-        self._written: dict[str, Response] = {}
 
     @property
     def is_whole(self) -> bool:
@@ -213,7 +212,6 @@ class Section:
         if self._recorded is not None:
             answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
-            self._written |= self._recorded.responses
         header = replace(header, continues=self._recorded is not None)
         self._write(_line(_adapter(Header).dump_python(header, mode="json")))
         return self.earlier
@@ -230,12 +228,18 @@ class Section:
         """Write *responses*, by query."""
         masked = self._masked(Run(responses, NOT_ASKED)).responses
         self._write(b"".join(_line_of(query, response) for query, response in masked.items()))
-        self._written |= responses
 
-    def end(self, run: Run) -> None:
-        """Write what the whole *run* found out: the responses that it changed after they came, and the rest."""
-        self.add({query: one for query, one in run.responses.items() if self._written.get(query) is not one})
-        rest = _adapter(Run).dump_python(self._masked(replace(run, responses={})), mode="json", exclude_defaults=True)
+    def end(self, run: Run, heard: Mapping[str, Response]) -> None:
+        """
+        Write what the whole *run* found out: its responses but for those that were *heard* and did not change, which
+        were added or are an earlier run's, and the rest.
+        """
+        if run.responses is not heard:
+            self.add({query: one for query, one in run.responses.items() if heard.get(query) != one})
+        masked = self._masked(run)
+        repeats = tuple(replace(one, responses=dict(one.responses)) for one in masked.repeats)
+        plain = replace(masked, responses={}, repeats=repeats)
+        rest = _adapter(Run).dump_python(plain, mode="json", exclude_defaults=True)
         self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
     def _hidden(self, header: Header) -> Header:

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from types import MappingProxyType
-from typing import TypeAlias
 
 from harness.baseline.differences import compare_queries, left_out_note
 from harness.gate.judge_answers import why_moving
-from harness.gate.judge_scores import median
 from harness.gate.repeats import unstable_queries
-from harness.gate.scope import weights_of
 from harness.gate.selection import compares_with_baseline
 from harness.gate.ties import leaves_ties, tie_break
+from harness.lazy import LazySequence
 from harness.masking import question_fingerprint
-from harness.means import mean_of, weighed
 from harness.metrics.ranking import gain_of
-from harness.metrics.score import common_measures, gain_text, outcome_of
+from harness.metrics.score import outcome_of
 from harness.model import (
     Absence,
     BaselineSummary,
     Before,
     Failure,
     Gain,
-    Hit,
     InTop,
-    MeanChange,
-    MeasureSummary,
     MissingDocument,
     Outcome,
     Query,
     QueryBaseline,
     QueryReport,
+    QueryReports,
     QueryTiming,
     RankedDocument,
     Ranking,
@@ -45,138 +39,16 @@ from harness.model import (
     Response,
     Run,
     Score,
+    ScoreColumns,
     SentRequest,
     Suite,
     SuiteReport,
     SuiteTiming,
-    TagSummary,
     TargetChecks,
     Verdict,
 )
+from harness.run.summaries import measure_summaries, tag_summaries
 from harness.words import count, listed
-
-# Summaries.
-
-
-_Scores: TypeAlias = Mapping[tuple[str, str], Score]
-
-_NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
-
-
-def measure_summaries(
-    suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
-) -> tuple[MeasureSummary, ...]:
-    """
-    Each measure that every query of *suite* has a score of, over them all; a query without a value is left out.
-
-    *before* are the queries in the baseline, by id.
-    """
-    return _summaries(suite.queries, _gains(suite), _by_query(scores), before)
-
-
-def tag_summaries(
-    suite: Suite,
-    scores: Iterable[Score],
-    verdicts: Sequence[Verdict],
-    before: Mapping[str, QueryBaseline] = _NOTHING,
-) -> tuple[TagSummary, ...]:
-    """
-    The same figures over the queries of each tag, and over those without any.
-
-    Args:
-        suite: With the queries that were selected only.
-        scores: Of each of them and every measure.
-        verdicts: Of the thresholds, of which those `for` a tag are named with it.
-        before: The queries in the baseline, by id.
-
-    Returns:
-        The tag of the greatest share first, equal ones by name, the queries without a tag last. Nothing where no query
-        has a tag.
-    """
-    groups = _groups(suite.queries)
-    if set(groups) <= {None}:
-        return ()
-    gains, by_query, shares = _gains(suite), _by_query(scores), _shares(suite.queries, groups)
-    by_tag: dict[str | None, list[str]] = {}
-    for verdict in verdicts:
-        by_tag.setdefault(verdict.tag, []).append(verdict.id)
-    found = [
-        TagSummary(
-            tag=tag,
-            queries=len(queries),
-            share=shares[tag],
-            summaries=_summaries(queries, gains, by_query, before),
-            verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
-        )
-        for tag, queries in groups.items()
-    ]
-    return tuple(sorted(found, key=lambda one: (one.tag is None, -one.share, one.tag or "")))
-
-
-def _groups(queries: Iterable[Query]) -> dict[str | None, list[Query]]:
-    groups: dict[str | None, list[Query]] = {}
-    for query in queries:
-        for tag in query.tags or (None,):
-            groups.setdefault(tag, []).append(query)
-    return groups
-
-
-def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
-    """What the queries of each group weigh of all."""
-    weights = weighed([1.0] * len(queries), [query.weight for query in queries])
-    over_mean = dict(zip((query.id for query in queries), weights, strict=True))
-    return {tag: math.fsum(over_mean[query.id] for query in members) / len(queries) for tag, members in groups.items()}
-
-
-def _gains(suite: Suite) -> dict[str, str]:
-    """The gain in force of each common measure, by the measure's text."""
-    return {measure.text: gain_text(measure, suite) for measure in common_measures(suite)}
-
-
-def _by_query(scores: Iterable[Score]) -> _Scores:
-    return {(score.query, score.measure): score for score in scores}
-
-
-def _summaries(
-    queries: Sequence[Query], gains: Mapping[str, str], scores: _Scores, before: Mapping[str, QueryBaseline]
-) -> tuple[MeasureSummary, ...]:
-    return tuple(_summary(queries, measure, gain, scores, before) for measure, gain in gains.items())
-
-
-def _summary(
-    queries: Sequence[Query], measure: str, gain: str, scores: _Scores, before: Mapping[str, QueryBaseline]
-) -> MeasureSummary:
-    found = {query.id: scores[query.id, measure].value for query in queries if (query.id, measure) in scores}
-    values = {query: value for query, value in found.items() if value is not None}
-    weights = weights_of(queries, values)
-    return MeasureSummary(
-        measure=measure,
-        gain=gain,
-        mean=mean_of(values, weights) if values else None,
-        median=median(list(values.values())) if values else None,
-        least=min(values.values(), default=None),
-        greatest=max(values.values(), default=None),
-        counted=len(values),
-        left_out=len(found) - len(values),
-        weighted=bool(weights),
-        change=_change(queries, measure, values, before),
-    )
-
-
-def _change(
-    queries: Sequence[Query], measure: str, values: Mapping[str, float], before: Mapping[str, QueryBaseline]
-) -> MeanChange | None:
-    """How the mean changed over the queries of which *values* and *before* both have a score."""
-    known = {query: before[query].scores.get(measure) for query in values if query in before}
-    kept = {query: value for query, value in known.items() if value is not None}
-    if not kept:
-        return None
-    weights = weights_of(queries, kept)
-    then, now = mean_of(kept, weights), mean_of({query: values[query] for query in kept}, weights)
-    return MeanChange(then, now, now - then, len(kept))
-
-
-# The report on a suite.
 
 
 def assemble(
@@ -213,16 +85,12 @@ def assemble(
         sent: Requests by query, as they were sent.
         searched: The options with which a command searches the same.
     """
-    by_query: dict[str, list[Score]] = {query.id: [] for query in suite.queries}
-    for score in scores:
-        by_query[score.query].append(score)
-    template = suite.requests.get(run.request)
-    titles = _titles(run, located)
-    before = compare_queries(suite, run, scores, reference, titles) if reference else {}
+    template, columns = suite.requests.get(run.request), ScoreColumns.of(scores)
+    found = _gone_through(suite, run, columns)
+    titles = found.titles | {one.id: one.title for some in located.values() for one in some if one.title is not None}
+    before = compare_queries(suite, run, columns, reference, titles) if reference else {}
     breaks_ties = template is not None and not leaves_ties(template)
     known = _DocumentFacts(located, titles, breaks_ties, before, sent, run.checks)
-    queries = tuple(_query_report(suite, query, run, by_query[query.id], known) for query in suite.queries)
-    hits = [document for query in queries for document in query.ranking]
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
@@ -234,22 +102,22 @@ def assemble(
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=measure_summaries(suite, scores, before),
+        summaries=measure_summaries(suite, columns, before),
         verdicts=tuple(verdicts),
-        queries=queries,
+        queries=_query_reports(suite, run, columns, known, found.outcomes),
         notes=(
             *notes,
             *_baseline_notes(suite, run, reference, before),
             *(["--report-only: no threshold was decided"] if report_only else ()),
             *([] if verdicts or not decides or report_only else ["no thresholds: nothing was gated"]),
-            *_notes(queries),
+            *_notes(found.twice),
             *_tie_break_note(verdicts, template),
             *_target_notes(suite, run),
-            *_doubts(run),
+            *_doubts(run, found),
             *ungraded_notes(suite),
         ),
         deselected=deselected,
-        tags=tag_summaries(suite, scores, verdicts, before),
+        tags=tag_summaries(suite, columns, verdicts, before),
         baseline=None
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
@@ -257,8 +125,8 @@ def assemble(
         report_only=report_only,
         searched=searched,
         repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,
-        hits=len(hits),
-        judged_hits=sum(document.grade is not None for document in hits),
+        hits=found.hits,
+        judged_hits=found.judged_hits,
         timing=SuiteTiming(
             search_seconds=run.seconds,
             tail_seconds=None if run.tails is None else run.tails.seconds,
@@ -288,11 +156,43 @@ class _DocumentFacts:
     checks: TargetChecks | None
 
 
-def _titles(run: Run, located: Mapping[str, tuple[MissingDocument, ...]]) -> dict[str, str]:
-    """Every title that the run brought: a document that one query misses may have been returned for another."""
-    rankings = (response.hits for response in run.responses.values() if isinstance(response, Ranking))
-    documents: Iterable[Hit | MissingDocument] = chain.from_iterable([*rankings, *located.values()])
-    return {**run.titles, **{document.id: document.title for document in documents if document.title is not None}}
+@dataclass(slots=True)
+class _Found:
+    """
+    What one walk through all responses finds, so that there is no other before the report is written.
+
+    *outcomes* are those that are no plain score, with their reasons, by the place of the query. *titles* are all that
+    the run brought: a document that one query misses may have been returned for another. The other lists have the
+    queries with hits that came *twice*, those for which the engine *stopped* early, and those whose number of matching
+    documents, or whose time, is unknown, with why.
+    """
+
+    hits: int = 0
+    judged_hits: int = 0
+    outcomes: dict[int, tuple[Outcome, str]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    twice: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+    uncounted: list[str] = field(default_factory=list)
+    untimed: list[str] = field(default_factory=list)
+
+
+def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
+    found = _Found(titles=dict(run.titles))
+    for place, query in enumerate(suite.queries):
+        response = run.responses.get(query.id)
+        outcome = _outcome(query, response, scores.more_of(query.id))
+        if outcome[0] is not Outcome.SCORED:
+            found.outcomes[place] = outcome
+        if isinstance(response, Ranking):
+            found.hits += len(response.hits)
+            found.judged_hits += sum(hit.id in query.judgments for hit in response.hits)
+            found.titles.update((hit.id, hit.title) for hit in response.hits if hit.title is not None)
+            found.twice += [query.id] if response.duplicates else []
+            found.stopped += [query.id] if response.stopped_early else []
+            found.uncounted += [f"{query.id} ({response.total_doubt})"] if response.total_doubt else []
+            found.untimed += [f"{query.id} ({response.took_doubt})"] if response.took_doubt else []
+    return found
 
 
 def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
@@ -312,7 +212,10 @@ def _expected(query: Query) -> Iterator[str]:
 def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
     """The same, with where they rank and what they are called, as far as that is known."""
     missing = known.located.get(query.id) or missing_documents(query, ranking, gain)
-    titled = (replace(document, title=known.titles.get(document.id)) for document in missing)
+    titles = [known.titles.get(document.id) for document in missing]
+    titled = (
+        one if one.title == title else replace(one, title=title) for one, title in zip(missing, titles, strict=True)
+    )
     return tuple(_invisible(document, known.checks) for document in titled)
 
 
@@ -324,23 +227,51 @@ def _invisible(document: MissingDocument, checks: TargetChecks | None) -> Missin
     return replace(document, absence=Absence.NOT_VISIBLE, target=checks.target, similar=similar)
 
 
+def _query_reports(
+    suite: Suite,
+    run: Run,
+    scores: ScoreColumns,
+    known: _DocumentFacts,
+    outcomes: Mapping[int, tuple[Outcome, str]],
+) -> QueryReports:
+    """The reports on all queries, which are built as they are asked for."""
+
+    def outline(place: int) -> QueryReport:
+        query, (outcome, reason) = suite.queries[place], outcomes.get(place, _SCORED)
+        values = scores.values_of(query.id)
+        return QueryReport(query.id, query.text, outcome, reason, query.tags, values, weight=query.weight)
+
+    def build(place: int) -> QueryReport:
+        query, outcome = suite.queries[place], outcomes.get(place, _SCORED)
+        return _query_report(suite, query, run.responses.get(query.id), outcome, scores.values_of(query.id), known)
+
+    return QueryReports(
+        {query.id: place for place, query in enumerate(suite.queries)},
+        build,
+        outlines=LazySequence(range(len(suite.queries)), outline),
+        unscored=sorted(outcomes),
+    )
+
+
+_SCORED = (Outcome.SCORED, "")
+
+
 def _query_report(
     suite: Suite,
     query: Query,
-    run: Run,
-    scores: Sequence[Score],
+    response: Response | None,
+    outcome: tuple[Outcome, str],
+    scores: Mapping[str, float | None],
     known: _DocumentFacts,
 ) -> QueryReport:
-    response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
-    outcome, reason = _outcome(query, response, scores)
     return QueryReport(
         id=query.id,
         text=query.text,
-        outcome=outcome,
-        reason=reason,
+        outcome=outcome[0],
+        reason=outcome[1],
         tags=query.tags,
-        scores={score.measure: score.value for score in scores},
+        scores=scores,
         ranking=_ranked(ranking, query, suite.gain, known),
         ideal=_ideal(query, suite, known),
         missing=_missing(query, ranking, suite.gain, known) if isinstance(response, Ranking) else (),
@@ -442,8 +373,7 @@ def _baseline_notes(
         yield note
 
 
-def _notes(queries: Sequence[QueryReport]) -> list[str]:
-    twice = [query.id for query in queries if query.duplicates]
+def _notes(twice: Sequence[str]) -> list[str]:
     return [f"documents returned twice are counted once: {listed(twice)}"] if twice else []
 
 
@@ -467,16 +397,12 @@ def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
     yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
 
 
-def _doubts(run: Run) -> list[str]:
+def _doubts(run: Run, found: _Found) -> list[str]:
     """What answers say of themselves that leaves their rankings as they are, and may be news to whoever reads them."""
-    rankings = {query: one for query, one in run.responses.items() if isinstance(one, Ranking)}
-    stopped = [query for query, one in rankings.items() if one.stopped_early]
-    uncounted = [f"{query} ({one.total_doubt})" for query, one in rankings.items() if one.total_doubt]
-    untimed = [f"{query} ({one.took_doubt})" for query, one in rankings.items() if one.took_doubt]
     doubts = {
-        "the engine collected only a part of the documents because of `terminate_after`": stopped,
-        "the number of matching documents is unknown": uncounted,
-        "the engine's time is unknown": untimed,
+        "the engine collected only a part of the documents because of `terminate_after`": found.stopped,
+        "the number of matching documents is unknown": found.uncounted,
+        "the engine's time is unknown": found.untimed,
     }
     moving = why_moving(run)
     sentences = [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]

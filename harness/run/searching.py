@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
 from harness.garbage import uncollected
 from harness.gate.ties import cut, leaves_ties, tie_groups
+from harness.lazy import LazySequence, chained
 from harness.model import (
     Cluster,
     Failure,
     FailureKind,
+    Query,
     Ranking,
     RequestTemplate,
     Response,
@@ -25,6 +28,7 @@ from harness.model import (
     Suite,
     TailSearch,
 )
+from harness.run.responses import StoredResponses
 from harness.search.lookup import find_texts, pinned_of
 
 if TYPE_CHECKING:
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 
 TITLES_AT_MOST = 10_000
 """Documents of a run whose titles are looked up."""
+
+REQUESTS_KEPT = 500
+"""Queries of a suite whose requests a report has: a request may be large."""
 
 SELECTING = frozenset({"_source", "stored_fields", "template"})
 """The keys of a body that may select the fields of hits."""
@@ -68,16 +75,24 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
     )
 
 
-def _size(request: SearchRequest, suite: Suite) -> int:
+def _size(suite: Suite, template: RequestTemplate, query: Query) -> int:
+    """How many hits are needed for *query*, as far as its request says."""
+    own = template.body
+    if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
+        return suite.depth
+    return _asked(_needed(suite, template, query), suite)
+
+
+def _asked(request: SearchRequest, suite: Suite) -> int:
     """How many hits *request* asks for, as far as it says."""
     body = request.body if request.http is None and isinstance(request.body, Mapping) else {}
     size = suite.depth if "template" in body else body.get("size")
     return size if isinstance(size, int) else suite.depth
 
 
-def _known(response: Response, sent: SearchRequest, depth: int) -> Response:
+def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth: int) -> Response:
     """
-    *response* with *depth* hits, and what ties with the last of them.
+    *response*, that to the request at *place* of those *sent*, with *depth* hits, and what ties with the last of them.
 
     Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches.
     """
@@ -86,8 +101,8 @@ def _known(response: Response, sent: SearchRequest, depth: int) -> Response:
     if not isinstance(response, Ranking):
         return response
     exact = None if response.total_is_lower_bound or response.stopped_early else response.total
-    whole = exact is not None and exact <= response.returned and shows_all([sent.url_params, sent.body])
-    return cut(replace(response, closed=whole), depth)
+    whole = exact is not None and exact <= response.returned and shows_all([sent[place].url_params, sent[place].body])
+    return cut(response if response.closed == whole else replace(response, closed=whole), depth)
 
 
 def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None = None) -> Run:
@@ -144,14 +159,14 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
     if request.http is not None:
         return None
     size = min(size, deepest_size([request.url_params, request.body]))
-    return deeper(request, size) if size > max(_size(request, suite), beyond) else None
+    return deeper(request, size) if size > max(_asked(request, suite), beyond) else None
 
 
 def _completed(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
     """*ranking* with the tail that *deep*, the answer to *sent*, shows, if that begins as *ranking* does."""
     if not isinstance(ranking, Ranking):
         return ranking
-    found = _known(deep, sent, len(ranking.hits))
+    found = _known(deep, [sent], 0, len(ranking.hits))
     if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
         return ranking
     return replace(ranking, tail=found.tail, closed=found.closed)
@@ -170,6 +185,7 @@ def execute(
     preference: str | None = None,
     warm_up: int = 0,
     kept: Mapping[str, Response] = MappingProxyType({}),
+    responses: StoredResponses | None = None,
 ) -> Run:
     """
     Send the request of every query of *suite*.
@@ -187,6 +203,7 @@ def execute(
         warm_up: How often the queries are sent before, within the budget, for answers that are thrown away.
         preference: Chooses the shard copies that answer, unless the request or a point in time does.
         kept: The responses of queries that are not sent, as an earlier run has them.
+        responses: Where the responses are kept, with those of *kept*; None makes it.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -199,49 +216,55 @@ def execute(
     from harness.suites.requests import choose_template
 
     template = choose_template(suite, request)
-    requests, sent = requests_of(suite, template, further=further)
-    sent = [one if preference is None else preferring(preference, one) for one in sent]
-    check = None if targets is None else targets.check_of(whole or suite, template, sent, search)
-    pairs = [(needed, one) for needed, one in zip(requests, sent, strict=True) if needed.query not in kept]
+    template = choose_template(suite, request)
+    for query in suite.queries:
+        _needed(suite, template, query)  # nothing is sent where one of them cannot be
+    every = requests_of(suite, template, further=further, preference=preference)
+    check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
-    open_requests = [one for _, one in pairs]
-    answers: dict[str, Response] = {}
+    left = tuple(query for query in suite.queries if query.id not in kept) if kept else suite.queries
+    sent = requests_of(replace(suite, queries=left), template, further=further, preference=preference)
+    responses = StoredResponses(query.id for query in suite.queries) if responses is None else responses
+    responses.keep({query.id: kept[query.id] for query in suite.queries if query.id in kept})
+    checked: dict[int, Response] = {}
     resent: dict[int, str] = {}
 
     def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
-        of_queries = [(*pairs[place - len(asked)], one) for place, one in found.items() if place >= len(asked)]
-        newest = {needed.query: _known(answer, one, _size(needed, suite)) for needed, one, answer in of_queries}
-        answers.update(newest)
+        """Keep what was *found*, by place in *left*, as far as it is needed."""
+        newest = {
+            left[place].id: _known(one, sent, place, _size(suite, template, left[place]))
+            for place, one in found.items()
+        }
+        responses.keep(newest)
         return newest
 
     def hear(found: Mapping[int, Response]) -> None:
-        newest = keep(found)
+        checked.update((place, one) for place, one in found.items() if place < len(asked))
+        newest = keep({place - len(asked): one for place, one in found.items() if place >= len(asked)})
         if newest and on_answers is not None:
             on_answers(newest)
 
-    budget = _warmed(search, open_requests, warm_up, budget)
+    budget = _warmed(search, sent, warm_up, budget)
     begun = time.perf_counter()
     with uncollected():
         try:
-            found = search.search([*asked, *open_requests], on_done=hear, on_resent=resent.update, budget=budget)
+            search.search(chained(asked, sent), on_done=hear, on_resent=resent.update, budget=budget)
         except LoginRefused as error:
             if not asked:
                 raise
-            found = [Failure(FailureKind.ERROR, str(error))] * (len(asked) + len(open_requests))
-            keep(dict(enumerate(found)))
-        left = None if budget is None else budget - (time.perf_counter() - begun)
-        keep(_sent_without_checks(found, len(asked), open_requests, search, left))
-    seconds = time.perf_counter() - begun
-    answers |= kept
+            hear(dict.fromkeys(range(len(asked) + len(sent)), Failure(FailureKind.ERROR, str(error))))
+        answers = [checked[place] for place in range(len(asked))]
+        seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+        keep(_sent_without_checks(answers, (responses[query.id] for query in left), sent, search, seconds_left))
     run = Run(
-        responses={one.query: answers[one.query] for one in requests},
+        responses=responses,
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
-        seconds=seconds,
-        resent={one.query: resent[place] for place, (one, _) in enumerate(pairs, start=len(asked)) if place in resent},
+        seconds=time.perf_counter() - begun,
+        resent={left[place - len(asked)].id: why for place, why in sorted(resent.items()) if place >= len(asked)},
     )
-    return run if check is None else check.concluded(run, found[: len(asked)])
+    return run if check is None else check.concluded(run, answers)
 
 
 def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:
@@ -251,7 +274,7 @@ def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: f
     with suppress(SearchError):
         for _ in range(times):
             if left is None or left > 0:
-                search.search(sent, budget=left)
+                search.search(sent, on_done=lambda _: None, budget=left)
             left = None if budget is None else budget - (time.perf_counter() - begun)
     return left
 
@@ -264,37 +287,50 @@ def preferring(preference: str, request: SearchRequest) -> SearchRequest:
 
 
 def _sent_without_checks(
-    found: Sequence[Response], checks: int, sent: Sequence[SearchRequest], search: Search, budget: float | None
+    checked: Sequence[Response],
+    found: Iterable[Response],
+    sent: Sequence[SearchRequest],
+    search: Search,
+    budget: float | None,
 ) -> Mapping[int, Response]:
     """
-    The new answers, by place in *found*, to those of *sent* that failed only as the first *checks* requests did.
+    The new answers, by place, to those of *sent* whose answers, which are *found*, failed only as all *checked* did.
 
     What refuses a check may refuse the whole request that it is in; the queries are then sent again without it.
     """
-    refusals = {one for one in found[:checks] if isinstance(one, Failure)}
-    if len(refusals) != 1 or not all(isinstance(one, Failure) for one in found[:checks]):
+    refusals = {one for one in checked if isinstance(one, Failure)}
+    if len(refusals) != 1 or not all(isinstance(one, Failure) for one in checked):
         return {}
     [refusal] = refusals
-    lost = [place for place, one in enumerate(found) if place >= checks and one == refusal]
-    if not lost or refusal.kind is not FailureKind.ERROR:
+    if refusal.kind is not FailureKind.ERROR:
         return {}
-    again = search.search([sent[place - checks] for place in lost], budget=budget)
-    return dict(zip(lost, again, strict=True))
+    lost = [place for place, one in enumerate(found) if one == refusal]
+    return dict(zip(lost, search.search([sent[place] for place in lost], budget=budget), strict=True)) if lost else {}
 
 
 def requests_of(
-    suite: Suite, template: RequestTemplate, *, further: bool = True
-) -> tuple[list[SearchRequest], list[SearchRequest]]:
+    suite: Suite, template: RequestTemplate, *, further: bool = True, preference: str | None = None
+) -> Sequence[SearchRequest]:
     """
-    The request for each query of *suite*: for the hits that are needed, and as it is sent.
+    The request for each query of *suite* as it is sent, built when it is asked for: only those under way are in memory.
 
-    Raises:
-        SuiteError: A query's values make a request that cannot be sent.
+    Building one raises SuiteError where the values of its query make a request that cannot be sent.
     """
-    from harness.suites.requests import build_requests
 
-    requests = [_titled(one, suite) for one in build_requests(suite, template.name)]
-    return requests, [one_further(one, template) for one in requests] if further else requests
+    def sent(query: Query) -> SearchRequest:
+        needed = _needed(suite, template, query)
+        asked = one_further(needed, template) if further else needed
+        return asked if preference is None else preferring(preference, asked)
+
+    return LazySequence(suite.queries, sent)
+
+
+def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
+    """The request for the hits of *query* that are needed."""
+    from harness.suites.requests import build_request
+
+    request = build_request(suite, template, query)
+    return replace(request, title_field=suite.title_field) if suite.title_field else request
 
 
 def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
@@ -317,27 +353,26 @@ def sent_requests(
     suite: Suite,
     run: Run,
     cluster: Cluster,
-    queries: Collection[str],
+    first: Iterable[str],
     hooks: Hooks,
     known: Mapping[str, SearchRequest],
 ) -> dict[str, SentRequest]:
     """
-    The request of each of *queries*, which have a ranking in *run*, without headers and login; nothing is masked. What
-    hooks left is *known*; *hooks* are called for the queries of an earlier run.
+    The requests of `REQUESTS_KEPT` queries with a ranking in *run*, those of the *first* before others, without headers
+    and login; nothing is masked. What hooks left is *known*; *hooks* are called for the queries of an earlier run.
     """
     from harness.suites.requests import on_index
 
     template = suite.requests[run.request]
-    chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in queries))
+    wanted = dict.fromkeys(first)
+    every = chain(wanted, (query for query in run.responses if query not in wanted))
+    kept = set(islice((query for query in every if isinstance(run.responses.get(query), Ranking)), REQUESTS_KEPT))
+    chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in kept))
     on_its_index = chosen if template.http is not None else on_index(chosen, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    built = requests_of(on_its_index, template, further=not hooks.concern_searches)[1]
+    built = requests_of(on_its_index, template, further=not hooks.concern_searches)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
-
-
-def _titled(request: SearchRequest, suite: Suite) -> SearchRequest:
-    return replace(request, title_field=suite.title_field) if suite.title_field else request
 
 
 def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[str]) -> Run:

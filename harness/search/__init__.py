@@ -36,7 +36,7 @@ class Search(Protocol):
         Send *requests* and wait for all answers.
 
         Args:
-            requests: One for each query.
+            requests: One for each query. Each is asked for when it is sent: they need not be in memory.
             on_done: Called from the calling thread with the responses that are newly there, by place in *requests*;
                 with each of them once.
             on_resent: Called at the end, if any request was sent again, with the last reason by its place in
@@ -44,7 +44,7 @@ class Search(Protocol):
             budget: Seconds after which nothing more is sent; what had no answer by then did not run.
 
         Returns:
-            A response for each request, in the order of *requests*.
+            A response for each request, in the order of *requests*; maybe nothing with *on_done*, which has had them.
 
         Raises:
             LoginRefused: The engine refused the login for every request.

@@ -74,7 +74,7 @@ class Batches:
     ) -> None:
         """
         Args:
-            entries: The searches.
+            entries: The searches, each of which is asked for once, when its batch is cut.
             health: Of the server; while it does not serve, one batch at a time is sent.
             senders: The number of senders.
             most: Searches of a batch.
@@ -84,7 +84,9 @@ class Batches:
         self._senders = senders
         self._most = most
         self._most_bytes = most_bytes
-        self._fresh = deque(sorted(entries, key=lambda entry: (entry.is_template, entry.place)))
+        self._entries = iter(entries)
+        self._fresh = len(entries)
+        self._ahead: Entry | None = None
         self._parts: list[Batch] = []
         self._again: deque[Batch] = deque()
         self._unanswered = len(entries)
@@ -140,14 +142,15 @@ class Batches:
 
     def _cut_fresh(self) -> list[Entry]:
         """A batch of what was not sent yet: smaller ones at the end, so that all senders end at the same time."""
-        share = max(self._first, self._size // 4, -(-len(self._fresh) // self._senders))
-        most, cut = min(self._size, share), [self._fresh.popleft()]
-        size = len(cut[0].lines)
-        while self._fresh and len(cut) < most and _are_alike(cut[0], self._fresh[0]):
-            size += len(self._fresh[0].lines)
-            if size > self._most_bytes:
+        share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
+        most, cut, size = min(self._size, share), list[Entry](), 0
+        while self._fresh and len(cut) < most:
+            entry = self._ahead = self._ahead or next(self._entries)
+            size += len(entry.lines)
+            if cut and (size > self._most_bytes or not _are_alike(cut[0], entry)):
                 break
-            cut.append(self._fresh.popleft())
+            cut.append(entry)
+            self._ahead, self._fresh = None, self._fresh - 1
         return cut
 
     @property
@@ -216,4 +219,4 @@ class Batches:
 
 def _are_alike(one: Entry, other: Entry) -> bool:
     """Whether both can be parts of one request."""
-    return one.is_template == other.is_template and not one.path and not other.path
+    return one.is_template == other.is_template and not any((one.path, other.path, one.refusal, other.refusal))

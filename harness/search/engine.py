@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from harness.config import engine_problem
 from harness.errors import LoginRefused, SearchError, UsageError
+from harness.lazy import LazySequence
 from harness.masking import fingerprint, if_small
 from harness.model import (
     Engine,
@@ -23,7 +24,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import json_of, lacking_shards, refusal_text
+from harness.search.answers import json_of, lacking_shards, refusal_of_all, refusal_text
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -97,26 +98,33 @@ class EngineSearch(ConnectedSearch[Connection]):
         budget: float | None = None,
     ) -> list[Response]:
         """See `Search.search`."""
-        sent = requests if self._point is None else list(map(self._point.pin, requests))
-        written = [
-            entry_of(place, request) if request.http is None else NO_REQUEST for place, request in enumerate(sent)
-        ]
         responses: dict[int, Response] = {}
+        refusals: dict[Failure | None, None] = {}
 
         def tell(found: Mapping[int, Response]) -> None:
             newest = {place: self._masked(one) for place, one in found.items()}
-            responses.update(newest)
-            if on_done is not None and newest:
+            refusals.update((refusal_of_all([one]), None) for one in newest.values())
+            if on_done is None:
+                responses.update(newest)
+            elif newest:
                 on_done(newest)
 
+        def entry(place: int) -> Entry:
+            found = self._entry_of(place, requests[place])
+            return found if isinstance(found, Entry) else Entry(place, b"", refusal=found)
+
         health = self._health(budget)
-        tell({place: one for place, one in enumerate(written) if isinstance(one, Failure)})
-        self._send_all([one for one in written if isinstance(one, Entry)], health, tell)
+        self._send_all(LazySequence(range(len(requests)), entry), health, tell)
         self._raise_if_nobody_answers(health)
-        self._raise_if_refused(list(responses.values()), "the engine", REMEDIES)
+        self._raise_if_refused(list(refusals), "the engine", REMEDIES)
         if on_resent is not None and health.resent:
             on_resent(health.resent)
-        return [responses[place] for place in range(len(requests))]
+        return [responses[place] for place in range(len(responses))]
+
+    def _entry_of(self, place: int, request: SearchRequest) -> Entry | Failure:
+        if request.http is not None:
+            return NO_REQUEST
+        return entry_of(place, request if self._point is None else self._point.pin(request))
 
     def _send_all(
         self, entries: Sequence[Entry], health: ServerHealth, tell: Callable[[Mapping[int, Response]], None]

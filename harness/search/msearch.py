@@ -58,6 +58,8 @@ class Entry:
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are read."""
+    refusal: Failure | None = None
+    """Why it cannot be sent; None if it can."""
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:

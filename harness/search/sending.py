@@ -105,6 +105,8 @@ class BatchSender:
 
     def _send(self, batch: Batch) -> Answer | Outcome:
         """The answer to *batch*, if it has to be read; else what became of it."""
+        if batch.entries[0].refusal is not None:
+            return _all(batch, batch.entries[0].refusal)
         self._health.wait_until(batch.due)
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):

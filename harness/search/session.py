@@ -272,7 +272,7 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
 
-    def _raise_if_refused(self, responses: Sequence[Response], what: str, remedies: Mapping[int, str]) -> None:
+    def _raise_if_refused(self, responses: Sequence[Response | None], what: str, remedies: Mapping[int, str]) -> None:
         """Raise if *what* refused the login in all *responses*; *remedies* by status follow its reason."""
         refusal = refusal_of_all(responses)
         if refusal is None:

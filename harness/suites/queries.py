@@ -32,6 +32,8 @@ from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
 from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
+_NO_PARAMS: Mapping[str, Json] = {}
+"""Those of all queries that have none: a large suite has no dictionary for each."""
 _LISTS = ("tags", "thresholds", "expect", "markers")
 _WAIVERS = ("xfail", "skip")
 _COLUMNS = ("id", "text", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
@@ -324,7 +326,7 @@ def _query(entry: QueryShape, gain: Gain | None, reading: Reading, problems: Pro
     return Query(
         id=str(entry.id),
         text="" if entry.text is None else str(entry.text),
-        params={str(name): value for name, value in entry.params.items()},
+        params={str(name): value for name, value in entry.params.items()} if entry.params else _NO_PARAMS,
         tags=_each_once(entry.tags, problems),
         weight=1.0 if entry.weight is None else entry.weight,
         thresholds=own + expected,

@@ -375,7 +375,7 @@ def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ..
         SuiteError: A query's value makes a request that cannot be sent, such as one with the same key twice.
     """
     template = choose_template(suite, request)
-    return tuple(_build(suite, template, query) for query in suite.queries)
+    return tuple(build_request(suite, template, query) for query in suite.queries)
 
 
 def choose_template(suite: Suite, request: str | None) -> RequestTemplate:
@@ -399,7 +399,13 @@ def on_index(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index), requests=requests)
 
 
-def _build(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
+def build_request(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
+    """
+    As `build_requests`, for one *query*.
+
+    Raises:
+        SuiteError: A value of it makes a request that cannot be sent.
+    """
     values = {**query.params, "text": query.text, "depth": suite.depth}
     try:
         if template.http is not None:

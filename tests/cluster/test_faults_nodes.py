@@ -223,13 +223,15 @@ def opened(nodes: Nodes) -> Search:
 
 @dataclass
 class At:
-    """Does something once, when so many queries have their response."""
+    """Does something once, when so many queries have their response; it has the responses, if it hears of them."""
 
     queries: int
     do: Callable[[], object]
     done: int = 0
+    responses: dict[int, Response] = field(default_factory=dict)
 
     def __call__(self, done: int | Mapping[int, Response]) -> None:
+        self.responses |= {} if isinstance(done, int) else done
         count = done if isinstance(done, int) else len(done)
         before, self.done = self.done, self.done + count
         if before < self.queries <= self.done:
@@ -239,9 +241,9 @@ class At:
 def searched(nodes: Nodes, index: str, fault: Callable[[], object]) -> tuple[list[Response], float]:
     """The responses of a run during which *fault* happens, and its seconds."""
     with opened(nodes) as search:
-        began = time.monotonic()
-        found = search.search(requests_of(index), on_done=At(QUERIES // 8, fault), budget=240)
-    return found, time.monotonic() - began
+        began, at = time.monotonic(), At(QUERIES // 8, fault)
+        search.search(requests_of(index), on_done=at, budget=240)
+    return [at.responses[place] for place in range(QUERIES)], time.monotonic() - began
 
 
 def ids(responses: list[Response]) -> list[list[str]]:

@@ -4,7 +4,7 @@ import pytest
 
 from harness.metrics import parse_measure
 from harness.model import Outcome, Query, Score, Status, Suite, Target, Verdict
-from harness.run.report import measure_summaries, tag_summaries
+from harness.run.summaries import measure_summaries, tag_summaries
 
 P = parse_measure("P@10")
 RR = parse_measure("RR@10")

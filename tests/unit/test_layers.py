@@ -13,7 +13,7 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 LAYERS = (
-    ("errors", "garbage", "model", "options", "words"),
+    ("errors", "garbage", "lazy", "model", "options", "words"),
     ("hookspecs", "masking", "means", "signals"),
     ("statistics",),
     ("metrics",),

@@ -294,7 +294,8 @@ class Gateway(FakeSearch):
             return super().search(requests, **more)
         if self.refusal is not None:
             raise self.refusal
-        return [Failure(FailureKind.ERROR, "forbidden", 403)] * len(requests)
+        more["on_done"](dict.fromkeys(range(len(requests)), Failure(FailureKind.ERROR, "forbidden", 403)))
+        return []
 
 
 @pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])

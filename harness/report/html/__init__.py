@@ -318,9 +318,9 @@ def encoded(name: str) -> str:
 
 
 def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
-    tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
+    tags = tuple(sorted({tag for query in suite.outlines for tag in query.tags}))
     measures = tuple(
-        MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.queries))
+        MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.outlines))
         for summary in suite.summaries
     )
     queries = _query_views(address, suite, tags, measures, limits)
@@ -334,13 +334,13 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
         measures=measures,
         queries=queries,
-        outcomes=Counter(query.outcome for query in suite.queries),
+        outcomes=Counter(query.outcome for query in suite.outlines),
         tags=tags,
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
-        weighted=are_weighted(query.weight for query in suite.queries),
+        weighted=are_weighted(query.weight for query in suite.outlines),
         left_out=tuple(_left_out(suite, queries, limits.thresholds)),
         causes=tuple(cause_lines(suite.queries, suite.checks)),
-        remarks=(*outcome_lines(suite.queries), *remark_lines(suite)),
+        remarks=(*outcome_lines(suite.unscored), *remark_lines(suite)),
     )
 
 
@@ -369,8 +369,8 @@ def _query_views(
     measure = suite.summaries[0].measure if suite.summaries else None
     greatest = _greatest_gain(suite.queries)
     views = []
-    ordered = sorted(suite.queries, key=lambda query: _badness(query, measure, query.id in blamed))
-    for place, query in enumerate(ordered[: limits.rows]):
+    worst_first = sorted(suite.outlines, key=lambda query: _badness(query, measure, query.id in blamed))
+    for place, query in enumerate(suite.named(query.id for query in worst_first[: limits.rows])):
         row = QueryView(
             anchor=f"{address}/{encoded(query.id)}",
             query=query,

@@ -245,7 +245,7 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
     yield from tags_markdown(suite)
     judged = judged_line(suite)
     warned = f"⚠️ {judged}" if is_hardly_judged(suite.hits, suite.judged_hits) else judged
-    yield from notes_markdown([*outcome_lines(suite.queries), *filter(None, [warned]), *remark_lines(suite)])
+    yield from notes_markdown([*outcome_lines(suite.unscored), *filter(None, [warned]), *remark_lines(suite)])
     for diff in suite.baseline.diffs if suite.baseline else ():
         lines = block("\n".join([*diff.lines, diff_rest(diff)]), most=MOST_DIFF, language="diff")
         yield f"{escape(diff_heading(diff))}\n\n{lines}"

@@ -227,13 +227,11 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     """One threshold by itself: its reason, and the worst of the queries that it blames."""
     yield from reason(verdict)
     yield from map(indented, since_baseline(suite, verdict))
-    by_id = {query.id: query for query in suite.queries}
-    blamed = [by_id[name] for name in verdict.blamed if name in by_id]
-    for query in blamed[:QUERIES_OF_THRESHOLD]:
+    for query in suite.named(verdict.blamed[:QUERIES_OF_THRESHOLD]):
         yield Text()
         yield from map(indented, query_renderables(query, verdict.measure))
-    if len(blamed) > QUERIES_OF_THRESHOLD:
-        left = count(len(blamed) - QUERIES_OF_THRESHOLD, "more query")
+    if len(verdict.blamed) > QUERIES_OF_THRESHOLD:
+        left = count(len(verdict.blamed) - QUERIES_OF_THRESHOLD, "more query")
         yield indented(Text(f"and {left}", style="dim"))
     yield from next_renderables(suite, verdict)
 
@@ -336,7 +334,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if suite.tags and suite.summaries and not told:
         yield from tag_renderables(suite)
         yield Text()
-    remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.queries)]
+    remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.unscored)]
     judged = judged_line(suite)
     if judged:
         hardly = is_hardly_judged(suite.hits, suite.judged_hits)
@@ -360,7 +358,7 @@ def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
         yield from (Text(printable(f"{name}: {line}")) for line in cause_lines(suite.queries, suite.checks))
     if told:
         yield Text.assemble(printable(name), ": ", _unanswered(told))
-        yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.queries))
+        yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.unscored))
     yield from lines
 
 

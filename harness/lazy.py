@@ -1,0 +1,92 @@
+"""Sequences and mappings whose values are made when they are asked for: not all are in memory at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+Made = TypeVar("Made", covariant=True)
+
+
+class LazySequence(Sequence[Made]):
+    """
+    What *make* makes of each of *items*, each time that it is asked for; only the first few are kept.
+
+    >>> squares = LazySequence(range(1_000_000), lambda number: number * number)
+    >>> squares[999_999], list(squares[:3])
+    (999998000001, [0, 1, 4])
+    """
+
+    def __init__(self, items: Sequence[Item], make: Callable[[Item], Made], *, keep: int = 0) -> None:
+        """
+        Args:
+            items: What they are made of, one for each.
+            make: Makes one; each time alike.
+            keep: So many, the first ones, are made once and kept: those of a small suite are all looked at often.
+        """
+        self._items = items
+        self._make = make
+        self._keep = keep
+        self._kept: dict[int, Made] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Made: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Made]: ...
+
+    def __getitem__(self, place: int | slice) -> Made | Sequence[Made]:
+        if isinstance(place, slice):
+            return LazySequence(range(len(self))[place], self.__getitem__)
+        place = range(len(self))[place]
+        if place in self._kept:
+            return self._kept[place]
+        made: Made = self._make(self._items[place])
+        if place < self._keep:
+            self._kept[place] = made
+        return made
+
+    def __iter__(self) -> Iterator[Made]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(one == another for one, another in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def chained(first: Sequence[Made], second: Sequence[Made]) -> Sequence[Made]:
+    """The items of both, one after the other."""
+
+    def item(place: int) -> Made:
+        return first[place] if place < len(first) else second[place - len(first)]
+
+    return LazySequence(range(len(first) + len(second)), item)
+
+
+class LazyMapping(Mapping[Key, Made]):
+    """What *make* makes of each value of *items*, each time that it is asked for."""
+
+    def __init__(self, items: Mapping[Key, Item], make: Callable[[Item], Made]) -> None:
+        """*make* makes the same of the same value each time."""
+        self._items = items
+        self._make: Callable[[Any], Made] = make
+
+    def __getitem__(self, key: Key) -> Made:
+        return self._make(self._items[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)

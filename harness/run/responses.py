@@ -1,0 +1,106 @@
+"""
+The responses of a run, which are in a file and not in memory, however many queries there are.
+
+A response with ten hits takes 2,000 bytes in memory and 300 in the file. Whoever goes through all of them more than
+once pays for reading them again, so the code of a run does that seldom: to score, to count, and to write the report.
+"""
+
+from __future__ import annotations
+
+import pickle
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from operator import attrgetter
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import Any
+from weakref import finalize
+
+from harness.errors import UsageError
+from harness.model import Failure, Hit, Ranking, Response
+
+IN_MEMORY = 2**20
+"""Bytes of responses up to which there is no file."""
+
+NOWHERE = -1
+
+
+class StoredResponses(Mapping[str, Response]):
+    """
+    The responses of queries by their ids, for `Run.responses`: each is written when it comes, and read when asked for.
+
+    They are in the order of the queries, in whatever order they came. The temporary file has no name, so nobody else
+    can read it, and it is gone when this object is.
+    """
+
+    def __init__(self, queries: Iterable[str]) -> None:
+        """*queries* are the ids of those that may get a response."""
+        self._places = {query: place for place, query in enumerate(queries)}
+        self._begins = array("q", [NOWHERE]) * len(self._places)
+        self._sizes = array("L", [0]) * len(self._places)
+        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - it is open as long as this object is
+        self._size = self._answered = 0
+        finalize(self, self._file.close)
+
+    def keep(self, responses: Mapping[str, Response]) -> None:
+        """
+        Take *responses*, in place of those that came before for the same queries.
+
+        Raises:
+            UsageError: The temporary file cannot be written.
+        """
+        written = [(self._places[query], _packed(response)) for query, response in responses.items()]
+        try:
+            self._file.seek(self._size)
+            self._file.write(b"".join(packed for _, packed in written))
+        except OSError as error:
+            reason = f"{error.strerror or error}; TMPDIR names another folder for it"
+            raise UsageError(f"the answers cannot be written to a file in {gettempdir()}: {reason}") from None
+        for place, packed in written:
+            self._answered += self._begins[place] == NOWHERE
+            self._begins[place], self._sizes[place] = self._size, len(packed)
+            self._size += len(packed)
+
+    def __getitem__(self, query: str) -> Response:
+        place = self._places[query]
+        if self._begins[place] == NOWHERE:
+            raise KeyError(query)
+        self._file.seek(self._begins[place])
+        return _unpacked(self._file.read(self._sizes[place]))
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._places and self._begins[self._places[query]] != NOWHERE
+
+    def __iter__(self) -> Iterator[str]:
+        return (query for query, begin in zip(self._places, self._begins, strict=True) if begin != NOWHERE)
+
+    def __len__(self) -> int:
+        return self._answered
+
+
+# Plain tuples of values take a tenth of the time that it takes to pickle the objects. Nobody but this process writes
+# the file, so what is read is what was written.
+
+_OTHERS = [one.name for one in fields(Ranking) if one.name not in ("hits", "tail")]
+_others_of, _values_of_hit, _values_of_failure = (
+    attrgetter(*names) for names in (_OTHERS, [one.name for one in fields(Hit)], [one.name for one in fields(Failure)])
+)
+
+
+def _packed(response: Response) -> bytes:
+    if isinstance(response, Failure):
+        return pickle.dumps((_values_of_failure(response),), pickle.HIGHEST_PROTOCOL)
+    hits, tail = (tuple(map(_values_of_hit, some)) for some in (response.hits, response.tail))
+    return pickle.dumps((hits, tail, _others_of(response)), pickle.HIGHEST_PROTOCOL)
+
+
+def _unpacked(packed: bytes) -> Response:
+    values: tuple[Any, ...] = pickle.loads(packed)
+    if len(values) == 1:
+        return Failure(*values[0])
+    hits, tail, others = values
+    return Ranking(
+        tuple([Hit(*hit) for hit in hits]),
+        tail=tuple([Hit(*hit) for hit in tail]),
+        **dict(zip(_OTHERS, others, strict=True)),
+    )

@@ -1,0 +1,134 @@
+"""The figures of a report over many queries: by measure, and by tag; pure, from the scores and the verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from harness.gate.judge_scores import median
+from harness.gate.scope import weights_of
+from harness.means import mean_of, weighed
+from harness.metrics.score import common_measures, gain_text
+from harness.model import (
+    MeanChange,
+    MeasureSummary,
+    Query,
+    QueryBaseline,
+    Score,
+    ScoreColumns,
+    Suite,
+    TagSummary,
+    Verdict,
+)
+
+_NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
+
+
+def measure_summaries(
+    suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
+) -> tuple[MeasureSummary, ...]:
+    """
+    Each measure that every query of *suite* has a score of, over them all; a query without a value is left out.
+
+    *before* are the queries in the baseline, by id.
+    """
+    return _summaries(suite.queries, _gains(suite), ScoreColumns.of(scores), before)
+
+
+def tag_summaries(
+    suite: Suite,
+    scores: Iterable[Score],
+    verdicts: Sequence[Verdict],
+    before: Mapping[str, QueryBaseline] = _NOTHING,
+) -> tuple[TagSummary, ...]:
+    """
+    The same figures over the queries of each tag, and over those without any.
+
+    Args:
+        suite: With the queries that were selected only.
+        scores: Of each of them and every measure.
+        verdicts: Of the thresholds, of which those `for` a tag are named with it.
+        before: The queries in the baseline, by id.
+
+    Returns:
+        The tag of the greatest share first, equal ones by name, the queries without a tag last. Nothing where no query
+        has a tag.
+    """
+    groups = _groups(suite.queries)
+    if set(groups) <= {None}:
+        return ()
+    gains, columns, shares = _gains(suite), ScoreColumns.of(scores), _shares(suite.queries, groups)
+    by_tag: dict[str | None, list[str]] = {}
+    for verdict in verdicts:
+        by_tag.setdefault(verdict.tag, []).append(verdict.id)
+    found = [
+        TagSummary(
+            tag=tag,
+            queries=len(queries),
+            share=shares[tag],
+            summaries=_summaries(queries, gains, columns, before),
+            verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
+        )
+        for tag, queries in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (one.tag is None, -one.share, one.tag or "")))
+
+
+def _groups(queries: Iterable[Query]) -> dict[str | None, list[Query]]:
+    groups: dict[str | None, list[Query]] = {}
+    for query in queries:
+        for tag in query.tags or (None,):
+            groups.setdefault(tag, []).append(query)
+    return groups
+
+
+def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
+    """What the queries of each group weigh of all."""
+    weights = weighed([1.0] * len(queries), [query.weight for query in queries])
+    over_mean = dict(zip((query.id for query in queries), weights, strict=True))
+    return {tag: math.fsum(over_mean[query.id] for query in members) / len(queries) for tag, members in groups.items()}
+
+
+def _gains(suite: Suite) -> dict[str, str]:
+    """The gain in force of each common measure, by the measure's text."""
+    return {measure.text: gain_text(measure, suite) for measure in common_measures(suite)}
+
+
+def _summaries(
+    queries: Sequence[Query], gains: Mapping[str, str], scores: ScoreColumns, before: Mapping[str, QueryBaseline]
+) -> tuple[MeasureSummary, ...]:
+    return tuple(_summary(queries, measure, gain, scores, before) for measure, gain in gains.items())
+
+
+def _summary(
+    queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
+) -> MeasureSummary:
+    found = {query.id: score.value for query in queries if (score := scores.get(query.id, measure)) is not None}
+    values = {query: value for query, value in found.items() if value is not None}
+    weights = weights_of(queries, values)
+    return MeasureSummary(
+        measure=measure,
+        gain=gain,
+        mean=mean_of(values, weights) if values else None,
+        median=median(list(values.values())) if values else None,
+        least=min(values.values(), default=None),
+        greatest=max(values.values(), default=None),
+        counted=len(values),
+        left_out=len(found) - len(values),
+        weighted=bool(weights),
+        change=_change(queries, measure, values, before),
+    )
+
+
+def _change(
+    queries: Sequence[Query], measure: str, values: Mapping[str, float], before: Mapping[str, QueryBaseline]
+) -> MeanChange | None:
+    """How the mean changed over the queries of which *values* and *before* both have a score."""
+    known = {query: before[query].scores.get(measure) for query in values if query in before}
+    kept = {query: value for query, value in known.items() if value is not None}
+    if not kept:
+        return None
+    weights = weights_of(queries, kept)
+    then, now = mean_of(kept, weights), mean_of({query: values[query] for query in kept}, weights)
+    return MeanChange(then, now, now - then, len(kept))
