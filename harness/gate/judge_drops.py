@@ -145,7 +145,7 @@ def _drop_finding(
         blamed=() if passed else tuple(blamed),
         counted=len(pairs.before),
         left_out=pairs.left_out,
-        unit=Unit.SHARE if condition.relative else None,
+        unit=_unit(condition),
         operator=Operator.AT_MOST,
     )
 
@@ -177,7 +177,7 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         blamed=() if passed else tuple(worse),
         counted=total,
         left_out=pairs.left_out,
-        unit=Unit.SHARE if condition.relative else Unit.QUERIES,
+        unit=_unit(condition),
         operator=Operator.AT_MOST,
     )
 
@@ -239,13 +239,17 @@ def _judge_untested(
     reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
     if smallest is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
-        return _significance_finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest())
+        return _significance_finding(
+            condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest(), unit=Unit.DROP
+        )
     limit = smallest.difference
     if holds(fall, Operator.AT_MOST, limit):
-        return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit)
+        return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit, Unit.DROP)
     found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
-    return _significance_finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest())
+    return _significance_finding(
+        condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest(), unit=Unit.DROP
+    )
 
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
@@ -290,11 +294,17 @@ def _p_text(p_value: float) -> str:
 
 
 def _passed(
-    condition: SignificanceCondition, pairs: Pairs, reason: str, figure: str, observed: float, required: float
+    condition: SignificanceCondition,
+    pairs: Pairs,
+    reason: str,
+    figure: str,
+    observed: float,
+    required: float,
+    unit: Unit = Unit.P_VALUE,
 ) -> Finding:
     """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
     reason = "; ".join(filter(None, (reason, figure)))
-    passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required)
+    passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required, unit=unit)
     return replace(passed, caveat=figure)
 
 
@@ -306,6 +316,8 @@ def _significance_finding(
     observed: float | None = None,
     required: float | None = None,
     blamed: Sequence[str] = (),
+    *,
+    unit: Unit = Unit.P_VALUE,
 ) -> Finding:
     return Finding(
         status,
@@ -316,6 +328,7 @@ def _significance_finding(
         tuple(blamed),
         len(pairs.before),
         pairs.left_out,
+        unit,
     )
 
 
@@ -375,12 +388,22 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
     return Finding(
         status=Status.INCONCLUSIVE,
         reason="; ".join(parts),
-        required=condition.level if not isinstance(condition, DropCondition | WorseCondition) else condition.allowed,
+        required=condition.level if isinstance(condition, SignificanceCondition) else condition.allowed,
         measure=condition.measure.text,
         blamed=tuple(blamed),
         counted=len(pairs.before),
         left_out=pairs.left_out,
+        unit=_unit(condition),
     )
+
+
+def _unit(condition: BaselineCondition) -> Unit:
+    """Of what is required; what was observed has another where the significance of a drop could not be tested."""
+    if isinstance(condition, SignificanceCondition):
+        return Unit.P_VALUE
+    if condition.relative:
+        return Unit.SHARE
+    return Unit.QUERIES if isinstance(condition, WorseCondition) else Unit.DROP
 
 
 def _read_as(pairs: Pairs) -> str:

@@ -124,8 +124,10 @@ def _moves(repeats: tuple[float, float] | None, unit: Unit | None) -> str:
     if unit is Unit.SHARE:
         least, greatest = (f"{number(100 * one)}%" for one in repeats)
     else:
-        least, greatest = (f"{one:.4f}" if unit is None else number(one) for one in repeats)
-    return f", from {'rank ' if unit is Unit.RANK else ''}{least} to {greatest}{' ms' * (unit is Unit.MILLISECONDS)}"
+        decimal = unit in (None, Unit.DROP, Unit.P_VALUE)
+        least, greatest = (f"{one:.4f}" if decimal else number(one) for one in repeats)
+    named = f"{unit} " if unit in (Unit.RANK, Unit.DROP, Unit.P_VALUE) else ""
+    return f", from {named}{least} to {greatest}{' ms' * (unit is Unit.MILLISECONDS)}"
 
 
 def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: RequestTemplate | None) -> str:

@@ -440,9 +440,11 @@ class Status(StrEnum):
 
 
 class Unit(StrEnum):
-    """The unit of the figures of a verdict, if they are not scores."""
+    """The unit of the figures of a verdict, if they are not scores. A drop and a p value have none, but are no scores."""
 
     SHARE = "share"
+    DROP = "drop"
+    P_VALUE = "p"
     QUERIES = "queries"
     RANK = "rank"
     HITS = "hits"

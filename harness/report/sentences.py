@@ -87,13 +87,26 @@ def observed_text(verdict: Verdict) -> str:
         return _rank_text(verdict)
     if verdict.unit is Unit.SHARE and verdict.observed is not None:
         return _share_text(verdict.observed, verdict.required)
+    if verdict.unit in _NO_SCORES and verdict.observed is not None:
+        tiny = verdict.unit is Unit.P_VALUE and 0 < verdict.observed < 5e-5
+        return f"{verdict.unit} {f'{verdict.observed:.1e}' if tiny else _observed(verdict)}"
     return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
 
 
+_NO_SCORES = (Unit.DROP, Unit.P_VALUE)
+"""Units that are named before the number, which has the decimals of a score."""
+
+
 def required_text(verdict: Verdict) -> str:
-    """The required number of *verdict* with its unit, of a rank with the comparison; a dash where there is none."""
+    """
+    The required number of *verdict* with its unit, of a rank with the comparison; a dash where there is none.
+
+    What the observed number is, a drop or a p value, is not said again.
+    """
     if verdict.required is None:
         return plain_text(None)
+    if verdict.unit in _NO_SCORES:
+        return plain_text(verdict.required)
     if verdict.unit is Unit.RANK:
         return f"rank {verdict.operator} {verdict.required:g}"
     if verdict.unit is Unit.SHARE:
@@ -176,7 +189,7 @@ def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
 
 def _observed(verdict: Verdict) -> str:
     observed, required = verdict.observed, verdict.required
-    if verdict.unit is not None and plain_text(observed) != plain_text(required):
+    if verdict.unit is not None and verdict.unit not in _NO_SCORES and plain_text(observed) != plain_text(required):
         return plain_text(observed)
     if observed is None or not math.isfinite(observed):
         return score_text(observed)

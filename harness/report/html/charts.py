@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.model import MovedDocument, QueryReport, RankedDocument, Verdict
+from harness.model import MovedDocument, QueryReport, RankedDocument, Unit, Verdict
 from harness.report.run_sentences import grade_text
 from harness.report.sentences import plain_text
 
@@ -155,9 +155,9 @@ def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str
 
 
 def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
-    """Where the bar ends and where the required value stands, for measures between 0 and 1."""
+    """Where the bar ends and where the required value stands, for scores and shares between 0 and 1."""
     observed, required = verdict.observed, verdict.required
-    if verdict.measure is None or observed is None or required is None:
+    if verdict.unit not in (None, Unit.SHARE) or verdict.measure is None or observed is None or required is None:
         return None
     if not (0 <= observed <= 1 and 0 <= required <= 1):
         return None
