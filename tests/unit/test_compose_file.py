@@ -46,6 +46,11 @@ def test_the_harness_has_no_rights_and_writes_nowhere() -> None:
     assert [line for line in lines if line.startswith("USER ")] == ["USER 10001:10001"]
 
 
+def test_the_base_of_the_image_is_the_one_of_the_dockerfile_unless_another_is_named() -> None:
+    [default] = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("ARG BASE=")]
+    assert HARNESS["build"]["args"]["BASE"] == f"${{HARNESS_BASE:-{default.removeprefix('ARG BASE=')}}}"
+
+
 def test_the_image_is_built_from_files_that_are_sent_to_the_builder() -> None:
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copies = [line.split()[1:-1] for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("COPY ")]
