@@ -37,13 +37,16 @@ from harness.report.sentences import printable
 from harness.report.terminal.others import agreement_json, agreement_renderables
 from harness.words import count
 
+SOMEBODY = "judge"
+"""The name of a judge who gives none."""
+
 WRITERS = {"csv": grades_csv, "jsonl": grades_json_lines}
 RULES = [str(rule) for rule in Rule]
 
 
 @click.command("judge")
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
-@click.option("--judge", default="judge", metavar="NAME", show_default=True, help="Whose grades these are.")
+@click.option("--judge", metavar="NAME", help=f"Whose grades these are; by default {SOMEBODY}.")
 @click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
 @click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
@@ -78,6 +81,9 @@ RULES = [str(rule) for rule in Rule]
     default=math.inf,
     help="Write no grade of a document whose grades are further apart.",
 )
+@click.option(
+    "--settle", is_flag=True, help="Grade only documents on which other judges differ; these grades are written."
+)
 @click.option("--agreement", is_flag=True, help="Print how far the judges agree, and open no page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the agreement as JSON.")
 @click.option("--write", "only_write", is_flag=True, help="Write the grades that are kept, and open no page.")
@@ -94,11 +100,12 @@ RULES = [str(rule) for rule in Rule]
 def command(
     suite: Path,
     folder: Path | None,
-    judge: str,
+    judge: str | None,
     scale: str | None,
     outputs: tuple[Output, ...],
     rule: str,
     most_apart: float,
+    settle: bool,
     agreement: bool,
     as_json: bool,
     only_write: bool,
@@ -113,16 +120,20 @@ def command(
     """
     if as_json and not agreement:
         raise click.UsageError("--json prints the agreement; add --agreement")
-    if agreement and only_write:
-        raise click.UsageError("--agreement writes nothing; remove --write")
+    if agreement and (only_write or settle):
+        raise click.UsageError(f"--agreement writes nothing; remove {'--write' if only_write else '--settle'}")
+    if only_write and judge is not None and not settle:
+        raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path, bounds = _one_suite(suite), None if scale is None else parse_scale(scale)
     judges = kept_by_judge(path, folder)
     if agreement:
         return _print_agreement(path, judges, bounds, as_json=as_json)
-    mine = judges.setdefault(judge, Kept(progress_path(path, judge, folder)))
-    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs, bounds)
+    name = judge or SOMEBODY
+    mine = judges.setdefault(name, Kept(progress_path(path, name, folder)))
+    settler = name if settle else None
+    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs, bounds, settler)
     target.check()
     if only_write:
         for line in target.write():
@@ -130,7 +141,7 @@ def command(
         return 0
     require_installed()
     mine.check_writable()
-    return _judge(path, judges, target, judge=judge, scale=bounds, **given)
+    return _judge(path, judges, target, judge=name, scale=bounds, **given)
 
 
 def _one_suite(given: Path) -> Path:
@@ -169,14 +180,16 @@ def _judge(
 ) -> int:
     named = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
     pooling = PoolOptions(*run_choices(**given), depth, fields=named)
-    options = JudgeOptions(pooling, judge, blind, seed, scale)
+    settles = target.settler is not None
+    options = JudgeOptions(pooling, judge, blind, seed, scale, settles)
     with run_progress(quiet=quiet) as progress:
         session = open_session(path, judges, options, environ=os.environ, progress=progress)
     for note in session.notes:
         click.echo(printable(f"harness: {note}"), err=True)
     status = NO_ANSWER if session.unanswered else 0
     if not session.documents:
-        click.echo("nothing to judge" if status else "nothing to judge: every hit in the pool has a grade")
+        why = "no hit has different grades of other judges" if settles else "every hit in the pool has a grade"
+        click.echo("nothing to judge" if status else f"nothing to judge: {why}")
         return status
     if blind:
         click.echo(f"blind order, seed {seed}")
@@ -215,7 +228,11 @@ def _open(url: str) -> bool:
 
 @dataclass(slots=True)
 class _Target:
-    """Where grades go: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*."""
+    """
+    Where grades go: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*.
+
+    What the *settler* gave stands before the rule.
+    """
 
     files: GradedFiles
     judges: dict[str, Kept]
@@ -223,6 +240,7 @@ class _Target:
     most_apart: float
     outputs: Sequence[Output]
     scale: Scale | None
+    settler: str | None = None
 
     def check(self) -> None:
         """
@@ -249,13 +267,12 @@ class _Target:
         """
         check_on_scale(self.judges.values(), read_judged(self.files.suite, None)[0].suite, self.scale)
         graded = {name: kept.grades for name, kept in self.judges.items()}
-        found = resolve(graded, self.rule, most_apart=self.most_apart)
+        found = resolve(graded, self.rule, most_apart=self.most_apart, settler=self.settler)
         said = list(self._to_outputs(found.grades) if self.outputs else self._to_suite(found.grades))
         if found.open:
             left = count(len(found.open), "document")
-            said.append(
-                f"no grade for {left} on which judges differ; see harness judge SUITE --agreement, or --resolve"
-            )
+            options = "harness judge SUITE --agreement, --settle or --resolve"
+            said.append(f"no grade for {left} on which judges differ; see {options}")
         return said
 
     def _to_outputs(self, grades: Any) -> Iterator[str]:

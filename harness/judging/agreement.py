@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from harness.errors import UsageError
 from harness.model import Disagreement, JudgeAgreement
 
-__all__ = ["Resolution", "Rule", "agreement_of", "cohen_kappa", "fleiss_kappa", "resolve"]
+__all__ = ["Resolution", "Rule", "agreement_of", "cohen_kappa", "differing", "fleiss_kappa", "resolve"]
 
 Pair: TypeAlias = tuple[str, str]
 """A query and a document."""
@@ -144,18 +144,33 @@ def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) ->
     by_pair = _by_pair(judges)
     shared = {pair: grades for pair, grades in by_pair.items() if len(grades) > 1}
     complete = [tuple(grades.values()) for grades in shared.values() if len(grades) == len(judges)]
-    differing = [Disagreement(*pair, grades) for pair, grades in shared.items() if len(set(grades.values())) > 1]
+    differences = differing(judges)
     two = [(one, other) for one, other, *_ in complete] if len(judges) == 2 else []
     return JudgeAgreement(
         graded={judge: len(grades) for judge, grades in judges.items()},
         shared=len(shared),
         complete=len(complete),
-        same=len(shared) - len(differing),
+        same=len(shared) - len(differences),
         cohen={str(each): cohen_kappa(two, scale, weights=each) for each in Weights} if len(judges) == 2 else {},
         fleiss=fleiss_kappa(complete),
         alpha=krippendorff_alphas([[grades.get(pair) for pair in by_pair] for grades in judges.values()]),
-        disagreements=tuple(sorted(differing, key=lambda one: (-one.apart, one.query, one.document))),
+        disagreements=differences,
     )
+
+
+def differing(judges: Mapping[str, Grades]) -> tuple[Disagreement, ...]:
+    """
+    The documents on which *judges* differ, the one whose grades are furthest apart first.
+
+    >>> differing({"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 1, ("q", "e"): 0}})
+    (Disagreement(query='q', document='d', grades={'anna': 2, 'bob': 1}),)
+    """
+    shared = (Disagreement(*pair, grades) for pair, grades in _by_pair(judges).items())
+    return _furthest_first(one for one in shared if one.apart)
+
+
+def _furthest_first(disagreements: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
+    return tuple(sorted(disagreements, key=lambda one: (-one.apart, one.query, one.document)))
 
 
 def _by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
@@ -188,7 +203,9 @@ class Resolution:
     open: tuple[Disagreement, ...]
 
 
-def resolve(judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = math.inf) -> Resolution:
+def resolve(
+    judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = math.inf, settler: str | None = None
+) -> Resolution:
     """
     One grade for each document.
 
@@ -196,6 +213,7 @@ def resolve(judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = mat
         judges: What each judge graded, by name.
         rule: What decides where they differ.
         most_apart: A document whose grades are further apart is left open.
+        settler: The judge whose grade is that of the document, whatever others gave.
 
     >>> judges = {"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 2, ("q", "e"): 1}, "eve": {("q", "e"): 1}}
     >>> dict(resolve(judges, Rule.MAJORITY).grades)
@@ -205,14 +223,15 @@ def resolve(judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = mat
     """
     found: dict[Pair, float] = {}
     left: list[Disagreement] = []
+    settled = judges.get(settler, {}) if settler is not None else {}
     for pair, grades in _by_pair(judges).items():
-        one = Disagreement(*pair, grades)
-        grade = _resolved(list(grades.values()), rule) if one.apart <= most_apart else None
+        one = Disagreement(*pair, {settler: settled[pair]} if settler is not None and pair in settled else grades)
+        grade = _resolved(list(one.grades.values()), rule) if one.apart <= most_apart else None
         if grade is None:
             left.append(one)
         else:
             found[pair] = grade
-    return Resolution(found, tuple(sorted(left, key=lambda one: (-one.apart, one.query, one.document))))
+    return Resolution(found, _furthest_first(left))
 
 
 def _resolved(grades: Sequence[float], rule: Rule) -> float | None:

@@ -17,10 +17,11 @@ from typing import Any, TypeAlias
 
 from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
-from harness.judging.agreement import Pair
+from harness.judging.agreement import Pair, differing
 from harness.judging.findings import Scale, scales_of
 from harness.judging.writing import number_text
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
+from harness.report.sentences import zero_hit_lines
 from harness.run.execution import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
@@ -342,8 +343,8 @@ class Session:
     """
     What a judge sees.
 
-    *existing* are grades that the suite has already, shown unless *blind*; so are ranks and the names of requests.
-    *unanswered* says whether a query had no answer, so that its documents are missing.
+    *existing* are grades that the suite has already, shown unless *blind*; so are those of *others*, ranks and the
+    names of requests. *unanswered* says whether a query had no answer, so that its documents are missing.
     """
 
     suite: Suite
@@ -352,6 +353,8 @@ class Session:
     choices: Sequence[Choice]
     kept: Kept
     existing: Mapping[Pair, float] = field(default_factory=dict)
+    others: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
+    """What other judges gave, by their names, of the documents that are to be settled."""
     blind: bool = False
     notes: tuple[str, ...] = ()
     unanswered: bool = False
@@ -376,6 +379,7 @@ class Session:
                     "grade": self.kept.grades.get((one.query, one.document)),
                     "ranks": {} if self.blind else dict(one.ranks),
                     "existing": None if self.blind else self.existing.get((one.query, one.document)),
+                    "others": {} if self.blind else dict(self.others.get((one.query, one.document), {})),
                 }
                 for one in self.documents
             ],
@@ -412,13 +416,18 @@ def all_given(judges: Iterable[Kept]) -> dict[Pair, frozenset[float]]:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Who judges what: the *pooling*, the *judge*, the *seed* of a *blind* order, and the *scale* of the grades."""
+    """
+    Who judges what: the *pooling*, the *judge*, the *seed* of a *blind* order, and the *scale* of the grades.
+
+    A judge who *settles* sees only documents on which the others differ.
+    """
 
     pooling: PoolOptions
     judge: str
     blind: bool = False
     seed: int = 0
     scale: Scale | None = None
+    settles: bool = False
 
 
 def open_session(
@@ -451,23 +460,40 @@ def open_session(
     existing = {(query.id, one): grade for query in suite.queries for one, grade in query.judgments.items()}
     graded = {pair for kept in judges.values() for pair in kept.grades}
     again = frozenset(pair for pair in graded if pair not in existing or own.grades.get(pair) != existing[pair])
+    others = differing({name: kept.grades for name, kept in judges.items() if name != options.judge})
+    to_settle = {(one.query, one.document): one.grades for one in others} if options.settles else {}
+    again |= to_settle.keys()
     pools = pool_suites([path], replace(options.pooling, reopened=again), environ=environ, progress=progress)
     seed = f"{options.seed}:{options.judge}" if options.blind else None
+    documents = [one for pool in pools for one in ordered(pool, seed=seed)]
+    if options.settles:
+        documents = [one for one in documents if (one.query, one.document) in to_settle]
     return Session(
         suite=suite,
         judge=options.judge,
-        documents=[one for pool in pools for one in ordered(pool, seed=seed)],
+        documents=documents,
         choices=choices,
         kept=own,
         existing=existing,
+        others=to_settle,
         blind=options.blind,
-        notes=tuple(note for pool in pools for note in _notes(pool, options.pooling.fields)),
+        notes=(
+            *(note for pool in pools for note in _notes(pool, options.pooling.fields)),
+            *_not_found(len(to_settle) - len(documents) if options.settles else 0),
+        ),
         unanswered=any(pool.unanswered for pool in pools),
     )
 
 
+def _not_found(missing: int) -> Iterable[str]:
+    if missing:
+        verb = "is" if missing == 1 else "are"
+        yield f"{count(missing, 'document')} on which judges differ {verb} not among the hits"
+
+
 def _notes(pool: Pool, fields: Sequence[str]) -> Iterable[str]:
     yield from pool.notes
+    yield from zero_hit_lines(pool)
     for (query, request), reason in pool.unanswered.items():
         yield f"query {query} has no answer for {request}: {reason}"
     missing = [one for one in fields if not any(one in document.texts for document in pool.documents)]

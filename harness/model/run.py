@@ -440,7 +440,7 @@ class Status(StrEnum):
 
 
 class Unit(StrEnum):
-    """The unit of the figures of a verdict, if they are not scores. A drop and a p value have none, but are no scores."""
+    """What the figures of a verdict are, if they are not scores: their unit, or that they are drops or p values."""
 
     SHARE = "share"
     DROP = "drop"

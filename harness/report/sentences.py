@@ -6,10 +6,11 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from harness.model import Operator, QueryReport, Status, Unit, Verdict
+from harness.model import Operator, Pool, QueryReport, Status, Unit, Verdict
+from harness.words import listed
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -201,6 +202,18 @@ def _observed(verdict: Verdict) -> str:
         if round(observed, digits) != round(required, digits):
             return score_text(observed, digits)
     return repr(observed)
+
+
+QUERIES_LISTED = 10
+
+
+def zero_hit_lines(pool: Pool) -> Iterator[str]:
+    """A line for each set of requests that found nothing, with the queries."""
+    runs = tuple(coverage.run for coverage in pool.coverage)
+    for names in dict.fromkeys(pool.zero_hits.values()):
+        queries = [query for query, found in pool.zero_hits.items() if found == names]
+        where = "" if names == runs else f" for {', '.join(names)}"
+        yield f"zero hits{where}: {listed(queries, QUERIES_LISTED)}"
 
 
 def milliseconds(value: float | None) -> str:

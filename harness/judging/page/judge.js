@@ -82,7 +82,8 @@
     listed(at("fields"), Object.entries(one.fields).filter(([, text]) => text !== one.title));
     const ranks = Object.entries(one.ranks).map(([name, rank]) => `rank ${rank} for ${name}`);
     const existing = one.existing === null ? [] : [`graded ${label(one.existing)} in the suite`];
-    at("ranks").textContent = [...ranks, ...existing].join(", ");
+    const others = Object.entries(one.others).map(([name, grade]) => `graded ${label(grade)} by ${name}`);
+    at("ranks").textContent = [...ranks, ...existing, ...others].join(", ");
     for (const button of at("grades").children) {
       button.setAttribute("aria-pressed", String(choices[button.dataset.choice].grade === one.grade));
     }

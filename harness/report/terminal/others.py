@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness.means import are_weighted, mean
 from harness.model import Baseline, JudgeAgreement, JudgmentFinding, Measure, Pool, QueryCoverage
-from harness.report.sentences import mean_heading, plain_text, printable, score_text
+from harness.report.sentences import mean_heading, plain_text, printable, score_text, zero_hit_lines
 from harness.report.terminal import columns, indented
 from harness.words import count, listed
 
@@ -109,7 +109,7 @@ def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
         yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
     for note in pool.notes:
         yield indented(Text(printable(note), style="dim"))
-    yield from _zero_hits(pool)
+    yield from (indented(Text(printable(line), style="yellow")) for line in zero_hit_lines(pool))
     yield from _unanswered(pool)
 
 
@@ -156,16 +156,6 @@ def _query_table(pool: Pool) -> Table:
 
 def _bounds(one: QueryCoverage) -> Iterator[str]:
     yield from map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
-
-
-def _zero_hits(pool: Pool) -> Iterator[RenderableType]:
-    """A line for each set of requests that found nothing, with the queries."""
-    runs = tuple(coverage.run for coverage in pool.coverage)
-    for names in dict.fromkeys(pool.zero_hits.values()):
-        queries = [query for query, found in pool.zero_hits.items() if found == names]
-        where = "" if names == runs else f" for {', '.join(names)}"
-        sentence = f"zero hits{where}: {listed(queries, UNANSWERED_SHOWN)}"
-        yield indented(Text(printable(sentence), style="yellow"))
 
 
 def _unanswered(pool: Pool) -> Iterator[RenderableType]:

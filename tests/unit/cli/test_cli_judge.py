@@ -114,6 +114,14 @@ def test_the_fields_that_were_asked_for_are_shown_and_a_missing_one_is_named(jud
     assert "harness: none of 3 documents has a text in colour\n" in capsys.readouterr().err
 
 
+def test_queries_that_found_nothing_are_named(judge, capsys, monkeypatch):
+    monkeypatch.setitem(RANKINGS, "boots", [])
+    seen = []
+    assert judge(act=lambda page: seen.append(page.ask("/session")) or finish(page)) == 0
+    assert capsys.readouterr().err == "harness: zero hits: boots\n"
+    assert seen[0]["notes"] == ["zero hits: boots"]
+
+
 def finish(page):
     return page.ask("/finish", {})
 
@@ -219,6 +227,34 @@ def test_a_rule_decides_which_grades_of_several_judges_are_written(two_judges, f
     assert ("on which judges differ" in told) == (left > 0)
 
 
+def test_another_judge_settles_what_they_differ_on(two_judges, judge, folder, capsys):
+    seen = []
+    act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
+    assert judge("--judge", "carol", "--settle", act=act, shoes__y=1, boots__z=2) == 0
+    assert [(one["document"], one["others"]) for one in seen] == [
+        ("y", {"anna": 0.0, "bob": 2.0}), ("z", {"anna": 1.0, "bob": 2.0}),
+    ]  # fmt: skip
+    assert [line.split("judgments: {")[1].split("}")[0] for line in suite_lines(folder)] == [
+        "a: 2, b: 0, x: 2, y: 1", "d: 1, z: 2",
+    ]  # fmt: skip
+    assert "differ" not in capsys.readouterr().out
+    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 2, y: 1}}   # two")
+
+
+def test_what_was_settled_is_written_without_the_page_too(two_judges, judge, folder):
+    assert judge("--judge", "carol", "--settle", "--blind", act=interrupt, shoes__y=1) == 130
+    assert main(["judge", "shop.relevance.yaml", "--judge", "carol", "--settle", "--write"]) == 0
+    assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 2, y: 1}}   # two")
+    assert suite_lines(folder)[1].endswith("judgments: {d: 1}}")
+
+
+def test_where_judges_agree_there_is_nothing_to_settle(judge, capsys):
+    assert judge("--judge", "anna", act=interrupt, shoes__x=2) == 130
+    assert judge("--judge", "carol", "--settle") == 0
+    assert "nothing to judge: no hit has different grades of other judges\n" in capsys.readouterr().out
+
+
 def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(judge, folder):
     assert judge("--judge", "anna", shoes__x=2, shoes__y=0, boots__z=1) == 0
     seen = []
@@ -238,6 +274,8 @@ def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(ju
         (["--scale", "0..99"], "found grades from 0 to 99 in --scale, expected at most 11 whole numbers"),
         (["--agreement"], "agreement needs the grades of at least two judges, and nobody has graded documents"),
         (["--agreement", "--write"], "--agreement writes nothing; remove --write"),
+        (["--agreement", "--settle"], "--agreement writes nothing; remove --settle"),
+        (["--judge", "anna", "--write"], "--write writes the grades of all judges; remove --judge, or add --settle"),
         (["--json"], "--json prints the agreement; add --agreement"),
         (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
         (["--write", "--most-apart", "nan"], "found nan for --most-apart, expected a number of at least 0"),
