@@ -297,7 +297,8 @@ class SuiteExecution:
         from harness.run.repeats import search_again
 
         times, hear = self.options.repeat or 1, partial(self._hear, watch)
-        return search_again(active, search, run, watch, times=times, further=self._asks_further, on_answers=hear)
+        further, tails = self._asks_further, self.options.tails or self._is_compared
+        return search_again(active, search, run, watch, times=times, further=further, tails=tails, on_answers=hear)
 
     @property
     def _asks_further(self) -> bool:
@@ -314,10 +315,8 @@ class SuiteExecution:
         """*run* with what ties with its last hits, where that is compared with another run's."""
         from harness.run.searching import search_tails
 
-        if not (self.options.tails or self._is_compared):
-            return run
         left = None if self.options.budget is None else self.options.budget - run.seconds
-        return search_tails(active, run, search, budget=left)
+        return search_tails(active, run, search, budget=left) if self.options.tails or self._is_compared else run
 
     def _with_titles(self, active: Suite, run: Run, search: Search) -> Run:
         """*run* with titles that its request does not return; what is pooled is looked up with more than that."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from harness.errors import SearchError
 from harness.model import Failure, FailureKind, Repeat, Response, Run, Suite
-from harness.run.searching import execute
+from harness.run.searching import execute, search_tails
 from harness.run.watching import TargetWatch
 from harness.search import Search
 from harness.search.msearch import PREFERENCE
@@ -20,6 +20,7 @@ def search_again(
     *,
     times: int,
     further: bool,
+    tails: bool,
     on_answers: Callable[[Mapping[str, Response]], None],
 ) -> tuple[Repeat, ...]:
     """
@@ -34,6 +35,7 @@ def search_again(
         watch: Of its target; a repeat that its budget cuts short is left out, and so are those after it.
         times: How often the searches are made, with the first.
         further: Whether one hit more than is needed is asked for, as in *run*.
+        tails: Whether what ties with the last hits is looked for, as in *run*.
         on_answers: Called with the responses that are newly there, by query.
     """
     repeats: list[Repeat] = []
@@ -49,6 +51,8 @@ def search_again(
                 further=further,
                 preference=preference,
             )
+            if tails:
+                again = search_tails(suite, again, search, budget=watch.left, preference=preference)
             responses = again.responses
         except SearchError as error:
             responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))

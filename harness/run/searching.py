@@ -105,7 +105,9 @@ def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth:
     return cut(response if response.closed == whole else replace(response, closed=whole), depth)
 
 
-def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None = None) -> Run:
+def search_tails(
+    suite: Suite, run: Run, search: Search, *, budget: float | None = None, preference: str | None = None
+) -> Run:
     """
     Ask again, further down, for what ties with the last hits of *run*, where that is not known.
 
@@ -114,6 +116,7 @@ def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None
         run: Its answers. Those of a service stay as they are: it is not asked for more than its users ask for.
         search: Where they came from.
         budget: Seconds that this may take.
+        preference: Chooses the shard copies that answer, as in *run*.
 
     Returns:
         The run with the tails that were found. One is believed only where the deeper answer has the same first hits.
@@ -128,6 +131,7 @@ def search_tails(suite: Suite, run: Run, search: Search, *, budget: float | None
         open_queries = tuple(query for query in suite.queries if _goes_on(run.responses.get(query.id)))
         requests = build_requests(replace(suite, queries=open_queries), run.request)
         sent = [deep for one in requests if (deep := _deep(one, suite, size, beyond)) is not None]
+        sent = [one if preference is None else preferring(preference, one) for one in sent]
         if not sent or (left is not None and left <= 0):
             break
         queries = queries or len(sent)

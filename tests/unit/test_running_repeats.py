@@ -227,3 +227,16 @@ def test_a_query_that_fails_in_a_repeat_is_no_pass_without_thresholds(repeated, 
     engine.rankings.update(FIRST)
     engine.before_search = change
     assert main(["run", str(path), "--url", engine.url, "-q", "--no-checks", "--repeat", "2"]) == 3
+
+
+@pytest.mark.parametrize("words", [("--repeat", "3"), ("--repeat", "1")])
+def test_ties_below_the_last_hit_are_known_in_each_repeat(repeated, engine, words):
+    suite = SUITE.replace('"mean RR@3 >= 0.6", "every RR@3 >= 0.1"', '"drop RR@3 <= 0.02"').replace(
+        ", expect: [a in top 1]", ""
+    )
+    Path("shop.relevance.yaml").write_text(f"{suite}depth: 3\n", encoding="utf-8")
+    tied = [(f"x{n}", 2.0) for n in range(6)]
+    engine.rankings = {**FIRST, "red shoes": [("a", 2.0), *tied]}
+    assert main(["baseline", "save", "shop.relevance.yaml", "--url", engine.url]) == 0
+    status, report, printed = repeated({**FIRST, "red shoes": [*tied, ("a", 2.0)]}, words=words)
+    assert (status, report.verdicts[0].status) == (0, "passed"), printed
