@@ -23,6 +23,7 @@ from jsonpath.segments import JSONPathRecursiveDescentSegment
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Json, Ranking
 from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
+from harness.words import count
 
 SECONDS_TO_MATCH = 2.0
 """How long the regular expressions of one path may take for all of an answer."""
@@ -93,6 +94,9 @@ def _read(content: Json, http: HttpRequest) -> Ranking:
     ]
     unique, duplicates = unique_hits(hits)
     total, doubt = _total(content, http.total, len(hits))
+    if total and not hits:
+        matches = count(total, "document")
+        raise MalformedAnswer(f"`{http.ids}` finds no id, and `{http.total}` says that {matches} match")
     return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
 
 

@@ -148,6 +148,13 @@ def test_a_number_of_matches_that_cannot_be_leaves_the_ranking(total: dict[str, 
     assert found == Ranking((Hit("a"), Hit("b")), total=None, total_doubt=doubt)
 
 
+def test_no_hits_beside_a_total_is_no_ranking() -> None:
+    with pytest.raises(MalformedAnswer, match=r"`\$\.ids` finds no id, and `\$\.total` says that 5 documents match"):
+        read({"ids": [], "total": 5}, "$.ids", total="$.total")
+
+    assert read({"ids": [], "total": 0}, "$.ids", total="$.total") == Ranking((), total=0)
+
+
 @pytest.mark.parametrize(
     "text", ["results", "$.results[", "$.a | $.b", "", "$[1e999]", "$[?@.a > 1e999]", f"$[{'9' * 5000}]"]
 )
