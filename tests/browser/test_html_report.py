@@ -133,7 +133,7 @@ def test_a_threshold_leads_to_its_queries_even_when_they_are_filtered_out(show, 
     page = show(report)
     page.get_by_label("Outcome").select_option("error")
     page.locator("table.thresholds").get_by_role("link", name="q2").click()
-    assert page.locator("tr.open .detail").is_visible()
+    page.locator("tr.open .detail").wait_for()  # the page hears of its new address after the click
     assert "q2" in shown(page)
 
 
@@ -236,10 +236,10 @@ def test_a_table_of_many_measures_scrolls_by_itself(show):
 
 
 def test_thousands_of_queries_sort_and_filter(show, report):
-    many = tuple(numbered_query(number, (number * 7 % 1000) / 1000) for number in range(5_000))
+    many = tuple(numbered_query(number, (number * 7 % 1000) / 1000) for number in range(2_000))
     page = show(replace(report, suites=(replace(report.suites[0], queries=many),)), limits=Limits(details=50))
     page.locator("table.queries > thead").get_by_role("button", name="Matching").click()
-    page.get_by_label("Find").fill("q499")
+    page.get_by_label("Find").fill("q199")
     assert len(shown(page)) == 11
 
 
