@@ -126,31 +126,22 @@ def pytest_runtest_teardown(item):
 
 
 @pytest.mark.embedded
-def test_one_node_serves_a_session_and_ends_with_it(
+def test_one_node_of_the_chosen_version_serves_a_session_and_ends_with_it(
     suite_name: str, run: Run, pytester: pytest.Pytester, temporary: Path
 ) -> None:
     (pytester.path / "two.relevance.yaml").write_text(SUITE.format(name=f"{suite_name}-two"), encoding="utf-8")
     pytester.makeconftest(NOTE_NODES)
 
-    result = run("--relevance-embedded", *IN_TWO)
+    result = run("--relevance-embedded", "--relevance-engine-version", "2.19", *IN_TWO)
 
     result.assert_outcomes(passed=8, failed=2)
-    result.stdout.fnmatch_lines("plugin-*: nDCG@10 *; opensearch 3.8.0")
+    result.stdout.fnmatch_lines("plugin-*: nDCG@10 *; opensearch 2.19.*")
     seen = (pytester.path / "nodes").read_text(encoding="utf-8").splitlines()
     assert len(seen) == 10
     assert len(set(seen)) == 1
     assert re.fullmatch(r"relevance-node-\S+", seen[0])
     assert node_processes(temporary) == []
     assert list(temporary.glob("relevance-*")) == []
-
-
-@pytest.mark.embedded
-def test_the_version_can_be_chosen(suite_name: str, run: Run, temporary: Path) -> None:
-    result = run("--relevance-embedded", "--relevance-engine-version", "2.19", "-k", "mean")
-
-    result.assert_outcomes(passed=1, deselected=4)
-    result.stdout.fnmatch_lines("plugin-*; opensearch 2.19.*")
-    assert node_processes(temporary) == []
 
 
 @pytest.mark.embedded

@@ -223,7 +223,7 @@ def test_with_workers_the_controller_writes_once(suite: Suite, run: Run, engine)
     run("-p", "xdist", "-n2").assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
 def test_what_a_fixture_ran_otherwise_is_not_kept(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -246,7 +246,7 @@ def test_what_a_fixture_ran_otherwise_is_not_kept(
     ['+ "  - {id: wellies, text: rubber boots, judgments: {d: 3}}\\n"', '.replace("rubber boots", "wellies")'],
     ids=["another query", "another text"],
 )
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
 def test_a_suite_that_is_changed_after_it_ran_is_kept_as_it_ran_or_not_at_all(
     suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...], change: str
 ) -> None:

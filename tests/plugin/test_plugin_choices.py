@@ -28,7 +28,7 @@ def two_requests(suite: Suite) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--relevance-request", "current"), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("options", [(), ("--relevance-request", "current"), ("-p", "xdist", "-n1")])
 def test_the_first_request_is_the_same_run_named_or_not(
     two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
@@ -54,7 +54,7 @@ def test_it(relevance):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), ("-p", "xdist", "-n2")])
+@pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), ("-p", "xdist", "-n1")])
 @pytest.mark.parametrize("index", ["products", "${SHOP_INDEX}"])
 def test_the_suite_s_own_index_is_the_same_run_named_or_not(
     two_requests: Path,
@@ -110,7 +110,7 @@ def test_another_request_is_another_run(
 
 
 @pytest.mark.parametrize(
-    ("named", "workers"), [("current", ()), ("candidate", ()), ("candidate", ("-p", "xdist", "-n2"))]
+    ("named", "workers"), [("current", ()), ("candidate", ()), ("candidate", ("-p", "xdist", "-n1"))]
 )
 def test_a_baseline_is_updated_under_the_request_that_was_named(
     two_requests: Path, run: Run, pytester: pytest.Pytester, named: str, workers: tuple[str, ...]

@@ -12,7 +12,7 @@ from harness.cli import main
 from harness.suites.discovery import LEFT_OUT, find_suites
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
-IN_TWO = ("-p", "xdist", "-n2")
+IN_A_WORKER = ("-p", "xdist", "-n1")
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
@@ -94,12 +94,12 @@ def test_what_is_named_outright_is_read(tree: None, run: Run, pytester: pytest.P
     ("named", "options"),
     [
         ("build", ()),
-        ("build", IN_TWO),
+        ("build", IN_A_WORKER),
         ("build/left.relevance.yaml", ()),
         ("node_modules/deep", ()),
         ("web/c.relevance.yml", ()),
         ("web/other.yaml", ()),
-        ("web/../build", IN_TWO),
+        ("web/../build", IN_A_WORKER),
     ],
 )
 def test_what_is_named_beside_a_folder_that_holds_it_is_read(
@@ -130,7 +130,7 @@ def test_of_tests_in_python_pytest_collects_what_it_would(run: Run, pytester: py
     assert collected(run(*options)) == collected(without_the_plugin) != []
 
 
-@pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "xdist"])
 def test_what_a_project_leaves_out_itself_is_named_too(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
@@ -218,13 +218,13 @@ def test_a_link_to_a_suite_that_leads_nowhere_is_an_error(
         assert main([*command, "."]) == 2, command
         assert sentence in capsys.readouterr().err, command
     assert engine.asked == {}
-    result = run(*IN_TWO)
+    result = run(*IN_A_WORKER)
     result.assert_outcomes(errors=1, passed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([f"*{sentence}*"])
 
 
-@pytest.mark.parametrize("options", [(), IN_TWO], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["alone", "xdist"])
 def test_a_name_that_ends_in_yml_is_a_warning_that_names_it(
     suite: Suite, run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:

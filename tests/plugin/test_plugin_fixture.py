@@ -41,7 +41,7 @@ def test_a_suite_runs_once_for_its_items_and_the_fixture(
     assert sum(line.startswith("shop: ") for line in result.outlines) == 1
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope", "worksteal"])
+@pytest.mark.parametrize("mode", ["load", "loadscope"])
 def test_workers_and_the_fixture_share_it_too(
     suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, mode: str
 ) -> None:

@@ -14,7 +14,7 @@ Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 
 TOO_HIGH = 'thresholds: ["mean nDCG@10 >= 0.9", "every nDCG@10 >= 0.1"]'
-XDIST = ("-p", "xdist", "-n2")
+XDIST = ("-p", "xdist", "-n1")
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_hooks_work_in_workers(suite: Suite, run: Run, pytester: pytest.Pytester
     suite('thresholds: ["mean nDCG@10 >= 0", "median nDCG@10 >= 0"]')
     pytester.makeconftest(hook)
 
-    result = run("-p", "xdist", "-n2", "--relevance-report", "report.json")
+    result = run("-p", "xdist", "-n1", "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=2)
     assert reported(pytester)["notes"][0].startswith("hooks: pytest_relevance_")

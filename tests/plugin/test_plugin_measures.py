@@ -24,7 +24,7 @@ def formula(ranking, settings):
 
 register_measure(Definition("Mine", formula, needs=Needs.NOTHING, reach=lambda _: (0, None)))
 """
-IN_TWO = ("-p", "xdist", "-n2")
+IN_A_WORKER = ("-p", "xdist", "-n1")
 AT_LEAST = 'thresholds: ["mean Mine@5 >= 0.2"]'
 
 Suite = Callable[..., Path]
@@ -75,7 +75,7 @@ def test_two_of_one_name_are_refused_in_one_session(suite: Suite, run: Run, pyte
     ("value", "workers"),
     [
         ("np.float32(0.25)", ()),
-        ("np.float32(0.25)", IN_TWO),
+        ("np.float32(0.25)", IN_A_WORKER),
         ("np.bool_(True)", ()),
         ("Decimal('0.25')", ()),
         ("Fraction(1, 4)", ()),
@@ -104,7 +104,7 @@ def test_a_number_of_any_kind_is_reported_as_a_number(
     ("value", "sentence", "workers"),
     [
         ("float('nan')", "the formula of Mine gave nan, expected a finite number", ()),
-        ("float('nan')", "the formula of Mine gave nan, expected a finite number", IN_TWO),
+        ("float('nan')", "the formula of Mine gave nan, expected a finite number", IN_A_WORKER),
         ("Decimal('NaN')", "the formula of Mine gave Decimal('NaN'), expected a finite number", ()),
         ("None", "the formula of Mine gave None, expected a finite number", ()),
         ("1 / 0", "the formula of Mine raised ZeroDivisionError: division by zero", ()),
