@@ -48,7 +48,7 @@ class Compared:
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """
-    ScoreColumns of the same queries, *before* in the baseline and *after* today.
+    Scores of the same queries, *before* in the baseline and *after* today.
 
     Where the order of tied documents made a difference, *after* leaves that aside, and *today* has the value as it
     came. A query in *ties* differs by that order only, one in *mixed* by more. In *open* are the least and the greatest

@@ -62,7 +62,7 @@ __all__ = [
 
 
 GREATEST_SCORE = 1e100
-"""ScoreColumns beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
+"""Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 
 
 def score_query(
@@ -316,7 +316,7 @@ def score_run(suite: Suite, run: Run) -> ScoreColumns:
         run: The responses by query id. A query without one did not run, unless it is to be skipped.
 
     Returns:
-        ScoreColumns in the order of the queries, then of the measures.
+        Scores in the order of the queries, then of the measures.
     """
     answered = ((query, run.responses.get(query.id)) for query in suite.queries)
     return ScoreColumns(

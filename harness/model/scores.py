@@ -13,7 +13,7 @@ from harness.model.run import Outcome, Score
 
 
 class ScoreColumns(LazySequence[Score]):
-    """ScoreColumns, those of each query side by side; a `Score` is made when it is asked for."""
+    """Scores, those of each query side by side; a `Score` is made when it is asked for."""
 
     def __init__(self, scores: Iterable[Score] = ()) -> None:
         """*scores* are one for each query and measure, those of a query side by side."""
