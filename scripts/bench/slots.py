@@ -1,5 +1,5 @@
 """
-What scripts/bench/runner --slots measures: an engine with four slots, and the best raw client of it.
+What scripts/bench/runner --slots measures on: an engine with four slots.
 
 As a program it is the engine: each `_msearch` waits for one of four slots and keeps it for 20 ms, and 0.5 ms for each
 search; *latency* seconds come on top, of the network, without a slot. Each search has ten hits.
@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
-import itertools
 import json
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-
-from harness.model import Suite
-from harness.suites import load_suite
+from collections.abc import Iterator
 
 SLOTS = 4
 REQUEST = 0.020
@@ -32,15 +23,6 @@ HITS = [{"_index": "products", "_id": f"document-{rank}", "_score": 10.5 - rank}
 FOUND = {"total": {"value": 4711, "relation": "eq"}, "max_score": 10.5, "hits": HITS}
 ITEM = json.dumps({"took": 3, "timed_out": False, "_shards": SHARDS, "hits": FOUND, "status": 200}).encode()
 ROOT = b'{"version": {"number": "9.4.3", "build_flavor": "default"}, "tagline": "You Know, for Search"}'
-
-SUITE = """
-suite: slots
-target: {index: products}
-request: {body: {query: {match: {title: "{{text}}"}}}}
-queries:
-  - {id: q, text: red shoes, judgments: {document-3: 2, document-8: 1, elsewhere: 1}}
-thresholds: ["mean nDCG@10 >= 0"]
-"""
 
 
 async def serve(latency: float) -> None:
@@ -79,36 +61,6 @@ def engine(latency: float) -> Iterator[int]:
             yield int(process.stdout.readline())
         finally:
             process.terminate()
-
-
-def suite_of(queries: int, folder: Path) -> Suite:
-    """A suite of so many *queries*, which are loaded as one."""
-    path = folder / "slots.relevance.yaml"
-    path.write_text(SUITE, encoding="utf-8")
-    suite = load_suite(path, {})
-    [query] = suite.queries
-    return replace(suite, queries=tuple(replace(query, id=f"q{number}") for number in range(queries)))
-
-
-def raw_seconds(port: int, lines: Sequence[bytes], batch: int, concurrency: int) -> float:
-    """Seconds in which a client that only parses sends *lines*, so many a request, so many requests at once."""
-    bodies = [b"".join(lines[start : start + batch]) for start in range(0, len(lines), batch)]
-    turns = itertools.count()
-
-    def work() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        while (turn := next(turns)) < len(bodies):
-            connection.request("POST", "/_msearch", bodies[turn], {"content-type": "application/x-ndjson"})
-            json.loads(connection.getresponse().read())
-        connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(concurrency)]
-    begun = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - begun
 
 
 if __name__ == "__main__":
