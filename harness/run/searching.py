@@ -90,18 +90,22 @@ def _asked(request: SearchRequest, suite: Suite) -> int:
     return size if isinstance(size, int) else suite.depth
 
 
-def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth: int) -> Response:
+def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool) -> Response:
     """
     *response*, that to the request at *place* of those *sent*, with *depth* hits, and what ties with the last of them.
 
-    Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches.
+    Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches. With
+    `collapse` the total counts the documents of all groups; there, a short answer has the last group.
     """
-    from harness.suites.depth import shows_all
+    from harness.suites.depth import is_short, shows_all
 
     if not isinstance(response, Ranking):
         return response
     exact = None if response.total_is_lower_bound or response.stopped_early else response.total
-    whole = exact is not None and exact <= response.returned and shows_all([sent[place].url_params, sent[place].body])
+    ends = exact is not None and (
+        exact <= response.returned or (collapsed and is_short(response.returned, sent[place].body))
+    )
+    whole = ends and shows_all([sent[place].url_params, sent[place].body])
     return cut(response if response.closed == whole else replace(response, closed=whole), depth)
 
 
@@ -168,9 +172,11 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
 
 def _completed(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
     """*ranking* with the tail that *deep*, the answer to *sent*, shows, if that begins as *ranking* does."""
+    from harness.suites.depth import collapses
+
     if not isinstance(ranking, Ranking):
         return ranking
-    found = _known(deep, [sent], 0, len(ranking.hits))
+    found = _known(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
     if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
         return ranking
     return replace(ranking, tail=found.tail, closed=found.closed)
@@ -217,10 +223,11 @@ def execute(
         SuiteError: A query's values make a request that cannot be sent.
         SearchError: No query could be asked at all.
     """
+    from harness.suites.depth import collapses
     from harness.suites.requests import choose_template
 
     template = choose_template(suite, request)
-    template = choose_template(suite, request)
+    collapsed = collapses(template.body)
     for query in suite.queries:
         _needed(suite, template, query)  # nothing is sent where one of them cannot be
     every = requests_of(suite, template, further=further, preference=preference)
@@ -236,7 +243,7 @@ def execute(
     def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
         """Keep what was *found*, by place in *left*, as far as it is needed."""
         newest = {
-            left[place].id: _known(one, sent, place, _size(suite, template, left[place]))
+            left[place].id: _known(one, sent, place, _size(suite, template, left[place]), collapsed=collapsed)
             for place, one in found.items()
         }
         responses.keep(newest)

@@ -193,6 +193,17 @@ def shows_all(body: Json) -> bool:
     return not any(key in OF_NEAREST for key, _ in _members(body))
 
 
+def collapses(body: Json) -> bool:
+    """Whether *body* returns one document of each group, while its total counts all of them."""
+    return isinstance(body, Mapping) and "collapse" in body
+
+
+def is_short(returned: int, body: Json) -> bool:
+    """Whether *returned* hits are fewer than *body* asks for."""
+    size = body.get("size") if isinstance(body, Mapping) else None
+    return isinstance(size, int) and returned < size
+
+
 def deeper(request: SearchRequest, size: int) -> SearchRequest:
     """The same search for *size* hits, with ids only."""
     body = request.body

@@ -108,6 +108,35 @@ def test_only_an_exact_total_or_a_deeper_hit_shows_that_nothing_follows(total: s
     assert run_of(hits(found), total=total)[0].closed is closed
 
 
+GROUPED = {**BODY, "collapse": {"field": "brand"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "found", "stopped", "closed"),
+    [
+        (GROUPED, "a5 b4", False, True),
+        (GROUPED, "a5 b4 c3", False, True),
+        (GROUPED, "a5 b4 c3 d3", False, False),
+        (GROUPED, "a5 b4", True, False),
+        (BODY, "a5 b4", False, False),
+        ({**GROUPED, "size": 3}, "a5 b4 c3", False, False),
+    ],
+    ids=["fewer", "without the extra hit", "more may follow", "stopped early", "no groups", "as many as asked for"],
+)
+def test_a_short_answer_with_collapse_has_the_last_group_although_its_total_counts_all_documents(
+    body: Any, found: str, stopped: bool, closed: bool
+) -> None:
+    answer = Ranking(tuple(hits(found)), total=500, stopped_early=stopped)
+    assert run_of(answer, body)[0].closed is closed
+
+
+def test_the_groups_of_collapse_that_tie_are_looked_for_until_there_are_no_more() -> None:
+    search = FakeSearch({"q0": Ranking(tuple(TIED[:40]), total=500)})
+    ranking, run = completed(suite_of(GROUPED), search)
+    assert asked(search) == [4, SIZES[0]]
+    assert (len(ranking.hits) + len(ranking.tail), ranking.closed, run.tails.left_open) == (40, True, 0)
+
+
 def test_scores_of_which_the_last_digit_differs_are_the_same() -> None:
     ranking, _ = run_of([Hit("a", 5.0), Hit("b", 4.0), Hit("c", 3.0), Hit("d", 2.9999999)])
     assert [hit.id for hit in ranking.tail] == ["d"]
