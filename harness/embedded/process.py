@@ -27,7 +27,8 @@ from harness.errors import EngineStartError
 START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
 POLL = 0.05
-LOG_TAIL = 15  # lines of the node's log in an error
+# Lines of the node's log in an error. What Java says stands before the traceback, which Python 3.13 made longer.
+LOG_TAIL = 30
 
 # They would change the configuration of the Java machine.
 UNWANTED_VARIABLES = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")

@@ -32,9 +32,12 @@ def pretend(states: Path, tmp_path: Path) -> Iterator[Pretend]:
         home = tmp_path / f"home-{version}"
         home.mkdir()
         (home / "node.log").write_text("started")
-        command = [sys.executable, "-c", "import time; time.sleep(600)", *([str(home)] if ours else [])]
-        process = subprocess.Popen(command)
+        sleep = "import time; print(flush=True); time.sleep(600)"
+        command = [sys.executable, "-c", sleep, *([str(home)] if ours else [])]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
         processes.append(process)
+        assert process.stdout is not None
+        process.stdout.readline()  # from here on its command line is the one above
         state = EmbeddedNode("http://127.0.0.1:1", version, process.pid, home)
         record = {"url": state.url, "version": version, "pid": process.pid, "home": str(home)}
         (states / f"{version}.json").write_text(json.dumps(record))
@@ -43,7 +46,7 @@ def pretend(states: Path, tmp_path: Path) -> Iterator[Pretend]:
     yield write
     for process in processes:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def alive(state: EmbeddedNode) -> bool:

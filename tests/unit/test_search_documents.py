@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class TestReading:
     @pytest.mark.parametrize(
         ("line", "column", "words"),
         [
-            ('{"id": "b",}', 12, "not JSON"),
+            ('{"id": "b",}', 11 if sys.version_info >= (3, 13) else 12, "not JSON"),  # at the comma, or behind it
             ("{'id': 1}", 2, "not JSON"),
             ('["b"]', 1, "object"),
             ('{"title": "B"}', 1, 'no "id"'),
