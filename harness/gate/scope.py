@@ -116,8 +116,9 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
     """What the queries that are *counted* weigh; empty where they all weigh the same."""
-    weights = {query.id: query.weight for query in queries if query.id in counted}
-    return weights if are_weighted(weights.values()) else {}
+    if not are_weighted(query.weight for query in queries if query.id in counted):
+        return {}
+    return {query.id: query.weight for query in queries if query.id in counted}
 
 
 def _what_is_missing(score: Score | None) -> str:

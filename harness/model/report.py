@@ -136,22 +136,22 @@ class QueryReports(LazySequence[QueryReport]):
 
     def __init__(
         self,
-        places: Mapping[str, int],
+        ids: Sequence[str],
         build: Callable[[int], QueryReport],
         *,
         outlines: Sequence[QueryReport],
         unscored: Sequence[int],
     ) -> None:
-        """*build* builds the report of the query at a place, which *places* has by the query's id."""
-        super().__init__(range(len(places)), build, keep=REPORTS_KEPT)
-        self.places = places
+        """*ids* are those of the queries, *build* builds the report on the query at a place."""
+        super().__init__(range(len(ids)), build, keep=REPORTS_KEPT)
+        self.ids = ids
         self.outlines = outlines
         self.unscored = unscored
 
     def changed(self, change: Callable[[QueryReport], QueryReport]) -> QueryReports:
         """These with *change* applied to each as it is built."""
         outlines = LazySequence(self.outlines, change)
-        return QueryReports(self.places, lambda place: change(self[place]), outlines=outlines, unscored=self.unscored)
+        return QueryReports(self.ids, lambda place: change(self[place]), outlines=outlines, unscored=self.unscored)
 
 
 REPORTS_KEPT = 1000
@@ -291,10 +291,10 @@ class SuiteReport:
     def named(self, ids: Iterable[str]) -> list[QueryReport]:
         """The queries with *ids*, in that order; those that are not in the report are left out."""
         queries = self.queries
-        if isinstance(queries, QueryReports):
-            return [queries[queries.places[one]] for one in ids if one in queries.places]
-        by_id = {query.id: query for query in queries}
-        return [by_id[one] for one in ids if one in by_id]
+        wanted = dict.fromkeys(ids)
+        every = queries.ids if isinstance(queries, QueryReports) else [query.id for query in queries]
+        places = {one: place for place, one in enumerate(every) if one in wanted}
+        return [queries[places[one]] for one in wanted if one in places]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries, left_out_note
@@ -246,7 +247,7 @@ def _query_reports(
         return _query_report(suite, query, run.responses.get(query.id), outcome, scores.values_of(query.id), known)
 
     return QueryReports(
-        {query.id: place for place, query in enumerate(suite.queries)},
+        LazySequence(suite.queries, attrgetter("id")),
         build,
         outlines=LazySequence(range(len(suite.queries)), outline),
         unscored=sorted(outcomes),

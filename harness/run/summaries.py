@@ -104,8 +104,13 @@ def _summaries(
 def _summary(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
-    found = {query.id: score.value for query in queries if (score := scores.get(query.id, measure)) is not None}
-    values = {query: value for query, value in found.items() if value is not None}
+    found = ((query.id, scores.get(query.id, measure)) for query in queries)
+    values: dict[str, float] = {}
+    left_out = 0
+    for query, score in found:
+        if score is not None and score.value is not None:
+            values[query] = score.value
+        left_out += score is not None and score.value is None
     weights = weights_of(queries, values)
     return MeasureSummary(
         measure=measure,
@@ -115,7 +120,7 @@ def _summary(
         least=min(values.values(), default=None),
         greatest=max(values.values(), default=None),
         counted=len(values),
-        left_out=len(found) - len(values),
+        left_out=left_out,
         weighted=bool(weights),
         change=_change(queries, measure, values, before),
     )

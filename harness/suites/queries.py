@@ -13,7 +13,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
@@ -42,10 +42,10 @@ _IDS, _TEXTS = {"id", "qid", "query_id", "query id"}, {"text", "query", "query_t
 
 @dataclass(frozen=True, slots=True)
 class _WrittenQuery:
-    """A query, and which of `_GIVEN` were *given* where it was written."""
+    """A query, and which of `_GIVEN` were *given* where it was written; their values are those of the query."""
 
     query: Query
-    given: Mapping[str, Any]
+    given: tuple[str, ...]
 
 
 _Take: TypeAlias = Callable[[QueryShape, Problems], None]
@@ -254,9 +254,14 @@ def _inline(written: Any) -> Sequence[QueryShape]:
 _GIVEN = ("text", "weight", *_WAIVERS)
 
 
-def _given(entry: QueryShape) -> dict[str, Any]:
-    values = ((key, getattr(entry, key)) for key in _GIVEN)
-    return {key: str(value) if key == "text" else value for key, value in values if value is not None}
+@cache
+def _shared(given: tuple[str, ...]) -> tuple[str, ...]:
+    """One object for all queries that have the same keys."""
+    return given
+
+
+def _given(entry: QueryShape) -> tuple[str, ...]:
+    return _shared(tuple(key for key in _GIVEN if getattr(entry, key) is not None))
 
 
 def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
@@ -266,15 +271,15 @@ def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Proble
     query, other = stored.query, added.query
 
     def one_of_both(key: str) -> Any:
-        first, second = stored.given.get(key), added.given.get(key)
-        if first is not None and second is not None and first != second:
+        first, second = getattr(query, key), getattr(other, key)
+        if key in stored.given and key in added.given and first != second:
             problems.at(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
-        return first if second is None else second
+        return second if key in added.given else first
 
     for name in query.params.keys() & other.params.keys():
         if query.params[name] != other.params[name]:
             problems.at(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
-    given = {key: value for key in _GIVEN if (value := one_of_both(key)) is not None}
+    values = {key: one_of_both(key) for key in _GIVEN}
     kept = query.masked or {"text": query.text, "params": query.params}
     masked = other.masked and {
         "text": other.masked["text"] or kept["text"],
@@ -283,17 +288,14 @@ def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Proble
     }
     both = replace(
         query,
-        text=other.text or query.text,
         params={**query.params, **other.params},
         tags=tuple(dict.fromkeys((*query.tags, *other.tags))),
-        weight=given.get("weight", 1.0),
         thresholds=query.thresholds + other.thresholds,
         markers=tuple(dict.fromkeys((*query.markers, *other.markers))),
-        xfail=read_waiver(given.get("xfail")),
-        skip=read_waiver(given.get("skip")),
         masked=masked,
+        **values,
     )
-    return _WrittenQuery(both, given)
+    return _WrittenQuery(both, tuple(key for key in _GIVEN if key in {*stored.given, *added.given}))
 
 
 def _masked_questions(reading: Reading) -> dict[Mark, Json]:
