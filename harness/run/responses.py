@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from tempfile import SpooledTemporaryFile, gettempdir
+from threading import Lock
 from typing import Any
 from weakref import finalize
 
@@ -40,6 +41,7 @@ class StoredResponses(Mapping[str, Response]):
         self._sizes = array("L", [0]) * len(self._places)
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - it is open as long as this object is
         self._size = self._answered = 0
+        self._lock = Lock()  # what is made of a run may be shown by several threads
         finalize(self, self._file.close)
 
     def keep(self, responses: Mapping[str, Response]) -> None:
@@ -51,8 +53,10 @@ class StoredResponses(Mapping[str, Response]):
         """
         written = [(self._places[query], _packed(response)) for query, response in responses.items()]
         try:
-            self._file.seek(self._size)
-            self._file.write(b"".join(packed for _, packed in written))
+            with self._lock:
+                self._file.seek(self._size)
+                self._file.write(b"".join(packed for _, packed in written))
+                self._file.flush()
         except OSError as error:
             reason = f"{error.strerror or error}; TMPDIR names another folder for it"
             raise UsageError(f"the answers cannot be written to a file in {gettempdir()}: {reason}") from None
@@ -65,8 +69,10 @@ class StoredResponses(Mapping[str, Response]):
         place = self._places[query]
         if self._begins[place] == NOWHERE:
             raise KeyError(query)
-        self._file.seek(self._begins[place])
-        return _unpacked(self._file.read(self._sizes[place]))
+        with self._lock:
+            self._file.seek(self._begins[place])
+            packed = self._file.read(self._sizes[place])
+        return _unpacked(packed)
 
     def __contains__(self, query: object) -> bool:
         return query in self._places and self._begins[self._places[query]] != NOWHERE
