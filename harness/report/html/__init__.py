@@ -367,10 +367,11 @@ def _query_views(
     for verdict in suite.verdicts:
         own.setdefault(verdict.query, []).append(verdict)
     measure = suite.summaries[0].measure if suite.summaries else None
-    greatest = _greatest_gain(suite.queries)
-    views = []
     worst_first = sorted(suite.outlines, key=lambda query: _badness(query, measure, query.id in blamed))
-    for place, query in enumerate(suite.named(query.id for query in worst_first[: limits.rows])):
+    shown = suite.named(query.id for query in worst_first[: limits.rows])
+    greatest = _greatest_gain(shown if len(shown) == len(suite.queries) else suite.queries)
+    views = []
+    for place, query in enumerate(shown):
         row = QueryView(
             anchor=f"{address}/{encoded(query.id)}",
             query=query,
