@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
+from numbers import Real
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -18,9 +20,10 @@ from pluggy import PluginManager, PluginValidationError
 from harness import hookspecs
 from harness.errors import HookError, UsageError
 from harness.masking import Masker, login_values
-from harness.model import Cluster, Failure, FailureKind, IndexFacts, IndexState, Ranking, Response, SearchRequest
+from harness.model import Cluster, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
+from harness.search.hits import MalformedAnswer, is_text, unique_hits
 
 __all__ = ["CLIENT", "ENTRY_POINTS", "HookedSearch", "Hooks", "installed_hooks", "installed_plugins"]
 
@@ -75,7 +78,12 @@ class Hooks:
         changed = self._call(RESPONSE, response=response, request=request, query=query)
         if changed is not None and not isinstance(changed, Ranking | Failure):
             raise self.wrong(RESPONSE, f"returned {_described(changed)}, expected a Ranking, a Failure or None")
-        return response if changed is None else changed
+        if changed is None or changed is response or isinstance(changed, Failure):
+            return response if changed is None else changed
+        try:
+            return _checked(changed)
+        except MalformedAnswer as error:
+            raise self.wrong(RESPONSE, f"returned a Ranking whose {error}") from None
 
     def wrong(self, name: str, what: str) -> HookError:
         """The error that the hook *name* did *what*."""
@@ -106,6 +114,46 @@ class Hooks:
         files = {_file(each) for each in self._implementations(name)}
         passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
         return f" in line {passed[-1]}" if passed else ""
+
+
+def _checked(ranking: Ranking) -> Ranking:
+    """
+    *ranking*, which a hook made, with Python's own numbers and each document at its first rank only.
+
+    Raises:
+        MalformedAnswer: A value in it is not what its field holds.
+    """
+    if not isinstance(ranking.hits, (tuple, list)):
+        raise MalformedAnswer(f"`hits` is {_described(ranking.hits)}, expected a tuple")
+    hits, again = unique_hits([_checked_hit(hit, f"hits[{place}]") for place, hit in enumerate(ranking.hits)])
+    total, took = _number(ranking.total, "total"), _number(ranking.took, "took")
+    if total is not None and (total < 0 or total != int(total)):
+        raise MalformedAnswer(f"`total` is {ranking.total!r}, expected a whole number from 0 on or None")
+    if took is not None and took < 0:
+        raise MalformedAnswer(f"`took` is {ranking.took!r}, expected a number from 0 on or None")
+    whole = None if total is None else int(total)
+    return replace(ranking, hits=hits, total=whole, took=took, duplicates=(*ranking.duplicates, *again))
+
+
+def _checked_hit(hit: Hit, name: str) -> Hit:
+    if not isinstance(hit, Hit):
+        raise MalformedAnswer(f"`{name}` is {_described(hit)}, expected a Hit")
+    if not is_text(hit.id):
+        raise MalformedAnswer(f"`{name}.id` is {hit.id!r}, expected a text")
+    return replace(hit, score=_number(hit.score, f"{name}.score"))
+
+
+def _number(value: object, name: str) -> float | None:
+    """*value* as a float; a MalformedAnswer if it is neither a finite number nor None."""
+    if value is None:
+        return None
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, float | Real) else float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise MalformedAnswer(f"`{name}` is {value!r}, expected a finite number or None")
+    return number
 
 
 class HookedSearch(Closing):

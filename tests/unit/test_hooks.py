@@ -1,6 +1,7 @@
 """Hooks of installed packages, for the command and for Python."""
 
 import json
+import math
 import os
 from collections import Counter
 from dataclasses import replace
@@ -8,6 +9,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from builders.engine import ScriptedEngine
@@ -15,7 +17,7 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import ENTRY_POINTS, installed_hooks
-from harness.model import Failure, Query, Ranking, SearchRequest
+from harness.model import Failure, Hit, Query, Ranking, SearchRequest
 
 SUITE = """\
 suite: shop
@@ -135,6 +137,41 @@ def test_a_hook_that_fails_for_one_query_leaves_the_others_their_answers(shop, i
     assert f"engine error: the hook pytest_relevance_{name} (" in queries["boots"]["reason"]
     assert queries["boots"]["reason"].endswith("KeyError: 'tenant'")
     assert ("rubber boots" in shop.asked) == (name == "response")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hits": (Hit("a", math.nan),)}, "`hits[0].score` is nan, expected a finite number or None"),
+        ({"hits": (Hit("a", 10**400),)}, "`hits[0].score` is 1000"),
+        ({"hits": (Hit("a", True),)}, "`hits[0].score` is True"),
+        ({"hits": (Hit("a"), Hit(5))}, "`hits[1].id` is 5, expected a text"),
+        ({"hits": (Hit(""),)}, "`hits[0].id` is '', expected a text"),
+        ({"hits": ("a", "b")}, "`hits[0]` is a value of type str, expected a Hit"),
+        ({"hits": None}, "`hits` is a value of type NoneType, expected a tuple"),
+        ({"total": -3}, "`total` is -3, expected a whole number from 0 on or None"),
+        ({"total": 1.5}, "`total` is 1.5"),
+        ({"took": math.nan}, "`took` is nan"),
+        ({"took": -1}, "`took` is -1, expected a number from 0 on or None"),
+    ],
+    ids=str,
+)
+def test_a_ranking_that_a_hook_returns_is_checked(shop, install, capsys, change, words):
+    install(SimpleNamespace(pytest_relevance_response=lambda response: replace(response, **change)))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert f"returned a Ranking whose {words}" in suite["queries"][0]["reason"]
+
+
+def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys):
+    hits = [Hit("e", numpy.float32(2.5)), Hit("a", 2), Hit("e", 1.0)]
+    install(
+        SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=hits, total=numpy.int64(3)))
+    )
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 0
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert [(hit["id"], hit["score"]) for hit in suite["queries"][0]["ranking"]] == [("e", 2.5), ("a", 2.0)]
+    assert "documents returned twice are counted once: shoes" in suite["notes"]
 
 
 def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook_fails(install):
