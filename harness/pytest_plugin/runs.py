@@ -213,6 +213,8 @@ def _read(file: Path) -> Finished | Failed:
 
 
 def _write_run(file: Path, run: Run) -> None:
+    repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in run.repeats)
+    run = replace(run, responses=dict(run.responses), repeats=repeats)
     file.write_text(json.dumps(TypeAdapter(Run).dump_python(run, mode="json")), encoding="utf-8")
 
 
