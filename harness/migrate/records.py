@@ -24,7 +24,7 @@ __all__ = ["read", "write"]
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
-_DOCUMENTS = ("document", "document_id", "docid", "doc", "docno", "pid", "passage_id", "corpus_id")
+_DOCUMENTS = ("document", "document_id", "docid", "doc_id", "doc", "docno", "pid", "passage_id", "corpus_id")
 _GRADES = ("grade", "rating", "relevance", "label", "judgment", "gain")
 _PARAM = "params."
 

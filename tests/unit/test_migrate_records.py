@@ -36,7 +36,7 @@ def _folder(tmp_path, monkeypatch):
         {
             "a.jsonl": '{"query_id": "q1", "query": "red shoes", "docid": "sku-1", "relevance": 3}\n\n'
             '{"query_id": "q1", "query": "red shoes", "docid": "sku-2", "relevance": "0"}\n'
-            '{"query_id": "q2", "query": "rope", "docid": "007", "relevance": 1}\n'
+            '{"query_id": "q2", "query": "rope", "doc_id": "007", "relevance": 1}\n'
         },
         {
             "a.jsonl": '{"id": "q1", "text": "red shoes", "judgments": {"sku-1": 3, "sku-2": 0}}\n'
