@@ -184,7 +184,7 @@ def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log
     assert isinstance(attributes, dict)
     assert isinstance(thing, dict)
     if thing.get("object_id_field") not in (None, "", "_id"):
-        what = f"that object_id is the field {thing['object_id_field']!r}; a suite's judgments are of _id"
+        what = f"that object_id is the field {thing['object_id_field']!r}; give it as id_field of the suite's target"
         log.leftovers.add(place, what)
     position = attributes.get("position")
     ordinal = position.get("ordinal") if isinstance(position, dict) else None

@@ -225,7 +225,7 @@ def test_what_ubi_cannot_tell_is_listed(graded):
         "clicks on documents that were not shown",
         "events without an object_id",
         "documents without a query_id",
-        "that object_id is the field 'sku'; a suite's judgments are of _id",
+        "that object_id is the field 'sku'; give it as id_field of the suite's target",
     ):
         assert what in told
 
