@@ -10,7 +10,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -477,25 +477,19 @@ def open_session(
         existing=existing,
         others=to_settle,
         blind=options.blind,
-        notes=(
-            *(note for pool in pools for note in _notes(pool, options.pooling.fields)),
-            *_not_found(len(to_settle) - len(documents) if options.settles else 0),
-        ),
+        notes=tuple(note for pool in pools for note in _notes(pool, options.pooling.fields, to_settle)),
         unanswered=any(pool.unanswered for pool in pools),
     )
 
 
-def _not_found(missing: int) -> Iterable[str]:
-    if missing:
-        verb = "is" if missing == 1 else "are"
-        yield f"{count(missing, 'document')} on which judges differ {verb} not among the hits"
-
-
-def _notes(pool: Pool, fields: Sequence[str]) -> Iterable[str]:
+def _notes(pool: Pool, fields: Sequence[str], to_settle: Collection[Pair]) -> Iterable[str]:
     yield from pool.notes
     yield from zero_hit_lines(pool)
     for (query, request), reason in pool.unanswered.items():
         yield f"query {query} has no answer for {request}: {reason}"
+    lost = len({*to_settle} - {(one.query, one.document) for one in pool.documents})
+    if lost:
+        yield f"not among the hits: {count(lost, 'document')} on which judges differ"
     missing = [one for one in fields if not any(one in document.texts for document in pool.documents)]
     if missing and pool.documents and not pool.notes:
         yield f"none of {count(len(pool.documents), 'document')} has a text in {listed(missing)}"

@@ -249,6 +249,12 @@ def test_what_was_settled_is_written_without_the_page_too(two_judges, judge, fol
     assert suite_lines(folder)[1].endswith("judgments: {d: 1}}")
 
 
+def test_what_is_to_be_settled_and_no_hit_any_more_is_counted(two_judges, judge, capsys, monkeypatch):
+    monkeypatch.setitem(RANKINGS, "boots", ["d"])
+    assert judge("--judge", "carol", "--settle", shoes__y=1) == 0
+    assert "harness: not among the hits: 1 document on which judges differ\n" in capsys.readouterr().err
+
+
 def test_where_judges_agree_there_is_nothing_to_settle(judge, capsys):
     assert judge("--judge", "anna", act=interrupt, shoes__x=2) == 130
     assert judge("--judge", "carol", "--settle") == 0
