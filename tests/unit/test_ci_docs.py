@@ -103,6 +103,6 @@ def test_every_property_of_junit_xml_is_told():
     source = "".join(
         (ROOT / "harness" / "pytest_plugin" / name).read_text(encoding="utf-8") for name in ("plan.py", "outcomes.py")
     )
-    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "repeats", "caveat"}
+    written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "unit", "repeats", "caveat"}
     facts = source.split("facts = {")[1].split("}")[0]
     assert named == written | set(re.findall(r'^ *"([a-z-]+)": ', facts, re.MULTILINE))
