@@ -87,6 +87,8 @@ class Batches:
         self._entries = iter(entries)
         self._fresh = len(entries)
         self._ahead: Entry | None = None
+        self._others: deque[Entry] = deque()
+        self._are_templates: bool | None = None
         self._parts: list[Batch] = []
         self._again: deque[Batch] = deque()
         self._unanswered = len(entries)
@@ -145,13 +147,22 @@ class Batches:
         share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
         most, cut, size = min(self._size, share), list[Entry](), 0
         while self._fresh and len(cut) < most:
-            entry = self._ahead = self._ahead or next(self._entries)
+            entry = self._ahead = self._ahead or self._drawn()
             size += len(entry.lines)
             if cut and (size > self._most_bytes or not _are_alike(cut[0], entry)):
                 break
             cut.append(entry)
             self._ahead, self._fresh = None, self._fresh - 1
         return cut
+
+    def _drawn(self) -> Entry:
+        """The next one that was not sent yet; templates or others, whichever the first is not, are the last."""
+        for entry in self._entries:
+            self._are_templates = entry.is_template if self._are_templates is None else self._are_templates
+            if entry.is_template == self._are_templates:
+                return entry
+            self._others.append(entry)
+        return self._others.popleft()
 
     @property
     def under_way(self) -> int:

@@ -50,6 +50,11 @@ def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
         assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
 
 
+def test_templates_among_others_are_in_one_batch() -> None:
+    batches = Batches([Entry(place, b"x", is_template=place in (0, 2, 4)) for place in range(5)], health())
+    assert [next_size(batches), next_size(batches), batches.take()] == [3, 2, None]
+
+
 @pytest.mark.parametrize(
     ("number", "first"), [(1, 1), (25, 25), (26, 25), (100, 25), (225, 57), (400, 100), (20_000, 100)]
 )
