@@ -181,7 +181,7 @@ class SuiteExecution:
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
-            self.section.end(run, heard)
+            self.section.end(run, heard, heard.replaced)
         return replace(self._answered_suite(run, search), sent=sent)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:

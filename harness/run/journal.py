@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -229,13 +229,15 @@ class Section:
         masked = self._masked(Run(responses, NOT_ASKED)).responses
         self._write(b"".join(_line_of(query, response) for query, response in masked.items()))
 
-    def end(self, run: Run, heard: Mapping[str, Response]) -> None:
+    def end(self, run: Run, heard: Mapping[str, Response], replaced: Collection[str] = ()) -> None:
         """
         Write what the whole *run* found out: its responses but for those that were *heard* and did not change, which
-        were added or are an earlier run's, and the rest.
+        were added or are an earlier run's, and the rest. Those of the queries *replaced* were others when they came.
         """
+        others = set(replaced)
         if run.responses is not heard:
-            self.add({query: one for query, one in run.responses.items() if heard.get(query) != one})
+            others.update(query for query, one in run.responses.items() if heard.get(query) != one)
+        self.add({query: one for query, one in run.responses.items() if query in others} if others else {})
         masked = self._masked(run)
         repeats = tuple(replace(one, responses=dict(one.responses)) for one in masked.repeats)
         plain = replace(masked, responses={}, repeats=repeats)

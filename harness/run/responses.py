@@ -31,7 +31,7 @@ class StoredResponses(Mapping[str, Response]):
     The responses of queries by their ids, for `Run.responses`: each is written when it comes, and read when asked for.
 
     They are in the order of the queries, in whatever order they came. The temporary file has no name, so nobody else
-    can read it, and it is gone when this object is.
+    can read it, and it is gone when this object is. *replaced* are the queries that had another response before.
     """
 
     def __init__(self, queries: Iterable[str]) -> None:
@@ -40,6 +40,7 @@ class StoredResponses(Mapping[str, Response]):
         self._begins = array("q", [NOWHERE]) * len(self._places)
         self._sizes = array("L", [0]) * len(self._places)
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - it is open as long as this object is
+        self.replaced: set[str] = set()
         self._size = self._answered = 0
         self._lock = Lock()  # what is made of a run may be shown by several threads
         finalize(self, self._file.close)
@@ -60,6 +61,7 @@ class StoredResponses(Mapping[str, Response]):
         except OSError as error:
             reason = f"{error.strerror or error}; TMPDIR names another folder for it"
             raise UsageError(f"the answers cannot be written to a file in {gettempdir()}: {reason}") from None
+        self.replaced.update(query for query in responses if query in self)
         for place, packed in written:
             self._answered += self._begins[place] == NOWHERE
             self._begins[place], self._sizes[place] = self._size, len(packed)

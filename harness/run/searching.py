@@ -263,7 +263,9 @@ def execute(
         except LoginRefused as error:
             if not asked:
                 raise
-            hear(dict.fromkeys(range(len(asked) + len(sent)), Failure(FailureKind.ERROR, str(error))))
+            refused = Failure(FailureKind.ERROR, str(error))
+            checked = dict.fromkeys(range(len(asked)), refused)
+            keep(dict.fromkeys(range(len(sent)), refused))
         answers = [checked[place] for place in range(len(asked))]
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         keep(_sent_without_checks(answers, (responses[query.id] for query in left), sent, search, seconds_left))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.errors import LoginRefused, SearchError
 from harness.gate.grammar import parse_expectation
+from harness.gate.selection import ALL, select
 from harness.model import (
     Failure,
     FailureKind,
@@ -25,8 +29,12 @@ from harness.model import (
     TargetChecks,
     Threshold,
 )
+from harness.options import RunOptions
 from harness.run import checks
 from harness.run.checks import Targets
+from harness.run.execution import SuiteExecution
+from harness.run.header import header_of
+from harness.run.journal import Journal, parse_journal, read_content
 from harness.run.searching import execute
 from harness.search.testing import FakeSearch
 
@@ -306,6 +314,19 @@ def test_queries_are_sent_without_the_checks_where_these_are_refused(error: Exce
     assert run.checks is not None
     assert run.checks.problems
     assert run.checks.absent == {}
+
+
+@pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
+def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, tmp_path: Path) -> None:
+    selection = select(suite(expecting("nope not in top 3", a=1)), ALL, date(2026, 1, 1))
+    journal = Journal(tmp_path / "run.journal")
+    section = journal.section(header_of(selection, RunOptions(), {}, "default", None), None)
+    with ExitStack() as still:
+        SuiteExecution(selection, RunOptions(), "default", section=section).over(Gateway(error), still)
+    journal.finish(is_complete=True)
+
+    [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")
+    assert isinstance(recorded.responses["q"], Ranking)
 
 
 def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
