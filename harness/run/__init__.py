@@ -296,7 +296,7 @@ class Runner(Closing):
         _check_choices(suites, options, cells)
         selections = [select(suite, Choice.of(options), options.day()) for suite in suites]
         connections = self._connections_for(options)
-        opened = self._opened(connections, selections, configs)
+        opened = self._opened(connections, selections, configs, options.budget)
         options = replace(options, hooks=connections.hooks)
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
         targets = Targets()
@@ -329,7 +329,7 @@ class Runner(Closing):
             raise SuiteError(list(problems))
 
     def _opened(
-        self, connections: Connections, selections: Sequence[Selection], configs: Configs
+        self, connections: Connections, selections: Sequence[Selection], configs: Configs, budget: float | None
     ) -> dict[str, OpenCluster]:
         """The clusters of the suites that have queries to send, by their paths; to merge, none has to be there."""
         sent = [selection.suite for selection in selections if selection.active.queries]
@@ -337,7 +337,7 @@ class Runner(Closing):
         if merged is not None and merged.is_offline:
             return {}
         try:
-            clusters = connections.open_all(sent, configs)
+            clusters = connections.open_all(sent, configs, budget=budget)
         except (InputError, UsageError):
             if merged is None:
                 raise

@@ -80,13 +80,15 @@ class Connections(Closing):
     def _url(self) -> str | None:
         return self._options.url or self._node
 
-    def open_all(self, suites: Sequence[Suite], configs: Configs | None = None) -> list[OpenCluster]:
+    def open_all(
+        self, suites: Sequence[Suite], configs: Configs | None = None, *, budget: float | None = None
+    ) -> list[OpenCluster]:
         """
         The cluster of each of *suites*, opened before any of them runs, so that a mistake in the last does not cost the
         others.
 
         What could not be opened for the suites of an earlier call is tried again. *configs* holds what was read of
-        harness.toml already.
+        harness.toml already. *budget* is the seconds that each may take to say what it is.
 
         Raises:
             ConfigError: harness.toml is wrong; holds the problems of all that were read.
@@ -100,7 +102,7 @@ class Connections(Closing):
         refusals: dict[str, Suite] = {}
         for suite in suites:
             try:
-                found.append(self._open(suite, configs))
+                found.append(self._open(suite, configs, budget))
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
@@ -112,7 +114,7 @@ class Connections(Closing):
             raise UsageError("\n".join(refusals))
         return found
 
-    def _open(self, suite: Suite, configs: Configs) -> OpenCluster:
+    def _open(self, suite: Suite, configs: Configs, budget: float | None) -> OpenCluster:
         if self._options.embedded and self._node is None:
             self._node = self._start_node()
         target = self._target_of(suite)
@@ -122,7 +124,7 @@ class Connections(Closing):
         for engine, known in self._opened:
             if known.cluster == cluster and engine == stated:
                 return known if known.given == given else replace(known, given=given)
-        opened = replace(self._connect(cluster, stated), given=given)
+        opened = replace(self._connect(cluster, stated, budget), given=given)
         self._opened.append((stated, opened))
         return opened
 
@@ -137,7 +139,7 @@ class Connections(Closing):
             return Cluster("client")
         return resolve_cluster(target, configs.above(Path(suite.path).parent), url=self._url)
 
-    def _connect(self, cluster: Cluster, stated: str | None) -> OpenCluster:
+    def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
         from harness.search import open_search
 
         client, of_hook = self._options.client, None
@@ -145,7 +147,12 @@ class Connections(Closing):
             if client is None and cluster.service == "engine":
                 client = of_hook = self.hooks.client(cluster)
             search = open_search(
-                cluster, self._environ, engine=stated, client=client, allow_write=self._options.allow_write
+                cluster,
+                self._environ,
+                engine=stated,
+                client=client,
+                allow_write=self._options.allow_write,
+                budget=budget,
             )
         except SearchError as error:
             return OpenCluster(cluster, error=error)

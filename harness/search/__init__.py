@@ -8,6 +8,7 @@ server.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -97,6 +98,7 @@ def open_search(
     engine: str | None = None,
     client: Any | None = None,
     allow_write: bool = False,
+    budget: float | None = None,
 ) -> Search:
     """
     Connect to *cluster* and find out what answers there.
@@ -107,6 +109,7 @@ def open_search(
         engine: What the server is, if the login may not ask it: "elasticsearch 9.4.3". Overrides `cluster.engine`.
         client: The user's own client object, used instead of a connection to *cluster*.
         allow_write: Whether an HTTP service that harness.toml does not define may be sent what can change data.
+        budget: Seconds for finding out what answers.
 
     Raises:
         UsageError: A variable that holds a login is not set, or *engine* or *client* is none that is known.
@@ -138,7 +141,8 @@ def open_search(
         concurrency = concurrency if is_thread_safe(client) else 1
     retries = Retries()
     try:
-        answering = stated or ask_who(connection, retries)
+        timeout = math.inf if budget is None else cluster.timeout
+        answering = stated or ask_who(connection, retries, timeout=timeout, budget=budget)
         return EngineSearch(
             connection,
             answering,

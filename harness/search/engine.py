@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -173,16 +174,24 @@ def stated_engine(text: str) -> Engine:
     return Engine(kind, version.strip(), stated=True)
 
 
-def ask_who(connection: Connection, retries: Retries) -> Engine:
+def ask_who(
+    connection: Connection, retries: Retries, *, timeout: float = math.inf, budget: float | None = None
+) -> Engine:
     """
     The engine of the server, from `GET /`; each node is tried, and a busy one again.
+
+    Args:
+        connection: To the server.
+        retries: The limits of retries.
+        timeout: Seconds for one attempt; by default the connection's own.
+        budget: Seconds for all attempts together.
 
     Raises:
         LoginRefused: The login is wrong, or lacks the privilege.
         EngineUnreachable: No node answers.
         SearchError: The server is neither Elasticsearch nor OpenSearch.
     """
-    answer = ask_one(connection, retries, "GET", "/")
+    answer = ask_one(connection, retries, "GET", "/", timeout=timeout, budget=budget)
     if answer.status == 403 and (kind := _kind_that_refuses(answer)):
         return Engine(kind)
     if answer.status in (401, 403):

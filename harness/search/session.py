@@ -204,6 +204,8 @@ def ask_one(
     *,
     body: bytes | None = None,
     mime: str = PLAIN_JSON,
+    timeout: float = math.inf,
+    budget: float | None = None,
 ) -> Answer:
     """
     The answer to a request that is not a search, with the same retries.
@@ -215,18 +217,24 @@ def ask_one(
         path: See `Connection.perform`.
         body: The same.
         mime: The same.
+        timeout: Seconds for one attempt; by default the connection's own.
+        budget: Seconds for all attempts together.
 
     Raises:
         EngineUnreachable: The last attempt had no answer.
     """
-    health = ServerHealth(retries, timeout=math.inf)
+    health = ServerHealth(retries, timeout=timeout, budget=budget)
     started, attempt = health.now(), 0
     while True:
         attempt += 1
+        left = health.seconds()
+        if isinstance(left, Failure):
+            raise NoAnswerInTime(left.reason)
         try:
-            answer = connection.perform(method, path, body=body, mime=mime)
+            seconds = None if math.isinf(left) else left
+            answer = connection.perform(method, path, body=body, mime=mime, timeout=seconds)
         except NoAnswerInTime:
-            if attempt >= connection.nodes:
+            if attempt >= connection.nodes or isinstance(health.seconds(), Failure):
                 raise
             continue
         except EngineUnreachable as error:

@@ -35,3 +35,13 @@ def test_a_jump_of_the_clock_moves_no_duration_and_no_outcome(step, tmp_path, mo
     [suite] = json.loads(capsys.readouterr().out)["suites"]
     assert 0 <= suite["timing"]["search_seconds"] < 600
     assert {query["outcome"] for query in suite["queries"]} == {"scored"}
+
+
+def test_the_budget_of_a_run_limits_how_long_it_asks_what_the_server_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
+    with ScriptedEngine() as engine:
+        engine.faults = [Fault(path="/", headers={"Retry-After": "4"})]
+        assert main(["run", "shop.relevance.yaml", "--url", engine.url, "--budget", "1"]) == 3
+        assert engine.sent == [("GET", "/")]
+    assert "status 503" in capsys.readouterr().out

@@ -18,7 +18,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from builders.engine import item_of
+from builders.engine import Fault, ScriptedEngine, item_of
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
@@ -38,6 +38,19 @@ FOUND = item_of([("a", 1.0)])
 def cluster(server: HTTPServer | str, **more: Any) -> Cluster:
     url = server if isinstance(server, str) else server.url_for("")
     return Cluster("test", url=url, **{"timeout": 5.0, **more})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(path="/", headers={"Retry-After": "4"}), Fault(path="/", status=200, body=None, pause=0.05)],
+    ids=["busy", "trickles"],
+)
+def test_the_budget_limits_the_time_in_which_a_server_says_what_it_is(fault: Fault) -> None:
+    with ScriptedEngine() as engine:
+        engine.faults = [fault]
+        with pytest.raises(SearchError, match=r"status 503|within"):
+            open_search(cluster(engine.url, timeout=30.0), {}, budget=1.0)
+        assert engine.sent == [("GET", "/")]
 
 
 class TestIdentity:
