@@ -14,6 +14,7 @@ from harness.gate.selection import gated_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (
     Contributions,
+    Instability,
     Outcome,
     Query,
     QueryReport,
@@ -253,6 +254,7 @@ class IndexedReport:
         self.unexpected += [query.id for query in report.queries if each_query and query.id not in queries]
         self.queries = {query.id: query for query in report.queries}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
+        self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
         self._blamed: dict[str, frozenset[str]] = {}
 
     def blames(self, verdict: Verdict, query: str | None) -> bool:
@@ -277,7 +279,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         return Settlement(Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: {CHANGED}")
     if indexed.unexpected:
         return Settlement(Status.ERROR, f"no item is about {', '.join(indexed.unexpected)}: {CHANGED}")
-    decided, reason = _status(item, verdicts, of_query)
+    decided, reason = _status(item, verdicts, of_query, indexed.unstable)
     decisive = [verdict for verdict in verdicts if verdict.status is decided]
     status = _as_expected(decided, item, decisive)
     return Settlement(
@@ -335,12 +337,16 @@ def _concerns_all(verdict: Verdict) -> bool:
     return verdict.status is Status.INCONCLUSIVE and not verdict.blamed
 
 
-def _status(item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None) -> tuple[Status, str]:
+def _status(
+    item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, unstable: Mapping[str, Instability]
+) -> tuple[Status, str]:
     """The status, and a reason where no verdict gives one."""
     statuses = {verdict.status for verdict in verdicts}
     needs_answer = (item.shared or not item.verdicts) and Status.ERROR not in statuses
     if needs_answer and query is not None and query.outcome.is_unanswered:
         return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
+    if needs_answer and query is not None and unstable.get(query.id) is Instability.UNANSWERED:
+        return Status.ERROR, f"query {query.id}: a repeat has no ranking of it"
     if not verdicts:
         return _unasked(item, query)
     return next(status for status in WORST_FIRST if status in statuses), ""

@@ -52,6 +52,7 @@ from harness.run.notes import (
     repeats_note,
     single_search_note,
     tails_note,
+    warm_up_note,
 )
 from harness.run.report import assemble
 from harness.run.responses import StoredResponses
@@ -404,6 +405,7 @@ def conclude(
             *kept_note(run),
             *deselection_notes(selection, options, verdicts),
             *tails_note(run, selected),
+            *warm_up_note(suite, run, options),
             *repeats_note(run, options),
             *notes,
         ],

@@ -67,6 +67,13 @@ def deselection_notes(selection: Selection, options: RunOptions, verdicts: Seque
         yield f"{left} about other queries than {choice}"
 
 
+def warm_up_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+    """That caches were warm when latencies were measured."""
+    times = options.warm_up or suite.warm_up
+    if times and run.has_rankings:
+        yield f"warm-up: all queries were sent {count(times, 'time')} before, for answers that were thrown away"
+
+
 def repeats_note(run: Run, options: RunOptions) -> Iterator[str]:
     """That the budget left no time for all repeats."""
     times = options.repeat or 1

@@ -238,3 +238,16 @@ def test_a_query_is_judged_alone_after_repeats_too(suite: Suite, run: Run, engin
     result = run("--relevance-repeat=2", "--relevance-each-query")
 
     result.assert_outcomes(errors=2, failed=1)
+
+
+def test_a_query_that_fails_in_a_repeat_is_an_error_without_thresholds_too(
+    suite: Suite, run: Run, engine: ScriptedEngine
+) -> None:
+    suite("depth: 20")
+    searches = iter([lambda: None, lambda: engine.broken.update({"red shoes": 400})])
+    engine.before_search = lambda: next(searches, lambda: None)()
+
+    result = run("--relevance-repeat=2", "--relevance-each-query", "--relevance-no-checks")
+
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines("*query shoes: a repeat has no ranking of it*")

@@ -149,5 +149,7 @@ def test_answers_of_warming_up_are_thrown_away(engine, words, times):
     engine.before_search = lambda: engine.rankings.update(next(turns, {"red shoes": ["a"]}))
     assert run(engine, *words) == 0
     assert engine.asked["red shoes"] == times
-    [shoes, _] = loads_report(Path("r.json").read_text(encoding="utf-8")).suites[0].queries
-    assert [document.id for document in shoes.ranking] == ["a"]
+    [report] = loads_report(Path("r.json").read_text(encoding="utf-8")).suites
+    assert [document.id for document in report.queries[0].ranking] == ["a"]
+    sent = {3: "2 times", 2: "1 time"}[times]
+    assert f"warm-up: all queries were sent {sent} before, for answers that were thrown away" in report.notes
