@@ -56,6 +56,10 @@ class OpenCluster:
         return Masker({**read, **suite.variables, **login_secrets(self.cluster, environ)})
 
 
+SECONDS_TO_IDENTIFY = 1.0
+"""How long a server may take at least to say what it is, however short the time budget of the searches."""
+
+
 class Connections(Closing):
     """Opens what suites ask for, keeps it for the suites that follow, and closes everything in the end."""
 
@@ -152,7 +156,7 @@ class Connections(Closing):
                 engine=stated,
                 client=client,
                 allow_write=self._options.allow_write,
-                budget=budget,
+                budget=None if budget is None else max(budget, SECONDS_TO_IDENTIFY),
             )
         except SearchError as error:
             return OpenCluster(cluster, error=error)
