@@ -60,7 +60,7 @@ def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
     Returns:
         The baseline scored anew; or why there is none to compare with, and what to do about it.
     """
-    remedy = remedy_for(suite.path)
+    remedy = remedy_for(suite.path, file)
     try:
         return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
     except BaselineError as error:

@@ -35,9 +35,10 @@ def baseline_path(suite: str | Path) -> Path:
     return path.with_name(f"{stem}.baseline.json")
 
 
-def remedy_for(suite: str | Path) -> str:
-    """What to do about a baseline that does not serve."""
-    return f"`harness baseline save {Path(suite).as_posix()}` saves one"
+def remedy_for(suite: str | Path, file: Path | None = None) -> str:
+    """What to do about a baseline that does not serve; *file* was named in place of the one beside the suite."""
+    named = "" if file is None else f" --baseline {file.as_posix()}"
+    return f"`harness baseline save {Path(suite).as_posix()}{named}` saves one"
 
 
 def read_baselines(path: Path) -> BaselineFile:

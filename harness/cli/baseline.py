@@ -99,7 +99,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
         try:
             found = read_baselines(path)
         except BaselineError as error:
-            problems.append(f"{error}; {remedy_for(suite)}")
+            problems.append(f"{error}; {remedy_for(suite, file)}")
             continue
         click.echo(printable(f"{found.suite}  {path.as_posix()}"))
         loaded = _loaded(suite)
@@ -108,7 +108,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
             try:
                 refuse_contradictions(entry, path.as_posix(), request, loaded)
             except BaselineError as error:
-                problems.append(f"{error}; {remedy_for(suite)}")
+                problems.append(f"{error}; {remedy_for(suite, file)}")
                 continue
             of_suite = loaded is None or loaded.name == found.suite
             otherwise = _asked_otherwise(entry, loaded) if of_suite else ()

@@ -195,10 +195,11 @@ def _ambiguity(found: Sequence[tuple[Hit, _Place]], *, with_id: bool) -> str:
     for rank, (hit, place) in enumerate(found, start=1):
         known_rank, known = first.setdefault(hit.id, (rank, place))
         if known != place:
+            other = "another `id_field`" if with_id and known[0] == place[0] else "a target with one index"
             return (
                 f'"{hit.id}" is in {_described(known, with_id=with_id)} at rank {known_rank} '
                 f"and in {_described(place, with_id=with_id)} at rank {rank}, "
-                "and a judgment cannot distinguish them: use a target with one index, or set `ids: unique` in it if "
+                f"and a judgment cannot distinguish them: use {other}, or set `ids: unique` in the target if "
                 "both are one document"
             )
     return ""

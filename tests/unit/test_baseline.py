@@ -535,13 +535,13 @@ def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     write_baselines(path, file_of(make()))
     reference = reference_for(suite_of(), run_of(), path)
     assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
-    assert reference.remedy == "`harness baseline save suites/shop.relevance.yaml` saves one"
+    assert reference.remedy == f"`harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
 
 
 def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_do(tmp_path):
     path = tmp_path / "mine.json"
     suite, run = suite_of(), run_of()
-    remedy = "; `harness baseline save suites/shop.relevance.yaml` saves one"
+    remedy = f"; `harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
     missing = reference_for(suite, run, path)
     assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} does not exist{remedy}")
     write_baselines(path, file_of(make()))

@@ -454,7 +454,7 @@ class TestSeveralIndexes:
         assert found.kind is FailureKind.AMBIGUOUS
         assert found.reason == (
             '"a" is in products at rank 1 and in archive at rank 3, and a judgment cannot distinguish them: use a '
-            "target with one index, or set `ids: unique` in it if both are one document"
+            "target with one index, or set `ids: unique` in the target if both are one document"
         )
 
     def test_so_is_the_same_id_under_two_routings(self) -> None:
@@ -487,6 +487,10 @@ class TestSeveralIndexes:
 
         assert failure(answer(*hits), id_field="sku").reason.startswith(
             '"s" is in products (_id 1) at rank 1 and in products (_id 2) at rank 2'
+        )
+        assert (
+            "use another `id_field`, or set `ids: unique` in the target"
+            in failure(answer(*hits), id_field="sku").reason
         )
         assert [one.id for one in ranking(answer(*hits), id_field="sku", unique_ids=True).hits] == ["s"]
 
