@@ -272,6 +272,11 @@ class SuiteReport:
     """None if the searches were made once."""
 
     @property
+    def ids(self) -> Sequence[str]:
+        """Those of *queries*, in their order."""
+        return self.queries.ids if isinstance(self.queries, QueryReports) else [query.id for query in self.queries]
+
+    @property
     def outlines(self) -> Sequence[QueryReport]:
         """*queries*, maybe without documents and the figures of the engine: they may be gone through often."""
         return self.queries.outlines if isinstance(self.queries, QueryReports) else self.queries
@@ -290,11 +295,9 @@ class SuiteReport:
 
     def named(self, ids: Iterable[str]) -> list[QueryReport]:
         """The queries with *ids*, in that order; those that are not in the report are left out."""
-        queries = self.queries
         wanted = dict.fromkeys(ids)
-        every = queries.ids if isinstance(queries, QueryReports) else [query.id for query in queries]
-        places = {one: place for place, one in enumerate(every) if one in wanted}
-        return [queries[places[one]] for one in wanted if one in places]
+        places = {one: place for place, one in enumerate(self.ids) if one in wanted}
+        return [self.queries[places[one]] for one in wanted if one in places]
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,11 +251,15 @@ class IndexedReport:
         self.lone, self.by_rank = lone, by_rank
         verdicts, queries = {name for item in items for name in item.verdicts}, {item.query for item in items}
         self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in verdicts]
-        self.unexpected += [query.id for query in report.queries if each_query and query.id not in queries]
-        self.queries = {query.id: query for query in report.queries}
+        self.unexpected += [query for query in report.ids if query not in queries] if each_query else []
+        self.places = {query: place for place, query in enumerate(report.ids)}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
         self._blamed: dict[str, frozenset[str]] = {}
+
+    def query(self, name: str | None) -> QueryReport | None:
+        """The report on the query of that id; None where there is none."""
+        return self.suite.queries[self.places[name]] if name in self.places else None
 
     def blames(self, verdict: Verdict, query: str | None) -> bool:
         """Whether *query* is one of those that *verdict* blames."""
@@ -272,8 +276,8 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         HarnessError: a query has to be judged alone, and its suite cannot be read any more.
     """
     report = indexed.suite
-    of_query = None if item.query is None else indexed.queries.get(item.query)
-    verdicts = _concerning(item, indexed)
+    of_query = indexed.query(item.query)
+    verdicts = _concerning(item, of_query, indexed)
     absent = set(item.verdicts) - {verdict.id for verdict in verdicts}
     if absent:
         return Settlement(Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: {CHANGED}")
@@ -305,10 +309,9 @@ def _brief(report: SuiteReport) -> str:
     return f'no query of {report.name} has an answer; the section "relevance" below says why'
 
 
-def _concerning(item: PlannedItem, indexed: IndexedReport) -> list[Verdict]:
-    """The item's own verdicts, and the shared ones that blame its query."""
+def _concerning(item: PlannedItem, query: QueryReport | None, indexed: IndexedReport) -> list[Verdict]:
+    """The item's own verdicts, and the shared ones that blame its *query*."""
     own = [indexed.verdicts[name] for name in item.verdicts if name in indexed.verdicts]
-    query = None if item.query is None else indexed.queries.get(item.query)
     if query is None:
         return own
     shared = (_of_one(name, query, item, indexed) for name in item.shared)
@@ -386,10 +389,7 @@ def _sections(
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         sections = [(f"query {query.id} ({item.mark})", _block(query, measure, indexed))]
     else:
-        sections = [
-            _section(verdict, [indexed.queries[name] for name in verdict.blamed if name in indexed.queries], indexed)
-            for verdict in verdicts
-        ]
+        sections = [_section(verdict, indexed) for verdict in verdicts]
     since = since_baseline_text(indexed.suite, verdicts[0]) if verdicts else ""
     sections += [("since the baseline", since)] if since else []
     command = next(filter(None, (next_command(indexed.suite, verdict) for verdict in verdicts)), "")
@@ -399,8 +399,9 @@ def _sections(
     return tuple(sections)
 
 
-def _section(verdict: Verdict, blamed: Sequence[QueryReport], indexed: IndexedReport) -> tuple[str, str]:
-    blocks = [_block(query, verdict.measure, indexed) for query in blamed[:QUERIES_SHOWN]]
+def _section(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
+    blamed = [name for name in verdict.blamed if name in indexed.places]
+    blocks = [_block(query, verdict.measure, indexed) for query in indexed.suite.named(blamed[:QUERIES_SHOWN])]
     if len(blamed) > QUERIES_SHOWN:
         blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
     return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)

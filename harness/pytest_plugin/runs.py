@@ -12,33 +12,30 @@ the items that were decided before.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from filelock import FileLock
-from pydantic import TypeAdapter
 
 from harness.baseline import keep_run, reference_for
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
-from harness.files.writing import write_whole
 from harness.gate.selection import Choice, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
-from harness.model import Query, Reference, Report, Run, Suite, SuiteReport
+from harness.model import Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
+from harness.pytest_plugin.handover import Failed, Finished, read_folder, read_run, write_run
 from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
-from harness.report.json import loads_report, parts_of_report
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
@@ -50,44 +47,6 @@ __all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_
 
 class RunFailed(HarnessError):
     """A suite did not run; the text is that of the first error, in whichever process it came up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """
-    A suite that ran; *run* is not read back before somebody asks for it.
-
-    *suite* is what ran, with the queries that were selected, and *others* are its other queries; None, and none, where
-    another process ran it.
-    """
-
-    report: SuiteReport
-    run: Callable[[], Run] = field(compare=False)
-    suite: Suite | None = field(default=None, compare=False)
-    others: tuple[Query, ...] = field(default=(), compare=False)
-
-    @property
-    def lacks_answers(self) -> bool:
-        """Whether a query had none."""
-        return bool(self.report.unanswered)
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """
-    A suite that did not, and why: *error* is all that is known, *sentence* one line of it, *problems* what is wrong in
-    files.
-    """
-
-    path: str
-    error: str
-    sentence: str
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def lacks_answers(self) -> bool:
-        """Nothing was answered."""
-        return True
 
 
 Execute: TypeAlias = "Callable[[Path, RunOptions, Finished | None], FinishedSuite]"
@@ -134,7 +93,7 @@ class SuiteRuns:
         if self._folder is None:
             mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
             return [done for done in mine if isinstance(done, Finished)]
-        files = {file: _read(file) for file in sorted(self._folder.glob("*.json"))}
+        files = {file: read_run(file) for file in sorted(self._folder.glob("*.json"))}
         return [
             done
             for file, done in files.items()
@@ -149,11 +108,11 @@ class SuiteRuns:
         name = _name(path, options)
         file = folder / f"{name}.json"
         with FileLock(folder / f"{name}.lock"):
-            found = _read(file) if file.exists() else None
+            found = read_run(file) if file.exists() else None
             if found is not None and found != known:
                 return found
             done = self._execute(path, options, found)
-            _write(file, done)
+            write_run(file, done)
         return done
 
     def _execute(self, path: Path, options: RunOptions, known: Finished | Failed | None) -> Finished | Failed:
@@ -188,38 +147,6 @@ def _name(path: Path, options: RunOptions) -> str:
 
 def _stem(path: Path, options: Callable[[Path], RunOptions]) -> str:
     return _name(path, options(path))
-
-
-def read_folder(folder: Path) -> list[Finished | Failed]:
-    """What is in a shared folder."""
-    return [_read(file) for file in sorted(folder.glob("*.json"))]
-
-
-def _write(file: Path, done: Finished | Failed) -> None:
-    if isinstance(done, Failed):
-        text: str | Iterator[str] = json.dumps(asdict(done))
-    else:
-        _write_run(file.with_suffix(".run"), done.run())
-        text = parts_of_report(make_report([done.report]))
-    write_whole(file, text)
-
-
-def _read(file: Path) -> Finished | Failed:
-    text = file.read_text(encoding="utf-8")
-    raw = json.loads(text)
-    if "error" in raw:
-        return Failed(**raw | {"problems": tuple(Problem(**problem) for problem in raw["problems"])})
-    return Finished(loads_report(text, path=str(file)).suites[0], lambda: _read_run(file.with_suffix(".run")))
-
-
-def _write_run(file: Path, run: Run) -> None:
-    repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in run.repeats)
-    run = replace(run, responses=dict(run.responses), repeats=repeats)
-    file.write_text(json.dumps(TypeAdapter(Run).dump_python(run, mode="json")), encoding="utf-8")
-
-
-def _read_run(file: Path) -> Run:
-    return TypeAdapter(Run).validate_python(json.loads(file.read_text(encoding="utf-8")))
 
 
 def _own_index(suite: Suite, request: str) -> str | None:

@@ -7,10 +7,12 @@ import math
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from builders.reports import numbered_query
 from harness.errors import Problem, SuiteError
 from harness.model import (
     Engine,
@@ -105,6 +107,36 @@ def test_processes_that_share_a_folder_share_what_ran(tmp_path: Path) -> None:
     assert (len(first.calls), len(second.calls)) == (1, 0)
     assert here.report == there.report
     assert here.run() == RUN
+
+
+def test_another_process_reads_only_the_queries_that_it_needs(tmp_path: Path) -> None:
+    queries = tuple(numbered_query(number, math.inf if number == 2 else 0.5, text="é\n\ud800") for number in range(5))
+    queries += (QueryReport("away", "boots", Outcome.ERROR, "closed"),)
+    done = finished(tmp_path / "a.yaml")
+    report = replace(done.report, queries=queries)
+    SuiteRuns(lambda *_: replace(done, report=report), tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+
+    assert SuiteRuns(Runner(), tmp_path).finished(tmp_path / "a.yaml", OPTIONS).report == report
+    [file] = tmp_path.glob("*.queries")
+    lines = file.read_bytes().split(b"\n")
+    lines[3] = b"x" * len(lines[3])
+    file.write_bytes(b"\n".join(lines))
+    here = SuiteRuns(Runner(), tmp_path).finished(tmp_path / "a.yaml", OPTIONS).report
+    assert [here.queries[place] for place in (2, 5)] == [queries[2], queries[5]]
+    assert (here.ids, here.unanswered) == ([query.id for query in queries], {"away": queries[5]})
+    with pytest.raises(ValueError, match="Expecting value"):
+        here.queries[3]
+
+
+def test_what_was_read_stays_when_the_suite_runs_again(tmp_path: Path) -> None:
+    runner = Runner(Outcome.ERROR, Outcome.SCORED)
+    SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    runs = SuiteRuns(runner, tmp_path)
+    before = runs.finished(tmp_path / "a.yaml", OPTIONS).report
+
+    after = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True).report
+
+    assert [before.queries[0].outcome, after.queries[0].outcome] == [Outcome.ERROR, Outcome.SCORED]
 
 
 def test_a_folder_keeps_other_options_apart(tmp_path: Path) -> None:
