@@ -151,6 +151,8 @@ class PreparedComparison:
         if selection is not None:
             queries = selection.active.queries
             pair = self._filled([query.id for query in queries])
+            if self.request.options.depth is None:
+                Depths.of(pair, selection.suite).refuse_agreements(thresholds)
             return by_suite(pair, selection.suite, queries, measures, thresholds)
         if self.judgments is not None:
             return by_judgments(self._filled(self.judgments.judged_queries), self.judgments, measures, thresholds)
@@ -299,6 +301,8 @@ def _refuse_deeper(request: ComparisonRequest, sides: Sequence[tuple[str, int | 
     depths = Depths.named(sides, suite)
     depths.refuse_ranks(request.options.depth)
     depths.refuse_measures(request.named)
+    if request.options.depth is None:
+        depths.refuse_agreements(request.thresholds)
     check_thresholds(replace(suite, thresholds=request.thresholds), judged=True, depth=depths.common)
 
 

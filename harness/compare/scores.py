@@ -16,6 +16,7 @@ from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.score import common_measures, measure_named, outcome_of, score_run
 from harness.model import (
+    AgreementCondition,
     Comparison,
     Gain,
     Measure,
@@ -83,6 +84,22 @@ class Depths:
             names = ", ".join(deeper)
             raise UsageError(
                 f"{names} looks at more hits than the {self.common} a query that {self._whose()} asked for"
+            )
+
+    def refuse_agreements(self, thresholds: Iterable[Threshold]) -> None:
+        """
+        Raise UsageError where an agreement without a cutoff, which looks at all hits that the suite asks for, would be
+        decided by fewer; names all such.
+        """
+        if self.of_suite is None or self.common == self.of_suite:
+            return
+        conditions = (one.condition for one in thresholds)
+        agreements = (one.agreement for one in conditions if isinstance(one, AgreementCondition))
+        uncut = sorted({one.text for one in agreements if one.cutoff is None})
+        if uncut:
+            raise UsageError(
+                f"{', '.join(uncut)} looks at the {self.of_suite} hits a query that the suite asks for, more than the "
+                f"{self.common} that {self._whose()} asked for: say {uncut[0]}@{self.common}"
             )
 
     def _whose(self) -> str:

@@ -548,6 +548,11 @@ def test_nothing_is_asked_for_a_command_that_is_wrong(shop, capsys):
     [
         (("--depth", "9"), "depth 9 is deeper than the 8 hits a query that baseline asked for"),
         (("--threshold", "mean RBO@9 >= 0.1"), "RBO@9 looks at more hits than the 8 a query that both sides have"),
+        (
+            ("--threshold", "mean RBO >= 0.1", "--threshold", "every overlap >= 0.1"),
+            "RBO, overlap looks at the 10 hits a query that the suite asks for, more than the 8 that baseline asked "
+            "for: say RBO@8",
+        ),
         (("--threshold", "drop RR@9 <= 0.1"), "RR@9 looks at more hits than the 8 a query that baseline asked for"),
         (("--measure", "RR@9"), "RR@9 looks at more hits than the 8 a query that baseline asked for"),
     ],
@@ -561,6 +566,16 @@ def test_nothing_is_asked_for_what_looks_deeper_than_a_side(shop, capsys, words,
     capsys.readouterr()
     assert said in refused(capsys, "baseline", "request:current", *SUITE_WORDS, *words)
     assert shop.asked == []
+
+
+def test_an_agreement_down_to_a_depth_that_was_named_needs_no_cutoff(shop, capsys):
+    suite = Path("shop.relevance.yaml")
+    suite.write_text(SUITE + "depth: 8\n", encoding="utf-8")
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    suite.write_text(SUITE, encoding="utf-8")
+    words = ("compare", "baseline", "request:current", *SUITE_WORDS, "--threshold", "mean RBO >= 0.1")
+    assert main([*words, "--depth", "8"]) == 0
+    capsys.readouterr()
 
 
 def test_the_progress_does_not_count_thresholds_that_are_left_aside(shop, capsys):
