@@ -56,7 +56,8 @@ class _Handler(BaseHTTPRequestHandler):
                 with OPENER.open(request) as answer:
                     self._answer(answer.status, answer.read())
             except urllib.error.HTTPError as error:
-                self._answer(error.code, error.read())
+                with error:
+                    self._answer(error.code, error.read())
 
     def do_CONNECT(self) -> None:
         if not self._is_let_in():

@@ -111,8 +111,9 @@ def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
     install(SimpleNamespace(pytest_relevance_request=fails))
     assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 3
     printed = capsys.readouterr()
-    assert "failed in line" in printed.out
-    assert "KeyError: 'tenant'" in " ".join(printed.out.split())
+    sentences = " ".join(printed.out.split())
+    assert "failed in line" in sentences
+    assert "KeyError: 'tenant'" in sentences
     assert "Traceback" not in printed.out + printed.err
 
 

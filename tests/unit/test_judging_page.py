@@ -112,8 +112,6 @@ def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
         {"query": "q", "document": "z", "grade": 2},
         {"query": "q", "document": "a"},
         {"query": ["q"], "document": "a", "grade": 2},
-        [],
-        b"{",
     ],
 )
 def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body):
@@ -156,9 +154,10 @@ def test_a_file_that_changed_meanwhile_is_written_only_where_the_judge_says_so(s
     assert json.loads(ask("POST", "/finish", {"reread": True})[2]) == {"said": ["wrote it"]}
 
 
+@pytest.mark.parametrize("sent", [b"[" * 60_000, b'{"reread": ', b"[]", b"\xff"], ids=["deep", "cut", "list", "bytes"])
 @pytest.mark.parametrize("path", ["/grade", "/finish"])
-def test_json_that_is_nested_too_deeply_is_a_bad_request(server, ask, capfd, path):
-    status, headers, content = ask("POST", path, b"[" * 60_000)
+def test_what_is_no_json_object_is_a_bad_request_and_finishes_nothing(server, ask, capfd, path, sent):
+    status, headers, content = ask("POST", path, sent)
     assert (status, content) == (400, b"Bad Request\n")
     assert headers.items() >= HEADERS.items()
     assert not server.finished.is_set()

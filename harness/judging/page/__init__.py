@@ -213,14 +213,16 @@ class JudgingServer:
 
 
 def _given(request: Request) -> dict[str, Any]:
-    """What the page sent, empty where it is no object; raises BadRequest for one that no page would send."""
+    """The object that the page sent; raises BadRequest for what no page would send."""
     from werkzeug.exceptions import BadRequest
 
     try:
         given = request.get_json(silent=True)
     except RecursionError:
-        raise BadRequest from None
-    return given if isinstance(given, dict) else {}
+        given = None
+    if not isinstance(given, dict):
+        raise BadRequest
+    return given
 
 
 ACTIONS = {
