@@ -213,11 +213,11 @@ class JudgingServer:
 
 
 def _given(request: Request) -> dict[str, Any]:
-    """The object that the page sent; raises BadRequest for what no page would send."""
+    """The object that the page sent, empty where it sent nothing; raises BadRequest for anything else."""
     from werkzeug.exceptions import BadRequest
 
     try:
-        given = request.get_json(silent=True)
+        given = request.get_json(silent=True) if request.get_data() else {}
     except RecursionError:
         given = None
     if not isinstance(given, dict):
