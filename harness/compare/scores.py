@@ -87,10 +87,7 @@ class Depths:
             )
 
     def refuse_agreements(self, thresholds: Iterable[Threshold]) -> None:
-        """
-        Raise UsageError where an agreement without a cutoff, which looks at all hits that the suite asks for, would be
-        decided by fewer; names all such.
-        """
+        """Raise UsageError where an agreement without a cutoff would look at fewer hits than the suite asks for."""
         if self.of_suite is None or self.common == self.of_suite:
             return
         conditions = (one.condition for one in thresholds)
