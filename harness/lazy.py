@@ -61,6 +61,10 @@ class LazySequence(Sequence[Made]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled, is a plain tuple."""
+        return tuple, (tuple(self),)
+
 
 def chained(first: Sequence[Made], second: Sequence[Made]) -> Sequence[Made]:
     """The items of both, one after the other."""
@@ -90,3 +94,7 @@ class LazyMapping(Mapping[Key, Made]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled, is a plain dict."""
+        return dict, (dict(self),)

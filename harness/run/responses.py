@@ -85,6 +85,10 @@ class StoredResponses(Mapping[str, Response]):
     def __len__(self) -> int:
         return self._answered
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what is pickled, is a plain dict."""
+        return dict, (dict(self),)
+
 
 # Plain lists of values take a tenth of the time that it takes to pickle the objects. Nobody but this process writes the
 # file, so what is read is what was written. A frozen dataclass sets its fields in Python, one after the other; those of

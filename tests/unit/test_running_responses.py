@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import pickle
 from collections import Counter
 from contextlib import ExitStack
+from copy import deepcopy
 from datetime import date
 
 import pytest
@@ -111,6 +113,15 @@ def test_what_is_lazy_equals_what_it_is_made_of() -> None:
     with pytest.raises(IndexError):
         doubles[5]
     assert LazyMapping({"a": 1}, double) == {"a": 2}
+
+
+def test_a_copy_of_what_is_lazy_has_all_of_it_in_memory(stored: StoredResponses) -> None:
+    stored.keep(RESPONSES)
+    lazy = stored, LazySequence(range(3), str), LazyMapping({"one": 1}, str)
+    plain = RESPONSES, ("0", "1", "2"), {"one": "1"}
+
+    assert pickle.loads(pickle.dumps(lazy)) == plain
+    assert deepcopy(lazy) == plain
 
 
 def test_scores_in_columns_are_the_scores() -> None:
