@@ -166,8 +166,8 @@ class RunBands:
     """
     How far the order of ties moves the values of one run; each query and measure is looked at once.
 
-    Only documents that are known to tie are put in other orders. Where the request asked for an order among equals,
-    nothing ties.
+    Only documents that are known to tie are put in other orders, and only where they have different grades: the order
+    of others moves nothing. Where the request asked for an order among equals, nothing ties.
     """
 
     def __init__(self, suite: Suite, run: Run) -> None:
@@ -175,9 +175,9 @@ class RunBands:
         tied = run.responses if leaves_ties(suite.requests.get(run.request)) else {}
         self._responses = run.responses
         self._tied = {
-            query
-            for query, ranking in tied.items()
-            if isinstance(ranking, Ranking) and any(len(group.known) > 1 for group in tie_groups(ranking))
+            query.id
+            for query in suite.queries
+            if isinstance(ranking := tied.get(query.id), Ranking) and _grades_tie(query, ranking)
         }
         self._known: dict[tuple[str, str], TieRange | None] = {}
 
@@ -196,6 +196,11 @@ class RunBands:
             ranking = self._responses[query.id]
             self._known[key] = band_of(self._suite, query, measure, ranking) if isinstance(ranking, Ranking) else None
         return self._known[key]
+
+
+def _grades_tie(query: Query, ranking: Ranking) -> bool:
+    """Whether documents of different grades tie; that of an unjudged one differs from all others."""
+    return any(len({query.judgments.get(one) for one in group.known}) > 1 for group in tie_groups(ranking))
 
 
 @dataclass(frozen=True, slots=True)

@@ -474,6 +474,13 @@ def test_the_orders_of_ties_are_looked_at_once_a_query_and_measure(monkeypatch):
     assert sorted(looked) == ["P@1", "P@1", "RR", "RR"]
 
 
+def test_no_order_is_looked_at_where_documents_of_one_grade_tie(monkeypatch):
+    monkeypatch.setattr(ties, "tie_range", lambda *_, **__: pytest.fail("an order was looked at"))
+    after = [hits("a9 b5 c5 d4"), hits("a9 b5 | c5"), hits("b5 c5 a3")]
+    [verdict] = decided([hits("x1")] * 3, after, "mean RR >= 0.1", judgments={"a": 1})
+    assert verdict.ties is None
+
+
 def test_documents_below_the_ranking_that_tie_with_its_last_count():
     verdict = on_scores("mean RR >= 0.1", "c6 d5 e5 f5 | a5")
     assert verdict.ties == pytest.approx((0.0, 0.5))
