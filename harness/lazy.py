@@ -10,6 +10,10 @@ Item = TypeVar("Item")
 Made = TypeVar("Made", covariant=True)
 
 
+SHOWN = 3
+"""Items that the text of a sequence has."""
+
+
 class LazySequence(Sequence[Made]):
     """
     What *make* makes of each of *items*, each time that it is asked for; only the first few are kept.
@@ -61,6 +65,10 @@ class LazySequence(Sequence[Made]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:SHOWN]))
+        return f"({shown}, and {len(self) - SHOWN:,} more)" if len(self) > SHOWN else f"({shown})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, or what is pickled, is a plain tuple."""
         return tuple, (tuple(self),)
@@ -94,6 +102,9 @@ class LazyMapping(Mapping[Key, Made]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"<mapping of {len(self):,}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, or what is pickled, is a plain dict."""

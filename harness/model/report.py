@@ -144,6 +144,7 @@ class QueryReports(LazySequence[QueryReport]):
     ) -> None:
         """*ids* are those of the queries, *build* builds the report on the query at a place."""
         super().__init__(range(len(ids)), build, keep=REPORTS_KEPT)
+        self.build = build
         self.ids = ids
         self.outlines = outlines
         self.unscored = unscored
@@ -151,7 +152,9 @@ class QueryReports(LazySequence[QueryReport]):
     def changed(self, change: Callable[[QueryReport], QueryReport]) -> QueryReports:
         """These with *change* applied to each as it is built."""
         outlines = LazySequence(self.outlines, change)
-        return QueryReports(self.ids, lambda place: change(self[place]), outlines=outlines, unscored=self.unscored)
+        return QueryReports(
+            self.ids, lambda place: change(self.build(place)), outlines=outlines, unscored=self.unscored
+        )
 
 
 REPORTS_KEPT = 1000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
@@ -29,7 +30,8 @@ class ScoreColumns(LazySequence[Score]):
             measures = tuple(map(self._taken, group))
             self._measures.append(shared.setdefault(measures, measures))
         self._numbers = {query: number for number, query in enumerate(self._queries)}
-        super().__init__(range(len(self._values)), self._score)
+        one = partial(_score, self._values, self._more, self._begins, self._measures, self._queries)
+        super().__init__(range(len(self._values)), one)
 
     def _taken(self, score: Score) -> str:
         """The measure of *score*, which is kept."""
@@ -37,13 +39,6 @@ class ScoreColumns(LazySequence[Score]):
             self._more[len(self._values)] = score
         self._values.append(0.0 if score.value is None else score.value)
         return score.measure
-
-    def _score(self, place: int) -> Score:
-        if place in self._more:
-            return self._more[place]
-        number = bisect_right(self._begins, place) - 1
-        measure = self._measures[number][place - self._begins[number]]
-        return Score(self._queries[number], measure, self._values[place], Outcome.SCORED)
 
     @classmethod
     def of(cls, scores: Iterable[Score]) -> ScoreColumns:
@@ -80,3 +75,18 @@ class ScoreColumns(LazySequence[Score]):
             return None
         place = self._begins[number] + self._measures[number].index(measure)
         return self._more.get(place) or Score(query, measure, self._values[place], Outcome.SCORED)
+
+
+def _score(
+    values: Sequence[float],
+    more: Mapping[int, Score],
+    begins: Sequence[int],
+    measures: Sequence[tuple[str, ...]],
+    queries: Sequence[str],
+    place: int,
+) -> Score:
+    """The score at *place*; a method would keep its object alive until the garbage is collected."""
+    if place in more:
+        return more[place]
+    number = bisect_right(begins, place) - 1
+    return Score(queries[number], measures[number][place - begins[number]], values[place], Outcome.SCORED)

@@ -7,14 +7,17 @@ once pays for reading them again, so the code of a run does that seldom: to scor
 
 from __future__ import annotations
 
+import os
 import pickle
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
+from io import BytesIO
 from operator import attrgetter
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import TemporaryFile
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 from weakref import finalize
 
 from harness.errors import UsageError
@@ -30,8 +33,10 @@ class StoredResponses(Mapping[str, Response]):
     """
     The responses of queries by their ids, for `Run.responses`: each is written when it comes, and read when asked for.
 
-    They are in the order of the queries, in whatever order they came. The temporary file has no name, so nobody else
-    can read it, and it is gone when this object is. *replaced* are the queries that had another response before.
+    They are in the order of the queries, in whatever order they came. The temporary file holds them as they came, with
+    what is masked later. Only this user can read it, where the system can it has no name, and it is gone when this
+    object is. Without a folder for temporary files the responses stay in memory. *replaced* are the queries that had
+    another response before.
     """
 
     def __init__(self, queries: Iterable[str]) -> None:
@@ -39,11 +44,11 @@ class StoredResponses(Mapping[str, Response]):
         self._places = {query: place for place, query in enumerate(queries)}
         self._begins = array("q", [NOWHERE]) * len(self._places)
         self._sizes = array("L", [0]) * len(self._places)
-        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - it is open as long as this object is
+        self._file: IO[bytes] = BytesIO()
+        self._limit: int | None = IN_MEMORY  # None once there is a file, or if there can be none
         self.replaced: set[str] = set()
         self._size = self._answered = 0
         self._lock = Lock()  # what is made of a run may be shown by several threads
-        finalize(self, self._file.close)
 
     def keep(self, responses: Mapping[str, Response]) -> None:
         """
@@ -53,14 +58,17 @@ class StoredResponses(Mapping[str, Response]):
             UsageError: The temporary file cannot be written.
         """
         written = [(self._places[query], _packed(response)) for query, response in responses.items()]
+        content = b"".join(packed for _, packed in written)
         try:
             with self._lock:
+                if self._limit is not None and self._size + len(content) > self._limit:
+                    self._leave_memory()
                 self._file.seek(self._size)
-                self._file.write(b"".join(packed for _, packed in written))
+                self._file.write(content)
                 self._file.flush()
         except OSError as error:
             reason = f"{error.strerror or error}; TMPDIR names another folder for it"
-            raise UsageError(f"the answers cannot be written to a file in {gettempdir()}: {reason}") from None
+            raise UsageError(f"the answers cannot be written to a temporary file: {reason}") from None
         self.replaced.update(query for query in responses if query in self)
         for place, packed in written:
             self._answered += self._begins[place] == NOWHERE
@@ -71,10 +79,23 @@ class StoredResponses(Mapping[str, Response]):
         place = self._places[query]
         if self._begins[place] == NOWHERE:
             raise KeyError(query)
+        return _unpacked(self._read(self._begins[place], self._sizes[place]))
+
+    def _leave_memory(self) -> None:
+        """Go on in a temporary file, if there is a folder for one."""
+        self._limit = None
+        with suppress(FileNotFoundError):
+            file = TemporaryFile()  # noqa: SIM115 - it is open as long as this object is
+            finalize(self, file.close)
+            file.write(self._file.getvalue() if isinstance(self._file, BytesIO) else b"")
+            self._file = file
+
+    def _read(self, begin: int, size: int) -> bytes:
+        if not isinstance(self._file, BytesIO) and hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), size, begin)  # processes that were forked share the file's position
         with self._lock:
-            self._file.seek(self._begins[place])
-            packed = self._file.read(self._sizes[place])
-        return _unpacked(packed)
+            self._file.seek(begin)
+            return self._file.read(size)
 
     def __contains__(self, query: object) -> bool:
         return query in self._places and self._begins[self._places[query]] != NOWHERE
@@ -84,6 +105,9 @@ class StoredResponses(Mapping[str, Response]):
 
     def __len__(self) -> int:
         return self._answered
+
+    def __repr__(self) -> str:
+        return f"<responses of {len(self):,} of {len(self._places):,} queries>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, or what is pickled, is a plain dict."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from copy import deepcopy
 from datetime import date
+from weakref import finalize
 
 import pytest
 
@@ -91,9 +93,59 @@ def test_a_file_that_cannot_be_written_is_an_error_for_the_user(monkeypatch: pyt
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr(responses, "SpooledTemporaryFile", lambda max_size: Full())
-    with pytest.raises(UsageError, match=r"the answers cannot be written to a file in .*: No space left on device;"):
+    monkeypatch.setattr(responses, "IN_MEMORY", 1)
+    monkeypatch.setattr(responses, "TemporaryFile", Full)
+    with pytest.raises(UsageError, match="the answers cannot be written to a temporary file: No space left on device;"):
         StoredResponses(RESPONSES).keep(RESPONSES)
+
+
+def test_without_a_folder_for_temporary_files_responses_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses, "IN_MEMORY", 1)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/nowhere"])
+    stored = StoredResponses(RESPONSES)
+    for query, response in RESPONSES.items():
+        stored.keep({query: response})
+
+    assert stored == RESPONSES
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_processes_that_were_forked_read_at_places_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responses, "IN_MEMORY", 1)
+    stored = StoredResponses(map(str, range(50)))
+    stored.keep({str(number): Ranking((Hit("a" * number, 1.0),)) for number in range(50)})
+
+    def read() -> bool:
+        return all(stored[str(number)].hits[0].id == "a" * number for _ in range(40) for number in range(50))
+
+    child = os.fork()
+    if child == 0:
+        status = 1
+        with suppress(BaseException):
+            status = 0 if read() else 1
+        os._exit(status)
+    assert read()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_text_of_what_is_lazy_is_short(stored: StoredResponses) -> None:
+    stored.keep({"failed": RESPONSES["failed"]})
+    assert repr(stored) == "<responses of 1 of 4 queries>"
+    assert repr(LazySequence(range(2), str)) == "('0', '1')"
+    assert repr(LazySequence(range(5000), str)) == "('0', '1', '2', and 4,997 more)"
+    assert repr(LazyMapping({"one": 1}, str)) == "<mapping of 1>"
+
+
+def test_scores_are_gone_as_soon_as_nobody_has_them() -> None:
+    gone: list[bool] = []
+    gc.disable()
+    try:
+        finalize(ScoreColumns([Score("q", "RR", 0.5, Outcome.SCORED)]), gone.append, True)
+        assert gone == [True]
+    finally:
+        gc.enable()
 
 
 def test_what_is_lazy_equals_what_it_is_made_of() -> None:
