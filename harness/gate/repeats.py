@@ -101,7 +101,7 @@ def over_repeats(
         template: The request, which the remedy is about.
     """
     findings = [first, *others]
-    observed = [one.observed for one in findings if one.observed is not None]
+    observed = [one.observed for one in findings if one.observed is not None and one.unit is first.unit]
     repeats = (min(observed), max(observed)) if observed and min(observed) != max(observed) else None
     if all(one.status is first.status for one in findings):
         return replace(first, repeats=repeats)

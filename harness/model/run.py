@@ -487,4 +487,4 @@ class Verdict:
     timing: LatencyFigures | None = None
     """In JSON, what a threshold on latency has in place of some of these fields; None elsewhere."""
     repeats: tuple[float, float] | None = None
-    """The least and the greatest observed value over the repeats of the run, if they differ."""
+    """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""

@@ -1,0 +1,32 @@
+"""How far a figure moves over the repeats of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.gate.repeats import over_repeats
+from harness.gate.scope import Finding
+from harness.model import Status, Unit
+
+
+def finding(status: Status, observed: float, unit: Unit | None) -> Finding:
+    return Finding(status, "a reason", observed=observed, unit=unit)
+
+
+@pytest.mark.parametrize(
+    ("p_values", "repeats", "moves"),
+    [((0.012,), None, ""), ((0.012, 0.04), (0.012, 0.04), ", from p 0.0120 to 0.0400")],
+)
+def test_a_figure_moves_among_those_of_its_unit(
+    p_values: tuple[float, ...], repeats: tuple[float, float] | None, moves: str
+) -> None:
+    first, *others = [finding(Status.FAILED, p, Unit.P_VALUE) for p in p_values]
+
+    failed = over_repeats(first, [*others, finding(Status.FAILED, 0.31, Unit.DROP)], (), (), None)
+    flips = over_repeats(first, [*others, finding(Status.PASSED, 0.31, Unit.DROP)], (), (), None)
+
+    assert (failed.status, failed.repeats) == (Status.FAILED, repeats)
+    assert (flips.status, flips.repeats) == (Status.INCONCLUSIVE, repeats)
+    assert flips.reason.startswith(
+        f"the decision is not stable over {len(p_values) + 1} repeats: failed in {len(p_values)}, passed in 1{moves}; "
+    )
