@@ -133,6 +133,10 @@ class Draft:
         """Whether `of_text` finds a query with that *text*."""
         return text in self._by_text
 
+    def name_too(self, query: DraftQuery, text: str) -> None:
+        """Let `of_text` find *query* by this *text* too, where it is no other query's."""
+        self._by_text.setdefault(text, query)
+
     def of_text(self, text: str) -> DraftQuery:
         """The query with that *text*, made where it is new, with an id made from it."""
         known = self._by_text.get(text)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.errors import FormatError
@@ -32,7 +33,10 @@ _KEPT_BY_THE_WORKBENCH = ("id", "timestamp", "status", "type", "sampling", "desc
 _LABELS = {"referenceAnswer": "reference answer"}
 
 _BEHIND_A_TEXT = "#"
-"""What parts a text from its reference answer, or from its custom fields as JSON, in what the first versions store."""
+"""What parts a text from its reference answer, or from its custom fields as JSON, in what the first versions store.
+
+A text may have one of its own, which those versions do not escape.
+"""
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -113,7 +117,7 @@ def _read_document(one: Placed, draft: Draft, judged: list[Placed]) -> None:
     name = one.get("name")
     queries, ratings = one.get("querySetQueries"), one.get("judgmentRatings")
     if queries is not None:
-        _read_entries(queries.elements(), draft, is_stored=one.get("timestamp") is not None)
+        _read_entries(list(queries.elements()), draft, is_stored=one.get("timestamp") is not None)
         draft.name = draft.name or (None if name is None else name.text())
     elif ratings is not None:
         judged += ratings.elements()
@@ -127,27 +131,29 @@ def _read_document(one: Placed, draft: Draft, judged: list[Placed]) -> None:
 
 def _read_ratings(entry: Placed, draft: Draft) -> None:
     text = entry.need("query").words()
-    before, _, behind = map(str.strip, text.partition(_BEHIND_A_TEXT))
-    if not draft.has_text(text) and (draft.has_text(before) or _custom_fields(behind) is not None):
-        text = before
-    query = draft.of_text(text)
+    query = draft.of_text(text if draft.has_text(text) else _parted(text)[0])
     for rating in entry.need("ratings").elements():
         document = rating.need("docId", "doc_id")
         draft.judge(query, document.text(), rating.need("rating").number(), document.place)
 
 
-def _read_entries(entries: Iterable[Placed], draft: Draft, *, is_stored: bool) -> None:
+def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -> None:
     """The queries of a set, with what the workbench tells a language model of them as comments."""
+    written = [(one if isinstance(one.value, str) else one.need("queryText")).words() for one in entries]
+    given = [None if isinstance(one.value, str) else one.get("customFields", "referenceAnswer") for one in entries]
+    guessed = _guessed_answers(written) if is_stored and not any(given) else {}
     texts: set[str] = set()
-    for entry in entries:
-        text = (entry if isinstance(entry.value, str) else entry.need("queryText")).words()
-        given = None if isinstance(entry.value, str) else entry.get("customFields", "referenceAnswer")
-        fields: dict[str, Json] = {}
-        if given is not None:
-            fields = given.object() if isinstance(given.value, dict) else {"referenceAnswer": given.text()}
-        elif is_stored and "customFields" not in entry.members():
-            text, fields = _parted(text)
+    for entry, stored, behind in zip(entries, written, given, strict=True):
+        text, fields = _parted(stored) if is_stored and behind is None else (stored, {})
+        if behind is not None:
+            fields = behind.object() if isinstance(behind.value, dict) else {"referenceAnswer": behind.text()}
+            stored = f"{text}{_BEHIND_A_TEXT}{fields.get('referenceAnswer', '')}".strip()
+        elif stored in guessed:
+            text, answer = guessed[stored]
+            fields = {"referenceAnswer": answer}
+            draft.leave(entry.place, f"what stands behind '#', taken as the reference answer of the query {text!r}")
         query = draft.of_text(text)
+        draft.name_too(query, stored)
         if text in texts:
             draft.leave(entry.place, "queries that a set has twice")
         else:
@@ -155,22 +161,36 @@ def _read_entries(entries: Iterable[Placed], draft: Draft, *, is_stored: bool) -
         texts.add(text)
 
 
+def _guessed_answers(texts: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """
+    The text and the reference answer of each of *texts* that the first version may have joined, without blanks.
+
+    None in a set with custom fields as JSON, which later versions write, and none that another text would be equal to.
+    Source: its `PutQuerySetTransportAction` and `LlmJudgmentsProcessor`.
+
+    >>> _guessed_answers(["rope#To climb", "c# tutorial", "size #10 screws", "c#net", "c#java"])
+    {'rope#To climb': ('rope', 'To climb')}
+    """
+    if any(_parted(text)[0] != text for text in texts):
+        return {}
+    parts = {text: re.fullmatch(r"([^#]*[^#\s])#(\S.*)", text, re.DOTALL) for text in texts}
+    times = Counter(text if found is None else found[1] for text, found in parts.items())
+    return {text: (found[1], found[2]) for text, found in parts.items() if found is not None and times[found[1]] == 1}
+
+
 def _parted(text: str) -> tuple[str, dict[str, Json]]:
-    """The text of a query that an early version stored, and its custom fields; source: its `QuerySetEntry`."""
-    before, _, behind = map(str.strip, text.partition(_BEHIND_A_TEXT))
-    if not before or not behind:
-        return text, {}
-    fields = _custom_fields(behind)
-    return before, {"referenceAnswer": behind} if fields is None else fields
+    """
+    The text of a query, and the custom fields that an early version stored behind it as JSON.
 
-
-def _custom_fields(text: str) -> dict[str, Json] | None:
-    """The object that *text* writes as JSON."""
+    >>> _parted('c# book#{"referenceAnswer": ""}'), _parted("c# book")
+    (('c# book', {'referenceAnswer': ''}), ('c# book', {}))
+    """
+    before, _, behind = text.partition(_BEHIND_A_TEXT + "{")
     try:
-        fields = json.loads(text)
+        fields = json.loads("{" + behind)
     except (ValueError, RecursionError):
-        return None
-    return fields if isinstance(fields, dict) else None
+        return text, {}
+    return (before.strip(), fields) if before.strip() else (text, {})
 
 
 def _read_csv(path: Path, draft: Draft) -> None:

@@ -105,9 +105,10 @@ def test_several_configurations_are_requests_by_name():
             ['rope#{"referenceAnswer":"To climb"}', "C# book"],
         ),
         ([{"queryText": "rope#To climb"}, {"queryText": "C"}], ["rope#To climb", "C"]),
+        ([{"queryText": "rope", "referenceAnswer": "To climb"}, {"queryText": "C"}], ["rope#To climb", "C"]),
         ([{"queryText": 'rope#{"referenceAnswer":"To climb"}'}, {"queryText": "C"}], ["rope", "C"]),
     ],
-    ids=["given", "stored", "stored by early versions", "stored by early versions with JSON"],
+    ids=["given", "stored", "stored by early versions", "given to early versions", "stored with JSON"],
 )
 def test_reference_answers_are_comments_however_a_version_stores_them(queries, judged):
     stored = {} if "referenceAnswer" in queries[0] else {"id": "a", "timestamp": "2026-01-01T00:00:00Z"}
@@ -122,6 +123,47 @@ def test_reference_answers_are_comments_however_a_version_stores_them(queries, j
     other = queries[1]["queryText"]
     assert judgments(suite) == {"rope": {"d": 2}, other: {"d": 2}}
     assert "  # reference answer: To climb\n  - {id: rope" in Path("moved.relevance.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        (["c# tutorial", "size #10 screws", "c"], ["c# tutorial", "size #10 screws", "c"]),
+        (["c#net", "c#java"], ["c#net", "c#java"]),
+        (["c", "c#net"], ["c", "c#net"]),
+        (["c#net", 'rope#{"referenceAnswer":""}'], ["c#net", "rope"]),
+        (['c# book#{"referenceAnswer":"A"}', "c#net"], ["c# book", "c#net"]),
+    ],
+    ids=["with blanks", "two that would be one", "one that would be another", "a set with JSON", "before JSON"],
+)
+def test_a_text_of_its_own_is_not_cut_at_its_number_sign(texts, whole, capsys):
+    ratings = [{"query": text, "ratings": [{"docId": text, "rating": "1.0"}]} for text in texts]
+    entries = [{"queryText": text} for text in texts]
+    write_files(
+        {
+            "j.json": answer({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}),
+            "q.json": answer({"id": "a", "timestamp": "2026-01-01", "name": "Shop", "querySetQueries": entries}),
+        }
+    )
+    suite = moved("opensearch-srw", ["j.json", "q.json"], *REQUEST)
+    assert judgments(suite) == {text: {stored: 1} for text, stored in zip(whole, texts, strict=True)}
+    assert "'#'" not in capsys.readouterr().err
+
+
+def test_each_answer_that_is_guessed_is_listed_with_its_place(capsys):
+    entries = [{"queryText": "rope#To climb"}, {"queryText": "torch"}, {"queryText": "c#tutorial"}]
+    write_files({"q.json": {"timestamp": "2026-01-01", "querySetQueries": entries}})
+    suite = moved("opensearch-srw", ["q.json"], *REQUEST)
+    assert list(judgments(suite)) == ["rope", "torch", "c"]
+    said = [line for line in capsys.readouterr().err.splitlines() if "'#'" in line]
+    assert [line.split(": ")[-1] for line in said] == [
+        "what stands behind '#', taken as the reference answer of the query 'rope'",
+        "what stands behind '#', taken as the reference answer of the query 'c'",
+    ]
+    found = [
+        json.dumps({"timestamp": "2026-01-01", "querySetQueries": entries}).index(json.dumps(one)) for one in entries
+    ]
+    assert [f"q.json:1:{at + 1}:" in line for at, line in zip(found[::2], said, strict=True)] == [True, True], said
 
 
 def test_a_query_that_a_set_has_twice_is_listed(capsys):
