@@ -316,8 +316,8 @@ class IndexState:
     """The started copies of each shard, such as "products[0]", the one that answers first; None if unknown."""
     writes: Mapping[str, int] | None = None
     """
-    The highest sequence number of each shard, by the UUID of its index and its number: a document that is added,
-    replaced or deleted takes the next one. None if unknown.
+    The highest sequence number of each shard that is searched without a filter of an alias, by the UUID of its index
+    and its number: a document that is added, replaced or deleted takes the next one. None if unknown.
     """
 
 

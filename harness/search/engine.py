@@ -316,8 +316,8 @@ def read_state(
         for what, parameters, read in (
             ("_settings/index.uuid", {}, _uuids),
             ("_count", copies, count_in),
-            ("_search_shards", shards, _copies),
-            ("_stats/get", OF_SHARDS, _writes),
+            ("_search_shards", shards, dict),
+            ("_stats/get", OF_SHARDS, dict),
         ):
             asked = urlencode({**parameters, **which})
             answer = connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout)
@@ -325,21 +325,30 @@ def read_state(
     except SearchError:
         if len(found) < 2:
             return IndexState()
-    return IndexState(*found)
+    uuids, documents, searched, stats = [*found, None, None][:4]
+    return IndexState(uuids, documents, _copies(searched or {}), _writes(stats or {}, searched or {}))
 
 
 OF_SHARDS = {"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no"}
 """Parameters of `_stats`; sequence numbers come with whichever statistics, of which those of `get` cost the least."""
 
 
-def _writes(content: Mapping[str, Json]) -> Json:
-    """The highest sequence number of each shard, over its copies; None if the answer has another form."""
+def _writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
+    """
+    The highest sequence number of each shard that is *searched* without the filter of an alias, over its copies.
+
+    Writes behind a filter may be to documents that no search sees. Which shards are searched, and with which filter,
+    is in the answer to `_search_shards`; None if that or *stats* has another form, or if no shard is left.
+    """
     found: dict[str, int] = {}
     try:
-        for index in content["indices"].values():
-            for shard, copies in index["shards"].items():
+        for group in searched["shards"]:
+            name, shard = group[0]["index"], group[0]["shard"]
+            if "filter" not in searched["indices"][name]:
+                index = stats["indices"][name]
+                copies = index["shards"][str(shard)]
                 found[printable(f"{index['uuid']}[{shard}]")] = max(int(one["seq_no"]["max_seq_no"]) for one in copies)
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
         return None
     return found or None
 
@@ -348,7 +357,7 @@ SERVING = ("STARTED", "RELOCATING")
 """The states of copies that answer searches."""
 
 
-def _copies(content: Mapping[str, Json]) -> Json:
+def _copies(content: Mapping[str, Json]) -> Mapping[str, tuple[ShardCopy, ...]] | None:
     """The copies of each shard, from an answer to `_search_shards`; None if it has another form."""
     nodes, found = content.get("nodes"), dict[str, tuple[ShardCopy, ...]]()
     try:

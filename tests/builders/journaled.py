@@ -32,6 +32,9 @@ def set_index(engine, uuid="one", documents=200, index="products", written=None)
     """The state of the *index*; *written* is the sequence number of its shard, which cannot be read if it is None."""
     engine.gets[f"/{index}/_settings/index.uuid"] = {index: {"settings": {"index": {"uuid": uuid}}}}
     engine.gets[f"/{index}/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
+    copy = {"state": "STARTED", "primary": True, "node": "n1", "index": index, "shard": 0}
+    searched = {"indices": {index: {}}, "shards": [[copy]]}
+    engine.gets[f"/{index}/_search_shards?preference=relevance-harness"] = searched
     shards = {"0": [{"seq_no": {"max_seq_no": written}}]}
     engine.gets[f"/{index}/_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {index: {"uuid": uuid, "shards": shards}}}
 

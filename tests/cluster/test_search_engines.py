@@ -370,3 +370,33 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     assert again.uuids is not None
     assert again.uuids != uuids
     assert search.index_state("there-is-none", timeout=5.0) == IndexState()
+
+
+def test_writes_count_where_a_search_could_see_them(
+    search: EngineSearch, index: Callable[..., str], call: Callable[..., Any]
+) -> None:
+    name = index({"a": {"tenant": "north"}}, settings={"number_of_shards": 2})
+    add = {"index": name, "filter": {"match": {"tenant": "north"}}}
+    call("POST", "/_aliases", {"actions": [{"add": {**add, "alias": f"{name}-north"}}]})
+    call("POST", "/_aliases", {"actions": [{"add": {"index": name, "alias": f"{name}-0", "routing": "0"}}]})
+
+    def written(target: str, routing: str | None = None) -> dict[str, int] | None:
+        state = search.index_state(target, timeout=5.0, url_params={"routing": routing} if routing else {})
+        return None if state.writes is None else dict(state.writes)
+
+    def changed(routing: str) -> list[str]:
+        before = written(name) or {}
+        call("PUT", f"/{name}/_doc/b?routing={routing}&refresh=true", {"tenant": "south"})
+        return [shard for shard, highest in (written(name) or {}).items() if highest != before[shard]]
+
+    [zero] = changed("0")
+    away = next(other for other in map(str, range(1, 99)) if changed(other) != [zero])
+    assert written(f"{name}-north") is None
+    for target, routing in ((f"{name}-0", None), (name, "0")):
+        before = written(target, routing)
+        assert list(before or ()) == [zero]
+        changed(away)
+        assert written(target, routing) == before
+        changed("0")
+        assert written(target, routing) == {zero: (before or {})[zero] + 1}
+    assert len(written(f"{name},{name}-north") or {}) == 2

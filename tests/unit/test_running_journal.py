@@ -266,7 +266,8 @@ def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monke
         }
 
     for preference in ("relevance-harness", "relevance-harness-2"):
-        engine.gets[f"{path}_search_shards?preference={preference}"] = {"nodes": {}, "shards": [[copy]]}
+        searched = {"nodes": {}, "indices": {one: {}}, "shards": [[copy]]}
+        engine.gets[f"{path}_search_shards?preference={preference}"] = searched
     shards = {"0": [{"seq_no": {"max_seq_no": 3}}]}
     engine.gets[f"{path}_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
     stands_for(one)

@@ -340,6 +340,14 @@ def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
     assert asked == ["/products/_settings/index.uuid", *others]
 
 
+def copies_at(*highest: object) -> list[object]:
+    return [{"seq_no": {"max_seq_no": one}} for one in highest]
+
+
+WRITTEN = {"indices": {"a": {"uuid": "u", "shards": {"0": copies_at(1)}}}}
+SEARCHED = {"indices": {"a": {}}, "shards": [[{"index": "a", "shard": 0}]]}
+
+
 def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engine: ScriptedEngine) -> None:
     held = {"state": "STARTED", "primary": True, "node": "n1", "index": "a", "shard": 0, "allocation_id": {"id": "x"}}
     away = {"state": "INITIALIZING", "primary": False, "node": "n2", "index": "a", "shard": 0}
@@ -349,10 +357,11 @@ def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engin
         f"/products/_count?preference=_local&{which}": {"count": 3, "_shards": SHARDS},
         f"/products/_search_shards?preference=_local&routing=north&{which}": {
             "nodes": {"n1": {"name": "es-1"}},
+            "indices": {"a": {"aliases": ["products"]}},
             "shards": [[held, away]],
         },
         f"/products/_stats/get?level=shards&filter_path={NUMBERS}&{which}": {
-            "indices": {"a": {"uuid": "u", "shards": {"0": [{"seq_no": {"max_seq_no": n}} for n in (7, 6)]}}}
+            "indices": {"a": {"uuid": "u", "shards": {"0": copies_at(7, 6), "1": copies_at(9)}}}
         },
     }
     given = {"ignore_unavailable": "true", "expand_wildcards": "open,hidden", "routing": "north"}
@@ -361,18 +370,50 @@ def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engin
     assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)}, {"u[0]": 7})
 
 
+def state_of_products(engine: ScriptedEngine, stats: object, searched: object) -> IndexState:
+    engine.gets[f"/products/_stats/get?level=shards&filter_path={NUMBERS}"] = stats
+    engine.gets["/products/_search_shards?preference=relevance-harness"] = searched
+    with open_search(cluster(engine), {}) as search:
+        return search.index_state("products", timeout=5.0)
+
+
+def test_writes_behind_the_filter_of_an_alias_are_left_out(engine: ScriptedEngine) -> None:
+    stats = {"indices": {name: {"uuid": name, "shards": {"0": copies_at(1)}} for name in "ab"}}
+    filtered = {"aliases": ["products"], "filter": {"term": {"tenant": "north"}}}
+    searched = {"indices": {"a": {}, "b": filtered}, "shards": [[{"index": name, "shard": 0}] for name in "ab"]}
+    assert state_of_products(engine, stats, searched).writes == {"a[0]": 1}
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("stats", "searched"),
     [
-        {},
-        {"indices": {}},
-        {"indices": {"a": {"uuid": "u", "shards": {"0": []}}}},
-        {"indices": {"a": {"uuid": "u", "shards": {"0": [{"seq_no": {"max_seq_no": None}}]}}}},
-        {"indices": {"a": {"shards": {"0": [{"seq_no": {"max_seq_no": 1}}]}}}},
-        {"indices": []},
+        *(
+            (stats, SEARCHED)
+            for stats in (
+                {},
+                {"indices": {}},
+                {"indices": {"a": {"uuid": "u", "shards": {"0": []}}}},
+                {"indices": {"a": {"uuid": "u", "shards": {"0": copies_at(None)}}}},
+                {"indices": {"a": {"shards": {"0": copies_at(1)}}}},
+                {"indices": []},
+            )
+        ),
+        *(
+            (WRITTEN, searched)
+            for searched in (
+                {},
+                {"shards": SEARCHED["shards"]},
+                {"indices": {}, "shards": SEARCHED["shards"]},
+                {"indices": {"a": None}, "shards": SEARCHED["shards"]},
+                {"indices": {"a": {}}, "shards": [[]]},
+                {"indices": {"a": {}}, "shards": []},
+                {"indices": {"a": {"filter": {"term": {"tenant": "north"}}}}, "shards": SEARCHED["shards"]},
+            )
+        ),
     ],
 )
-def test_sequence_numbers_that_cannot_be_read_are_unknown(engine: ScriptedEngine, content: object) -> None:
-    engine.gets[f"/products/_stats/get?level=shards&filter_path={NUMBERS}"] = content
-    with open_search(cluster(engine), {}) as search:
-        assert search.index_state("products", timeout=5.0).writes is None
+def test_sequence_numbers_that_cannot_be_read_are_unknown(
+    engine: ScriptedEngine, stats: object, searched: object
+) -> None:
+    assert state_of_products(engine, WRITTEN, SEARCHED).writes == {"u[0]": 1}
+    assert state_of_products(engine, stats, searched).writes is None
