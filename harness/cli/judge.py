@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from harness.judging.writing import GradedFiles, check_output, grades_csv, grade
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import printable
 from harness.report.terminal.others import agreement_json, agreement_renderables
-from harness.words import count
+from harness.words import count, did_you_mean
 
 SOMEBODY = "judge"
 """The name of a judge who gives none."""
@@ -82,7 +82,9 @@ RULES = [str(rule) for rule in Rule]
     help="Write no grade of a document whose grades are further apart.",
 )
 @click.option(
-    "--settle", is_flag=True, help="Grade only documents on which other judges differ; these grades are written."
+    "--settle",
+    is_flag=True,
+    help="Grade only documents on which other judges differ; these grades are written. Needs --judge.",
 )
 @click.option("--agreement", is_flag=True, help="Print how far the judges agree, and open no page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the agreement as JSON.")
@@ -122,6 +124,8 @@ def command(
         raise click.UsageError("--json prints the agreement; add --agreement")
     if agreement and (only_write or settle):
         raise click.UsageError(f"--agreement writes nothing; remove {'--write' if only_write else '--settle'}")
+    if settle and not judge:
+        raise click.UsageError("--settle needs --judge NAME, whose grades stand before those of all others")
     if only_write and judge is not None and not settle:
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
@@ -130,6 +134,8 @@ def command(
     judges = kept_by_judge(path, folder)
     if agreement:
         return _print_agreement(path, judges, bounds, as_json=as_json)
+    if only_write and settle:
+        _check_has_graded(judge, judges)
     name = judge or SOMEBODY
     mine = judges.setdefault(name, Kept(progress_path(path, name, folder)))
     settler = name if settle else None
@@ -149,6 +155,19 @@ def _one_suite(given: Path) -> Path:
     if len(found) != 1:
         raise UsageError(f"{given} holds {count(len(found), 'suite')}; judge one at a time")
     return found[0]
+
+
+def _check_has_graded(judge: str | None, judges: Mapping[str, Kept]) -> None:
+    """
+    Be sure that there is something that *judge* settles.
+
+    Raises:
+        UsageError: Nothing.
+    """
+    known = [name for name, kept in judges.items() if kept.grades]
+    if judge not in known:
+        others = f"only {', '.join(known)} {'has' if len(known) == 1 else 'have'}" if known else "nobody has"
+        raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), known)}")
 
 
 def _print_agreement(path: Path, judges: dict[str, Kept], scale: Scale | None, *, as_json: bool) -> int:

@@ -249,6 +249,21 @@ def test_what_was_settled_is_written_without_the_page_too(two_judges, judge, fol
     assert suite_lines(folder)[1].endswith("judgments: {d: 1}}")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("carl", "carl has graded no document, and only anna, bob, carol have; did you mean 'carol'?"),
+        ("eve", "eve has graded no document, and only anna, bob, carol have"),
+    ],
+)
+def test_who_has_graded_nothing_settles_nothing(two_judges, judge, folder, capsys, name, said):
+    assert judge("--judge", "carol", "--settle", act=interrupt, shoes__y=1) == 130
+    capsys.readouterr()
+    before = suite_lines(folder)
+    assert main(["judge", "shop.relevance.yaml", "--judge", name, "--settle", "--write"]) == 2
+    assert (capsys.readouterr().err, suite_lines(folder)) == (f"harness: {said}\n", before)
+
+
 def test_what_is_to_be_settled_and_no_hit_any_more_is_counted(two_judges, judge, capsys, monkeypatch):
     monkeypatch.setitem(RANKINGS, "boots", ["d"])
     assert judge("--judge", "carol", "--settle", shoes__y=1) == 0
@@ -281,6 +296,10 @@ def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(ju
         (["--agreement"], "agreement needs the grades of at least two judges, and nobody has graded documents"),
         (["--agreement", "--write"], "--agreement writes nothing; remove --write"),
         (["--agreement", "--settle"], "--agreement writes nothing; remove --settle"),
+        (["--settle"], "--settle needs --judge NAME, whose grades stand before those of all others"),
+        (["--settle", "--write"], "--settle needs --judge NAME"),
+        (["--judge", "", "--settle"], "--settle needs --judge NAME"),
+        (["--judge", "carl", "--settle", "--write"], "carl has graded no document, and nobody has"),
         (["--judge", "anna", "--write"], "--write writes the grades of all judges; remove --judge, or add --settle"),
         (["--json"], "--json prints the agreement; add --agreement"),
         (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
