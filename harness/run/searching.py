@@ -403,17 +403,20 @@ def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[s
     template = suite.requests.get(run.request)
     if suite.title_field is None or template is None or template.http is not None:
         return run
-    rankings = [one for one in run.responses.values() if isinstance(one, Ranking)]
-    known = {hit.id for one in rankings for hit in one.hits if hit.title} | run.titles.keys()
-    wanted = [document for document in dict.fromkeys(documents) if document not in known]
-    if not (rankings and wanted):
+    wanted = {document: None for document in documents if document not in run.titles}
+    if not (wanted and run.has_rankings):
+        return run
+    for hit in run.hits:
+        if hit.title:
+            wanted.pop(hit.id, None)
+    if not wanted:
         return run
     pinned = pinned_of(template.body)
     try:
         hits, _ = find_texts(
             search,
             run.index,
-            wanted[:TITLES_AT_MOST],
+            list(wanted)[:TITLES_AT_MOST],
             pinned=pinned,
             title_field=suite.title_field,
             id_field=suite.target.id_field,
@@ -429,5 +432,4 @@ def untitled_hits(suite: Suite, run: Run) -> list[str]:
     template = suite.requests.get(run.request)
     if template is None or not isinstance(template.body, Mapping) or not SELECTING & template.body.keys():
         return []
-    hits = [hit for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
-    return [] if any(hit.title for hit in hits) else [hit.id for hit in hits]
+    return [] if any(hit.title for hit in run.hits) else [hit.id for hit in run.hits]

@@ -352,6 +352,25 @@ def test_titles_are_missed_only_where_the_request_selects_other_fields(body: Any
     assert untitled_hits(suite(Query("q", "red"), body=body, title_field="title"), run_of_hits(*hits)) == untitled
 
 
+def test_no_answer_is_read_again_where_no_title_is_wanted_and_none_after_the_first_title() -> None:
+    class Read(dict[str, Response]):
+        read = 0
+
+        def __getitem__(self, query: str) -> Response:
+            self.read += 1
+            return super().__getitem__(query)
+
+        def values(self) -> Any:
+            return map(self.__getitem__, self)
+
+    stored = Read({query: Ranking((Hit("a", 1.0, "A"),)) for query in ("q", "r", "s")})
+    run = replace(run_of_hits(), responses=stored)
+    assert look_up_titles(TITLED, run, Titles(), []) == run
+    assert stored.read == 0
+    assert untitled_hits(suite(Query("q", "red"), body={**BODY, "_source": ["title"]}, title_field="title"), run) == []
+    assert stored.read == 1
+
+
 class TestAbsence:
     """Why a document is not in a ranking, by what the engine answers about it."""
 
