@@ -78,12 +78,12 @@ class Hooks:
         changed = self._call(RESPONSE, response=response, request=request, query=query)
         if changed is not None and not isinstance(changed, Ranking | Failure):
             raise self.wrong(RESPONSE, f"returned {_described(changed)}, expected a Ranking, a Failure or None")
-        if changed is None or changed is response or isinstance(changed, Failure):
-            return response if changed is None else changed
+        if changed is None or changed is response:
+            return response
         try:
-            return _checked(changed)
+            return _checked_failure(changed) if isinstance(changed, Failure) else _checked(changed)
         except MalformedAnswer as error:
-            raise self.wrong(RESPONSE, f"returned a Ranking whose {error}") from None
+            raise self.wrong(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
 
     def wrong(self, name: str, what: str) -> HookError:
         """The error that the hook *name* did *what*."""
@@ -116,6 +116,15 @@ class Hooks:
         return f" in line {passed[-1]}" if passed else ""
 
 
+def _checked_failure(failure: Failure) -> Failure:
+    """*failure*, which a hook made; raises MalformedAnswer where it lacks its kind or its reason."""
+    if not isinstance(failure.kind, FailureKind):
+        raise MalformedAnswer(f"`kind` is {_described(failure.kind)}, expected a FailureKind")
+    if not isinstance(failure.reason, str):
+        raise MalformedAnswer(f"`reason` is {_described(failure.reason)}, expected a text")
+    return failure
+
+
 def _checked(ranking: Ranking) -> Ranking:
     """
     *ranking*, which a hook made, with Python's own numbers and each document at its first rank only.
@@ -123,16 +132,23 @@ def _checked(ranking: Ranking) -> Ranking:
     Raises:
         MalformedAnswer: A value in it is not what its field holds.
     """
-    if not isinstance(ranking.hits, (tuple, list)):
-        raise MalformedAnswer(f"`hits` is {_described(ranking.hits)}, expected a tuple")
-    hits, again = unique_hits([_checked_hit(hit, f"hits[{place}]") for place, hit in enumerate(ranking.hits)])
+    hits, again = unique_hits(_checked_hits(ranking.hits, "hits"))
+    tail, before = tuple(_checked_hits(ranking.tail, "tail")), ranking.duplicates
+    if not isinstance(before, (tuple, list)) or not all(map(is_text, before)):
+        raise MalformedAnswer(f"`duplicates` is {before!r}, expected a tuple of texts")
     total, took = _number(ranking.total, "total"), _number(ranking.took, "took")
     if total is not None and (total < 0 or total != int(total)):
         raise MalformedAnswer(f"`total` is {ranking.total!r}, expected a whole number from 0 on or None")
     if took is not None and took < 0:
         raise MalformedAnswer(f"`took` is {ranking.took!r}, expected a number from 0 on or None")
     whole = None if total is None else int(total)
-    return replace(ranking, hits=hits, total=whole, took=took, duplicates=(*ranking.duplicates, *again))
+    return replace(ranking, hits=hits, tail=tail, total=whole, took=took, duplicates=(*before, *again))
+
+
+def _checked_hits(hits: Sequence[Hit], name: str) -> list[Hit]:
+    if not isinstance(hits, (tuple, list)):
+        raise MalformedAnswer(f"`{name}` is {_described(hits)}, expected a tuple")
+    return [_checked_hit(hit, f"{name}[{place}]") for place, hit in enumerate(hits)]
 
 
 def _checked_hit(hit: Hit, name: str) -> Hit:
@@ -140,7 +156,23 @@ def _checked_hit(hit: Hit, name: str) -> Hit:
         raise MalformedAnswer(f"`{name}` is {_described(hit)}, expected a Hit")
     if not is_text(hit.id):
         raise MalformedAnswer(f"`{name}.id` is {hit.id!r}, expected a text")
-    return replace(hit, score=_number(hit.score, f"{name}.score"))
+    for field, value in (("title", hit.title), ("snippet", hit.snippet)):
+        if not isinstance(value, str | None):
+            raise MalformedAnswer(f"`{name}.{field}` is {_described(value)}, expected a text or None")
+    return replace(hit, score=_number(hit.score, f"{name}.score"), texts=_checked_texts(hit.texts, f"{name}.texts"))
+
+
+def _checked_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
+    """*texts* as a dictionary, which can be kept whatever a hook made it of."""
+    if texts is None:
+        return None
+    if not isinstance(texts, Mapping):
+        raise MalformedAnswer(f"`{name}` is {_described(texts)}, expected a mapping or None")
+    found = dict(texts)
+    for field, value in found.items():
+        if not isinstance(field, str) or not isinstance(value, str):
+            raise MalformedAnswer(f"`{name}[{field!r}]` is {_described(value)}, expected a text by the name of a field")
+    return found
 
 
 def _number(value: object, name: str) -> float | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy
 import pytest
@@ -17,7 +17,7 @@ from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import ENTRY_POINTS, installed_hooks
-from harness.model import Failure, Hit, Query, Ranking, SearchRequest
+from harness.model import Failure, FailureKind, Hit, Query, Ranking, SearchRequest
 
 SUITE = """\
 suite: shop
@@ -149,6 +149,15 @@ def test_a_hook_that_fails_for_one_query_leaves_the_others_their_answers(shop, i
         ({"hits": (Hit("a"), Hit(5))}, "`hits[1].id` is 5, expected a text"),
         ({"hits": (Hit(""),)}, "`hits[0].id` is '', expected a text"),
         ({"hits": ("a", "b")}, "`hits[0]` is a value of type str, expected a Hit"),
+        ({"hits": (Hit("a", title=5),)}, "`hits[0].title` is a value of type int, expected a text or None"),
+        ({"hits": (Hit("a", snippet=["x"]),)}, "`hits[0].snippet` is a value of type list, expected a text or None"),
+        ({"hits": (Hit("a", texts="x"),)}, "`hits[0].texts` is a value of type str, expected a mapping or None"),
+        (
+            {"hits": (Hit("a", texts={"name": lambda: 1}),)},
+            "`hits[0].texts['name']` is a value of type function, expected a text by the name of a field",
+        ),
+        ({"tail": (Hit("a", title=5),)}, "`tail[0].title` is a value of type int"),
+        ({"duplicates": None}, "`duplicates` is None, expected a tuple of texts"),
         ({"hits": None}, "`hits` is a value of type NoneType, expected a tuple"),
         ({"total": -3}, "`total` is -3, expected a whole number from 0 on or None"),
         ({"total": 1.5}, "`total` is 1.5"),
@@ -162,6 +171,29 @@ def test_a_ranking_that_a_hook_returns_is_checked(shop, install, capsys, change,
     assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
     [suite] = json.loads(capsys.readouterr().out)["suites"]
     assert f"returned a Ranking whose {words}" in suite["queries"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (Failure(FailureKind.ERROR, KeyError("tenant")), "`reason` is a value of type KeyError, expected a text"),
+        (Failure("gone", "x"), "`kind` is a value of type str, expected a FailureKind"),
+    ],
+    ids=str,
+)
+def test_a_failure_that_a_hook_returns_is_checked(shop, install, capsys, failure, words):
+    install(SimpleNamespace(pytest_relevance_response=lambda: failure))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 3
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert f"returned a Failure whose {words}" in suite["queries"][0]["reason"]
+
+
+def test_texts_that_a_hook_gives_in_a_mapping_of_its_own_are_kept(shop, install, capsys):
+    texts = MappingProxyType({"name": "Red shoes"})  # cannot be pickled
+    install(SimpleNamespace(pytest_relevance_response=lambda: Ranking((Hit("e", 2.5, "Red", texts=texts),))))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url, "--json"]) == 0
+    [suite] = json.loads(capsys.readouterr().out)["suites"]
+    assert [hit["title"] for hit in suite["queries"][0]["ranking"]] == ["Red"]
 
 
 def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys):
