@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -64,49 +64,68 @@ def read_folder(folder: Path) -> list[Finished | Failed]:
 
 
 def write_run(file: Path, done: Finished | Failed) -> None:
-    """Leave *done* in *file*, and in others beside it what only some need; *file* comes last."""
+    """
+    Leave *done* in *file*, and in others beside it what only some need.
+
+    Each time these have names of their own, and *file*, which is written last, says which they are. So what belongs
+    together is read together, though the process is killed meanwhile, or the suite ran again since *file* was read.
+    None is removed here, as another process may still read it.
+    """
     if isinstance(done, Failed):
-        text = json.dumps(asdict(done))
+        content = asdict(done)
     else:
-        _write_run(file.with_suffix(".run"), done.run())
-        write_whole(file.with_suffix(".queries"), _lines_of(done.report.queries))
-        text = dumps_report(make_report([replace(done.report, queries=())]))
-    write_whole(file, text)
+        name = f"{file.stem}.{secrets.token_hex(4)}"
+        _write_run(file.with_name(f"{name}.run"), done.run())
+        begins, unscored = _write_queries(file.with_name(f"{name}.queries"), done.report.queries)
+        report = dumps_report(make_report([replace(done.report, queries=())]))
+        content = {"report": report, "name": name, "begins": begins, "unscored": unscored}
+    write_whole(file, json.dumps(content))
 
 
 def read_run(file: Path) -> Finished | Failed:
     """What `write_run` left in *file*; queries, and the run itself, are read when somebody asks for them."""
-    text = file.read_text(encoding="utf-8")
-    raw = json.loads(text)
-    if "error" in raw:
-        return Failed(**raw | {"problems": tuple(Problem(**problem) for problem in raw["problems"])})
-    report = replace(loads_report(text, path=str(file)).suites[0], queries=_read_queries(file.with_suffix(".queries")))
-    return Finished(report, lambda: _read_run(file.with_suffix(".run")))
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if "error" in content:
+        return Failed(**content | {"problems": tuple(Problem(**problem) for problem in content["problems"])})
+    name = content["name"]
+    queries = _read_queries(file.with_name(f"{name}.queries"), content["begins"], content["unscored"])
+    report = replace(loads_report(content["report"], path=str(file)).suites[0], queries=queries)
+    return Finished(report, lambda: _read_run(file.with_name(f"{name}.run")))
 
 
 _QUERY = TypeAdapter(QueryReport)
 
 
-def _lines_of(queries: Iterable[QueryReport]) -> Iterator[str]:
-    """A query a line, then where they begin and which have no plain score: a worker needs some queries, not all."""
+def _write_queries(file: Path, queries: Iterable[QueryReport]) -> tuple[dict[str, int], list[int]]:
+    """
+    Write a query a line, as a worker needs some, not all.
+
+    Returns:
+        The byte at which each begins, by its id, and the places of those without a plain score.
+    """
     begins: dict[str, int] = {}
-    unscored, end = [], 0
-    for place, query in enumerate(queries):
-        line = json.dumps(_QUERY.dump_python(query, mode="json")) + "\n"
-        begins[query.id], end = end, end + len(line)
-        unscored += [place] if query.outcome is not Outcome.SCORED else []
-        yield line
-    yield json.dumps([begins, unscored])
+    unscored: list[int] = []
+
+    def lines() -> Iterator[str]:
+        end = 0
+        for place, query in enumerate(queries):
+            line = json.dumps(_QUERY.dump_python(query, mode="json")) + "\n"
+            begins[query.id], end = end, end + len(line)
+            unscored.extend([place] if query.outcome is not Outcome.SCORED else [])
+            yield line
+
+    write_whole(file, lines())
+    return begins, unscored
 
 
-def _read_queries(file: Path) -> QueryReports:
-    with file.open("rb") as opened:
-        content = mmap(opened.fileno(), 0, access=ACCESS_READ)  # it stays as it is when the file is replaced
-    begins, unscored = json.loads(content[content.rfind(b"\n") + 1 :])
+def _read_queries(file: Path, begins: Mapping[str, int], unscored: Sequence[int]) -> QueryReports:
+    """The queries in *file*, which is open only while one of them is read."""
     lines = list(begins.values())
 
     def build(place: int) -> QueryReport:
-        return _QUERY.validate_python(json.loads(content[lines[place] : content.find(b"\n", lines[place])]))
+        with file.open("rb") as opened:
+            opened.seek(lines[place])
+            return _QUERY.validate_python(json.loads(opened.readline()))
 
     return QueryReports(list(begins), build, outlines=LazySequence(range(len(lines)), build), unscored=unscored)
 
@@ -114,7 +133,7 @@ def _read_queries(file: Path) -> QueryReports:
 def _write_run(file: Path, run: Run) -> None:
     repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in run.repeats)
     run = replace(run, responses=dict(run.responses), repeats=repeats)
-    file.write_text(json.dumps(TypeAdapter(Run).dump_python(run, mode="json")), encoding="utf-8")
+    write_whole(file, json.dumps(TypeAdapter(Run).dump_python(run, mode="json")))
 
 
 def _read_run(file: Path) -> Run:

@@ -129,14 +129,51 @@ def test_another_process_reads_only_the_queries_that_it_needs(tmp_path: Path) ->
 
 
 def test_what_was_read_stays_when_the_suite_runs_again(tmp_path: Path) -> None:
-    runner = Runner(Outcome.ERROR, Outcome.SCORED)
-    SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
-    runs = SuiteRuns(runner, tmp_path)
-    before = runs.finished(tmp_path / "a.yaml", OPTIONS).report
+    again = replace(RUN, request="again")
+    ran = iter((finished(tmp_path, RUN, Outcome.ERROR), finished(tmp_path, again, Outcome.SCORED)))
+    SuiteRuns(lambda *_: next(ran), tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    runs = SuiteRuns(lambda *_: next(ran), tmp_path)
+    before = runs.finished(tmp_path / "a.yaml", OPTIONS)
 
-    after = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True).report
+    after = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
 
-    assert [before.queries[0].outcome, after.queries[0].outcome] == [Outcome.ERROR, Outcome.SCORED]
+    assert [one.report.queries[0].outcome for one in (before, after)] == [Outcome.ERROR, Outcome.SCORED]
+    assert [one.run() for one in (before, after)] == [RUN, again]
+
+
+@pytest.mark.parametrize("suffix", [".run", ".queries", ".json"])
+def test_what_a_killed_process_did_not_finish_is_not_mixed_with_what_ran_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    ran = iter((finished(tmp_path, RUN, Outcome.ERROR), finished(tmp_path, replace(RUN, request="again"))))
+    runs = SuiteRuns(lambda *_: next(ran), tmp_path)
+    runs.finished(tmp_path / "a.yaml", OPTIONS)
+    put = Path.replace
+
+    def die(part: Path, path: Path) -> Path:
+        if path.suffix == suffix:
+            raise KeyboardInterrupt
+        return put(part, path)
+
+    monkeypatch.setattr(Path, "replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+
+    [here] = SuiteRuns(Runner(), tmp_path).all()
+    assert isinstance(here, Finished)
+    assert (here.report, here.run()) == (finished(tmp_path, RUN, Outcome.ERROR).report, RUN)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="counts descriptors as POSIX shows them")
+def test_no_file_stays_open_for_what_was_read(tmp_path: Path) -> None:
+    for number in range(3):
+        SuiteRuns(Runner(), tmp_path).finished(tmp_path / f"{number}.yaml", OPTIONS)
+    before = len(list(Path("/dev/fd").iterdir()))
+
+    read = SuiteRuns(Runner(), tmp_path).all()
+
+    assert [one.report.queries[0].id for one in read if isinstance(one, Finished)] == ["q"] * 3
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_a_folder_keeps_other_options_apart(tmp_path: Path) -> None:
