@@ -119,7 +119,7 @@ def _write_queries(file: Path, queries: Iterable[QueryReport]) -> tuple[dict[str
 
 
 def _read_queries(file: Path, begins: Mapping[str, int], unscored: Sequence[int]) -> QueryReports:
-    """The queries in *file*, which is open only while one of them is read."""
+    """The queries in *file*, which is open only while one of them is read; outlines are kept once they are."""
     lines = list(begins.values())
 
     def build(place: int) -> QueryReport:
@@ -127,7 +127,12 @@ def _read_queries(file: Path, begins: Mapping[str, int], unscored: Sequence[int]
             opened.seek(lines[place])
             return _QUERY.validate_python(json.loads(opened.readline()))
 
-    return QueryReports(list(begins), build, outlines=LazySequence(range(len(lines)), build), unscored=unscored)
+    outlines = LazySequence(range(len(lines)), lambda place: _outline(build(place)), keep=len(lines))
+    return QueryReports(list(begins), build, outlines=outlines, unscored=unscored)
+
+
+def _outline(query: QueryReport) -> QueryReport:
+    return QueryReport(query.id, query.text, query.outcome, query.reason, query.tags, query.scores, weight=query.weight)
 
 
 def _write_run(file: Path, run: Run) -> None:

@@ -176,6 +176,24 @@ def test_no_file_stays_open_for_what_was_read(tmp_path: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
+def test_outlines_are_read_once_and_hold_no_documents(tmp_path: Path) -> None:
+    queries = tuple(numbered_query(number, 0.5, ("head",)) for number in range(3))
+    done = finished(tmp_path / "a.yaml")
+    report = replace(done.report, queries=queries)
+    SuiteRuns(lambda *_: replace(done, report=report), tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    here = SuiteRuns(Runner(), tmp_path).finished(tmp_path / "a.yaml", OPTIONS).report
+
+    first = list(here.outlines)
+    for file in tmp_path.glob("*.queries"):
+        file.unlink()
+
+    assert list(here.outlines) == first
+    assert first == [
+        QueryReport(one.id, one.text, one.outcome, tags=one.tags, scores=one.scores, weight=one.weight)
+        for one in queries
+    ]
+
+
 def test_a_folder_keeps_other_options_apart(tmp_path: Path) -> None:
     runner = Runner()
     for options in (OPTIONS, RunOptions(), RunOptions(embedded=True)):
