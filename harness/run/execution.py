@@ -471,13 +471,11 @@ def _locate(
     budget = answered.options.budget
     if budget is not None and run.seconds >= budget:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
-    try:
-        hooks: Hooks = answered.options.hooks or Hooks()
-        return locate_missing(
-            answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks
-        ), []
-    except SearchError as error:
-        return {}, [f"the ranks of missing documents are unknown: {error}"]
+    hooks = answered.options.hooks or Hooks()
+    located, why = locate_missing(
+        answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks
+    )
+    return located, [f"the ranks of missing documents are unknown: {why}"] if why else []
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.errors import SearchError
 from harness.hooks import Hooks
 from harness.model import (
     Absence,
+    Failure,
     Json,
     MissingDocument,
     Query,
@@ -35,7 +37,7 @@ def lacks_documents(suite: Suite, run: Run, queries: Collection[str]) -> bool:
 
 def locate_missing(
     suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks | None = None
-) -> Mapping[str, tuple[MissingDocument, ...]]:
+) -> tuple[Mapping[str, tuple[MissingDocument, ...]], str]:
     """
     Where the relevant and the expected documents are that are not among the hits of *run*.
 
@@ -51,20 +53,27 @@ def locate_missing(
         hooks: What the requests of *search* go through, for those that are made of them.
 
     Returns:
-        The missing documents of each query, best grade first. A relevant document is one of positive gain.
-
-    Raises:
-        SearchError: No query could be asked at all.
+        The missing documents of each query, best grade first, and why no rank is known, empty if one may be. A relevant
+        document is one of positive gain. No query has documents if none could be asked at all.
     """
     chosen = frozenset(queries)
     missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in chosen}
     lacking = {query: documents for query, documents in missing.items() if documents}
-    found = _search_for(lacking, suite, run, search, hooks or Hooks())
-    located = {
-        query: tuple(found[query].located(document) for document in documents) if query in found else documents
-        for query, documents in lacking.items()
-    }
-    return _with_similar(located, found, search)
+    try:
+        found = _search_for(lacking, suite, run, search, hooks or Hooks())
+        located = {
+            query: tuple(found[query].located(document) for document in documents) if query in found else documents
+            for query, documents in lacking.items()
+        }
+        return _with_similar(located, found, search), _why_no_rank([one.deep for one in found.values()])
+    except SearchError as error:
+        return {}, str(error)
+
+
+def _why_no_rank(deep: Sequence[Response]) -> str:
+    """The first reason where each deeper search failed, as all do when a point in time has expired; empty if not."""
+    reasons = [one.reason for one in deep if isinstance(one, Failure)]
+    return reasons[0] if reasons and len(reasons) == len(deep) else ""
 
 
 def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:

@@ -45,6 +45,7 @@ from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
 from harness.run.execution import QUERIES_LOCATED, SuiteExecution, conclude
+from harness.run.searching import SEARCHED
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 6, 1)
@@ -297,6 +298,22 @@ def test_a_deeper_search_that_fails_costs_no_verdict():
     assert report.verdicts[0].status is Status.FAILED
     assert report.notes[0] == "the ranks of missing documents are unknown: gone with ${PASSWORD}"
     assert report.queries[0].missing == (MissingDocument("a", 1),)
+
+
+@pytest.mark.parametrize(("expired", "is_unknown"), [({"q", "r"}, True), ({"q"}, False)])
+def test_ranks_that_no_deeper_search_could_find_are_said_to_be_unknown(expired, is_unknown):
+    class Expired(FakeSearch):
+        def _respond(self, request):
+            if request.query in expired and request.body["size"] == SEARCHED:
+                return Failure(FailureKind.ERROR, "no search context hunter2")
+            return super()._respond(request)
+
+    suite = suite_of(query("q"), query("r"), thresholds=["every RR@3 >= 0.5"])
+    search = Expired({"q": ["x"], "r": ["x"], "other": ["a"]})
+    report = execute(suite, search, masker=Masker({"PASSWORD": "hunter2"})).report
+    unknown = "the ranks of missing documents are unknown: no search context ${PASSWORD}"
+    assert (unknown in report.notes) is is_unknown
+    assert [one.missing[0].id for one in report.queries] == ["a", "a"]
 
 
 def test_missing_documents_are_not_looked_for_when_the_budget_is_used_up():

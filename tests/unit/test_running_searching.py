@@ -135,6 +135,11 @@ class TestExecute:
             execute(suite(SHOES), FakeSearch({}, error=error))
 
 
+def located(*arguments: Any) -> Any:
+    """The missing documents by query."""
+    return locate_missing(*arguments)[0]
+
+
 class TestLocateMissing:
     def run_of(self, tested: Suite, rankings: dict[str, Any], **more: Any) -> tuple[Run, FakeSearch]:
         search = FakeSearch(rankings)
@@ -144,7 +149,7 @@ class TestLocateMissing:
         tested = suite(SHOES, depth=2)
         run, search = self.run_of(tested, {"shoes": ["z", "a", "y", "c", "d"]})
 
-        missing = locate_missing(tested, run, search, ["shoes"])
+        missing = located(tested, run, search, ["shoes"])
 
         assert missing == {
             "shoes": (
@@ -158,7 +163,7 @@ class TestLocateMissing:
         tested = suite(SHOES, body=body)
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
-        locate_missing(tested, run, search, ["shoes"])
+        located(tested, run, search, ["shoes"])
 
         query = {"match": {"title": "red shoes"}}
         assert search.requests[-1].body == {"query": query, "from": 0, "min_score": 1, "size": SEARCHED}
@@ -179,7 +184,7 @@ class TestLocateMissing:
         search = Catalogue({"shoes": ["z", "a", "y", "c"]})
         run = execute(tested, search)
 
-        missing = locate_missing(tested, run, search, ["shoes"])
+        missing = located(tested, run, search, ["shoes"])
 
         assert missing == {
             "shoes": (
@@ -204,7 +209,7 @@ class TestLocateMissing:
         search = Untitled({"shoes": ["z", "a", "y", "c"]})
         run = execute(tested, search)
 
-        missing = locate_missing(replace(tested, title_field="title"), run, search, ["shoes"])
+        missing = located(replace(tested, title_field="title"), run, search, ["shoes"])
 
         assert [(one.id, one.rank, one.title) for one in missing["shoes"]] == [("b", None, None), ("c", 4, None)]
 
@@ -212,7 +217,7 @@ class TestLocateMissing:
         tested = suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), title_field="title")
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
-        locate_missing(tested, run, search, ["shoes"])
+        located(tested, run, search, ["shoes"])
 
         assert search.look_ups[0].body == {
             "query": {"ids": {"values": ["a", "b", "c"]}},
@@ -225,7 +230,7 @@ class TestLocateMissing:
         tested = suite(SHOES, body=body)
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
-        locate_missing(tested, run, search, ["shoes"])
+        located(tested, run, search, ["shoes"])
 
         assert search.requests[-1].body["template"]["params"] == {"q": "red shoes", "size": SEARCHED}
 
@@ -234,7 +239,7 @@ class TestLocateMissing:
         built = replace(tested, target=replace(tested.target, index="products-0123456789ab"))
         run, search = self.run_of(built, {"shoes": ["z"]})
 
-        locate_missing(tested, run, search, ["shoes"])
+        located(tested, run, search, ["shoes"])
 
         assert search.requests[-1].index == "products-0123456789ab"
 
@@ -243,29 +248,30 @@ class TestLocateMissing:
         tested = suite(SHOES, gain=gain)
         run, search = self.run_of(tested, {"shoes": ["a"]})
 
-        assert [one.id for one in locate_missing(tested, run, search, ["shoes"])["shoes"]] == ["b"]
+        assert [one.id for one in located(tested, run, search, ["shoes"])["shoes"]] == ["b"]
 
     def test_a_query_that_misses_nothing_is_not_asked_again(self) -> None:
         tested = suite(SHOES, HATS)
         run, search = self.run_of(tested, {"shoes": ["a", "b", "c"], "hats": ["x"]})
         asked = len(search.requests)
 
-        assert locate_missing(tested, run, search, ["shoes", "hats"]) == {}
+        assert located(tested, run, search, ["shoes", "hats"]) == {}
         assert len(search.requests) == asked
 
     def test_only_chosen_queries_that_have_a_ranking_are_looked_at(self) -> None:
         tested = suite(SHOES, HATS)
         run, search = self.run_of(tested, {"shoes": Failure(FailureKind.TIMEOUT, "slow"), "hats": []})
 
-        assert locate_missing(tested, run, search, ["shoes"]) == {}
-        assert list(locate_missing(tested, run, search, ["hats"])) == ["hats"]
+        assert located(tested, run, search, ["shoes"]) == {}
+        assert list(located(tested, run, search, ["hats"])) == ["hats"]
 
     def test_where_the_deeper_search_fails_the_run_tells_how_deep_it_went(self) -> None:
         tested = suite(SHOES)
         run, _ = self.run_of(tested, {"shoes": ["z", "y", "a"]})
 
-        missing = locate_missing(tested, run, FakeSearch({}), ["shoes"])
+        missing, why = locate_missing(tested, run, FakeSearch({}), ["shoes"])
 
+        assert why == 'the fake search has no ranking for query "shoes"'
         assert missing["shoes"][0] == MissingDocument(
             "b", 2, rank=None, searched=3, absence=NOT_VISIBLE, target="products"
         )
@@ -276,7 +282,7 @@ class TestLocateMissing:
         run, search = self.run_of(tested, {"shoes": Ranking()})
         asked = len(search.requests)
 
-        missing = locate_missing(tested, run, search, ["shoes"])
+        missing = located(tested, run, search, ["shoes"])
 
         assert [one.id for one in missing["shoes"]] == ["a", "b", "c"]
         assert {one.rank for one in missing["shoes"]} == {None}
@@ -289,7 +295,7 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
     search = FakeSearch({"shoes": ["z"]})
     run = execute(tested, search)
 
-    locate_missing(tested, run, search, ["shoes"])
+    located(tested, run, search, ["shoes"])
 
     assert search.requests[-1].body == {**body, "size": SEARCHED}
 
@@ -395,7 +401,7 @@ class TestAbsence:
         tested = suite(SHOES, body=body)
         run = execute(tested, search)
         self.search = search
-        return {one.id: one for one in locate_missing(tested, run, search, ["shoes"]).get("shoes", ())}
+        return {one.id: one for one in located(tested, run, search, ["shoes"]).get("shoes", ())}
 
     def test_a_document_that_is_not_there_names_the_one_that_was_meant(self) -> None:
         missing = self.missing(["b", "c"], "A")
@@ -448,7 +454,7 @@ class TestAbsence:
         expected = tuple(Threshold(text, parse_expectation(text)) for text in texts)
         tested = suite(replace(SHOES, thresholds=expected), title_field="title")
         search = FakeSearch({"shoes": ["a", "b", "c", *map(str, range(10)), "x"], "others": [Hit("y", title="Why")]})
-        missing = locate_missing(tested, execute(tested, search), search, ["shoes"])["shoes"]
+        missing = located(tested, execute(tested, search), search, ["shoes"])["shoes"]
         assert [(one.id, one.grade, one.rank, one.absence) for one in missing] == [
             ("x", None, 14, None),
             ("y", None, None, Absence.NO_MATCH),
