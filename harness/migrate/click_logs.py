@@ -277,7 +277,17 @@ def _take_events(
         if name != IMPRESSION and name not in actions:
             log.leftovers.add(row.place, f"events with the action {name!r}")
             continue
-        at = 1 if position is None or not row.cells[position].strip() else _whole(row, position)
+        if position is None:
+            at = 1
+        elif row.cells[position].strip():
+            at = _whole(row, position)
+        elif name == IMPRESSION:
+            log.leftovers.add(row.place, "impressions without a position")
+            continue
+        else:
+            at = 1
+            if column is None:
+                log.leftovers.add(row.place, "the position of clicks without one, which count for position 1")
         if column is None:  # nothing says which click belongs to which impression
             log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
             continue

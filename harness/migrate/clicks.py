@@ -224,7 +224,10 @@ def import_clicks(
 
 def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
     """*found* with the ids of the queries of *suite* that have the texts."""
-    ids = {folded(query.text): query.id for query in suite.queries}
+    ids: dict[str, str] = {}
+    for query in suite.queries:
+        if query.text and ids.setdefault(folded(query.text), query.id) != query.id:
+            _leave(log, f"queries of {suite.path} with the text of another one, which gets the grades")
     kept = []
     for one in found:
         identity = ids.get(folded(one.query))

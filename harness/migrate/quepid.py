@@ -42,7 +42,9 @@ _ROWS = 10
 _ENGINES = ("es", "os", "elasticsearch", "opensearch")
 _THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##")
 _QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
-_LTR = re.compile(r"\s*(\S+)\s+qid:(\S+)(?:\s+\d+:\S+)*\s*#\s*(\S+)\s+(.*?)\s*")
+_LTR = re.compile(
+    r"\s*(?P<grade>\S+)\s+qid:\S+(?P<features>(?:\s+\d+:\S+)*)\s*#\s*(?P<document>\S+)\s+(?P<text>.*?)\s*"
+)
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -126,10 +128,14 @@ def _read_ltr(path: Path, draft: Draft) -> None:
         if match is None:
             message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
             raise FormatError([source.problem(number, 1, message)])
-        grade = read_number(match[1])
+        grade = read_number(match["grade"])
         if grade is None or not math.isfinite(grade):
-            raise FormatError([source.problem(number, 1, f"found {match[1]!r}, expected a rating, a finite number")])
-        draft.judge(draft.of_text(match[4]), match[3], grade, (source.path, number, 1))
+            raise FormatError(
+                [source.problem(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")]
+            )
+        if match["features"]:
+            draft.leave((source.path, number, 1), "features; a suite has grades alone")
+        draft.judge(draft.of_text(match["text"]), match["document"], grade, (source.path, number, 1))
 
 
 def _read_json(root: Placed, draft: Draft) -> None:
@@ -255,6 +261,8 @@ def _read_fields(spec: Placed | None, draft: Draft) -> None:
             draft.title_field = name
         elif role == "id" and name != "_id":
             draft.id_field = name
+        elif name and role != "id":
+            draft.leave(spec.place, f"{field!r} of 'field_spec'; a suite shows one field, title_field")
 
 
 def _read_address(url: Placed, draft: Draft) -> None:
@@ -262,6 +270,8 @@ def _read_address(url: Placed, draft: Draft) -> None:
     folders = [part for part in parts.path.split("/") if part]
     if "_search" in folders and folders.index("_search") > 0:
         draft.index = folders[folders.index("_search") - 1]
+    if parts.query:
+        draft.leave(url.place, "the parameters of the address of the search endpoint")
     if parts.scheme in ("http", "https") and parts.hostname:
         host = parts.netloc.rpartition("@")[2]
         if host != parts.netloc:

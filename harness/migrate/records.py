@@ -146,6 +146,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
         sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
         raise FormatError.at(*entry.place, sentence)
     query.text = query.text or text or None
+    _check_same(entry, query)
     query.tags = list(dict.fromkeys([*query.tags, *entry.tags]))
     query.weight = entry.weight if query.weight is None else query.weight
     query.params |= entry.params or {}
@@ -159,6 +160,21 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
         draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     else:
         draft.judge(query, entry.document, entry.grade, entry.place)
+
+
+def _check_same(entry: _Entry, query: DraftQuery) -> None:
+    """
+    Be sure that a line has no other weight and no other params of *query* than lines before.
+
+    Raises:
+        FormatError: It has.
+    """
+    both = [("weight", entry.weight, query.weight)]
+    both += [(f"param {name!r}", value, query.params.get(name)) for name, value in (entry.params or {}).items()]
+    for name, here, before in both:
+        if here is not None and before is not None and here != before:
+            sentence = f"query {query.id!r} has the {name} {here!r} here, and {before!r} before"
+            raise FormatError.at(*entry.place, sentence)
 
 
 def write(suite: Suite, form: str) -> Exported:

@@ -175,12 +175,15 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_nam
     """The template as the request, where it is found and is a body of _search."""
     named = chosen[0].template
     assert named is not None
-    path = _find(ratings, named.text())
-    if path is None:
+    found = _find(ratings, named.text())
+    if not found:
         draft.leave(named.place, f"the template {named.text()!r}, which is in no folder 'templates' beside the ratings")
         return
+    path = found[0]
     if _VERSION in named.text():
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
+    elif len(found) > 1:
+        draft.leave(named.place, f"the other files {named.text()!r} below the same folder; {path} is carried over")
     names = {key for rated in chosen for key in rated.node.need("placeholders").members()}
     source = read_source(path, str(path), limit=MOST_BYTES)
     theirs = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
@@ -200,14 +203,15 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_nam
         query.params = {name: _typed(value) if name in bare else value for name, value in query.params.items()}
 
 
-def _find(ratings: Path, name: str) -> Path | None:
+def _find(ratings: Path, name: str) -> list[Path]:
+    """The files that a template's name may mean, in the first folder that has one; the one to take first."""
     pattern = name.replace(_VERSION, "*")
     for folder in _FOLDERS:
         base = ratings.parent / folder
         found = sorted(base.glob(pattern)) + sorted(base.glob(f"*/{pattern}")) if base.is_dir() else []
         if found:
-            return Path(os.path.normpath(found[-1] if _VERSION in name else found[0]))
-    return None
+            return [Path(os.path.normpath(one)) for one in (reversed(found) if _VERSION in name else found)]
+    return []
 
 
 def _marker(name: str) -> str:

@@ -135,6 +135,8 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
         if not number or not text:
             lacking = "number" if not number else "title or query"
             raise FormatError([source.problem(*place[1:], f"this topic has no {lacking}")])
+        others = {name: fields.get(name) for name in (*_NUMBERS, *_TEXTS)}
+        remarks += [f"{name}: {other}" for name, other in others.items() if other and other not in (number, text)]
         yield number, text, remarks, place
 
 

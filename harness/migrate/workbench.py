@@ -80,8 +80,12 @@ def _read_file(path: Path, draft: Draft, ratings: list[Placed]) -> list[Placed]:
         roots = list(placed_lines(source))
         _read_entries(roots, draft, is_stored=False)
         return roots
-    for line in filter(str.strip, source.lines):
-        draft.of_text(line.strip())
+    for number, line in enumerate(source.lines, start=1):
+        text = line.strip()
+        if text and draft.has_text(text):
+            draft.leave((str(path), number, 1), "queries that a set has twice")
+        elif text:
+            draft.of_text(text)
     return []
 
 
@@ -222,7 +226,12 @@ def _read_configuration(one: Placed, draft: Draft) -> None:
     pipeline = one.get("searchPipeline")
     if pipeline is not None and pipeline.text():
         body["search_pipeline"] = pipeline.text()
-    name = re.sub(r"[^\w .-]+", "-", one.need("name").text()).strip() or "request"
+    wanted = one.need("name").text()
+    base = re.sub(r"[^\w .-]+", "-", wanted).strip() or "request"
+    names = (base, *(f"{base}-{number}" for number in range(2, len(draft.requests) + 2)))
+    name = next(free for free in names if free not in draft.requests)
+    if name != wanted:
+        draft.leave(one.need("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
     draft.requests[name] = {"index": one.need("index").text(), "body": body}
 
 

@@ -125,6 +125,17 @@ def test_a_line_may_be_an_event(graded):
     assert "clicks on documents that were not shown" in told
 
 
+def test_an_event_without_a_position_is_listed(graded):
+    text = "query,document,position,action\n" + "tent,a,1,impression\n" * 20 + "tent,a,,click\ntent,b,,impression\n"
+    status, rows, _, told = graded("clicks", text)
+    assert (status, {name: (row["impressions"], row["clicks"]) for name, row in rows.items()}) == (
+        0,
+        {"a": ("20", "1")},
+    )
+    assert "log.csv:22:1: the position of clicks without one, which count for position 1" in told
+    assert "log.csv:23:1: impressions without a position" in told
+
+
 def test_a_line_may_be_an_impression(graded):
     text = (
         "query,document,position,clicked\n" + "tent,a,1,true\ntent,a,1,false\n" * 10 + "tent,b,2,0\ntent,b,2,1\n" * 10
@@ -280,6 +291,13 @@ def test_a_suite_gives_its_ids_and_reads_the_grades(graded, tmp_path):
     assert read_judgments(tmp_path / "graded.csv") == {"t": GRADES["two tents"]}
     (tmp_path / "shop.relevance.yaml").write_text(f"{SUITE}judgments: graded.csv\n")
     assert main(["validate", "shop.relevance.yaml"]) == 0
+
+
+def test_a_query_of_a_suite_with_the_text_of_another_is_listed(graded, tmp_path):
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE.replace("queries: [", "queries: [{id: s, text: two tents}, "))
+    _, _, _, told = graded("clicks", COUNTED, "--suite", "shop.relevance.yaml")
+    assert "queries of shop.relevance.yaml with the text of another one, which gets the grades" in told
+    assert read_judgments(tmp_path / "graded.csv") == {"s": GRADES["two tents"]}
 
 
 def test_jsonl_and_a_suite_are_written_too(graded, tmp_path):

@@ -78,6 +78,13 @@ def test_descriptions_are_comments_and_subtopics_are_listed(capsys):
     assert "topics.xml:3:3: the attribute 'type' of topics (2 times)" in said
 
 
+def test_a_second_text_or_number_of_a_topic_is_a_comment():
+    topic = '<topic number="301"><title>Tent</title><query>Tent for two</query><id>x7</id></topic>'
+    write_files({"topics.xml": topic})
+    assert [query.text for query in moved("trec", ["topics.xml"], *REQUEST).queries] == ["Tent"]
+    assert "  # id: x7\n  # query: Tent for two\n" in Path("moved.relevance.yaml").read_text()
+
+
 def test_text_behind_a_sign_that_opens_no_tag_is_kept():
     write_files(
         {"a": '<topics>\n<topic number="1">A tumour < 5 cm</topic>\n<topic number="2"><query>a<5 b</query></topic>'}
@@ -204,6 +211,13 @@ def test_the_id_of_a_beir_document_is_that_of_beir(capsys):
     assert (
         "test.tsv:3:1: judgments of documents that corpus.jsonl does not have (document 'd2' of query 'tent')" in said
     )
+
+
+def test_a_column_of_a_split_that_is_not_read_is_listed(capsys):
+    qrels = "query-id\tcorpus-id\tscore\tjudge\nq1\td1\t1\tKim\n"
+    write_files({**BEIR, "scifact/qrels/test.tsv": qrels})
+    moved("beir", ["scifact"])
+    assert "scifact/qrels/test.tsv:1:1: the column 'judge'" in capsys.readouterr().err
 
 
 def test_another_split_is_named_by_its_file():

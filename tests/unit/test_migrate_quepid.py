@@ -171,12 +171,23 @@ def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):
             "documents without a rating; they stay unjudged (document 'sku-3' of query 'red shoes')",
             "the login in the URL; harness.toml names the variables that hold one",
             "'unused' of queries, which no request uses",
+            "'thumb:image' of 'field_spec'; a suite shows one field, title_field",
             *(f"'{key}'" for key in ("owned", "owner_email", "public", "queries[].arranged_at")),
             "'queries[].ratings[].user_email'",
             *(f"'try.{key}'" for key in ("name", "search_endpoint.name", "search_endpoint.api_method")),
             "'try.search_endpoint.basic_auth_credential'",
         ]
     )
+
+
+def test_features_and_the_parameters_of_an_address_are_listed(capsys):
+    write_files({"ltr.txt": "3 qid:1 1:0.5 2:7 # sku-1 red shoes\n0 qid:1 # sku-2 red shoes\n"})
+    assert judgments(moved("quepid", ["ltr.txt"], *REQUEST)) == {"red shoes": {"sku-1": 3, "sku-2": 0}}
+    assert "ltr.txt:1:1: features; a suite has grades alone\n" in capsys.readouterr().err
+    address = "https://search.example.org/shop/_search?routing=7"
+    write_files({"case.json": {**CASE, "try": {**CASE["try"], "search_url": address}}})
+    moved("quepid", ["case.json"], output="case.relevance.yaml")
+    assert "the parameters of the address of the search endpoint" in capsys.readouterr().err
 
 
 def test_a_snapshot_gives_the_request_and_lists_its_rankings(capsys):

@@ -74,6 +74,16 @@ def test_what_is_not_read_is_listed(capsys):
         ),
         ("a.csv", "a,b\n1,2\n", "a.csv:1:1: found the columns a, b, expected one named query"),
         ("a.csv", "id,text\nq,a\nq,b\n", "a.csv:3:1: query 'q' has the text 'b' here, and 'a' before"),
+        (
+            "a.csv",
+            "query,document,grade,weight\nx,d,1,2\nx,e,1,3\n",
+            "a.csv:3:1: query 'x' has the weight 3.0 here, and 2.0 before",
+        ),
+        (
+            "a.csv",
+            "query,document,grade,params.brand\nx,d,1,A\nx,e,1,B\n",
+            "a.csv:3:1: query 'x' has the param 'brand' 'B' here, and 'A' before",
+        ),
         ("a.jsonl", '{"document": "d"}\n', "a.jsonl:1:1: found an object, expected an object with query"),
         ("a.jsonl", '{"query": "x"}\n{"query": 1.5}\n', "a.jsonl:2:11: found 1.5, expected a string"),
         ("a.jsonl", '{"query": "x"}\n{"query" "x"}\n', "a.jsonl:2:10: this is not JSON"),

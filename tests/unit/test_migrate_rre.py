@@ -121,6 +121,14 @@ def test_a_template_with_versions_names_the_one_that_is_taken(capsys):
     assert "the other versions of the template" in capsys.readouterr().err
 
 
+def test_a_template_of_which_there_are_several_names_the_one_that_is_taken(capsys):
+    ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": {"$query": "a"}}]}
+    one = '{"query": {"match": {"t%s": "$query"}}}'
+    write_files({"r/a.json": ratings, "templates/v1/m.json": one % 1, "templates/v2/m.json": one % 2})
+    assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"match": {"t1": "a"}}}]
+    assert "the other files 'm.json' below the same folder; templates/v1/m.json is" in capsys.readouterr().err
+
+
 def test_a_template_of_solr_is_listed(capsys):
     ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": {"$query": "a", "$lang": "en"}}]}
     write_files({"r/a.json": ratings, "templates/m.json": '{"q": "$query", "fq": "language:$lang"}'})

@@ -93,6 +93,15 @@ def test_several_configurations_are_requests_by_name():
     }
 
 
+def test_configurations_of_one_name_get_names_of_their_own(capsys):
+    other = {**CONFIGURATION, "index": "shop-next"}
+    write_files({"j.json": JUDGMENTS, "c.json": answer(CONFIGURATION, other)})
+    suite = moved("opensearch-srw", ["j.json", "c.json"])
+    indexes = {name: request.index for name, request in suite.requests.items()}
+    assert indexes == {"baseline": "shop", "baseline-2": "shop-next"}
+    assert "the name 'baseline', which is 'baseline-2' in the suite" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("queries", "judged"),
     [
@@ -164,6 +173,12 @@ def test_each_answer_that_is_guessed_is_listed_with_its_place(capsys):
         json.dumps({"timestamp": "2026-01-01", "querySetQueries": entries}).index(json.dumps(one)) for one in entries
     ]
     assert [f"q.json:1:{at + 1}:" in line for at, line in zip(found[::2], said, strict=True)] == [True, True], said
+
+
+def test_a_query_that_a_file_has_twice_is_listed(capsys):
+    write_files({"q.txt": "rope\ntorch\n rope\n"})
+    assert list(judgments(moved("opensearch-srw", ["q.txt"], *REQUEST))) == ["rope", "torch"]
+    assert "q.txt:3:1: queries that a set has twice" in capsys.readouterr().err
 
 
 def test_a_query_that_a_set_has_twice_is_listed(capsys):
