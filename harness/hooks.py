@@ -236,8 +236,9 @@ class HookedSearch(Closing):
         responses: dict[int, Response] = {}
 
         def hear(newest: Mapping[int, Response]) -> None:
-            responses.update(newest)
-            if newest and on_done is not None:
+            if on_done is None:
+                responses.update(newest)
+            elif newest:
                 on_done(newest)
 
         def change(found: Mapping[int, Response]) -> None:
@@ -251,7 +252,7 @@ class HookedSearch(Closing):
             budget=budget,
         )
         _raise_if_all(failed, requests)
-        return [responses[place] for place in range(len(requests))]
+        return [responses[place] for place in range(len(responses))]
 
     def _changed(
         self, response: Response, request: SearchRequest, place: int, failed: dict[int, HookError]

@@ -30,7 +30,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of_all
 from harness.search.connection import (
     CHUNK,
     Answer,
@@ -296,12 +296,22 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             compiled(path)
         self._check_reads([one.http for one in requests if one.http], math.inf if budget is None else budget)
         health = self._health(budget)
-        responses = self._send_all(health, requests, on_done)
+        responses: dict[int, Response] = {}
+        refusals: dict[Failure | None, None] = {}
+
+        def tell(place: int, response: Response) -> None:
+            refusals[refusal_of_all([response])] = None
+            if on_done is None:
+                responses[place] = response
+            else:
+                on_done({place: response})
+
+        self._send_all(health, requests, tell)
         self._raise_if_nobody_answers(health)
-        self._raise_if_refused(responses, "the service", {})
+        self._raise_if_refused(list(refusals), "the service", {})
         if on_resent is not None and health.resent:
             on_resent(health.resent)
-        return responses
+        return [responses[place] for place in range(len(responses))]
 
     def _check_reads(self, requests: Iterable[HttpRequest], budget: float) -> None:
         """Refuse a request that could change data without consent, and an engine in place of a service."""
@@ -322,22 +332,14 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             self._is_identified = True
 
     def _send_all(
-        self,
-        health: ServerHealth,
-        requests: Sequence[SearchRequest],
-        on_done: Callable[[Mapping[int, Response]], None] | None,
-    ) -> list[Response]:
+        self, health: ServerHealth, requests: Sequence[SearchRequest], tell: Callable[[int, Response], None]
+    ) -> None:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
             places = {pool.submit(self._send, health, place, one.http): place for place, one in enumerate(requests)}
-            responses: dict[int, Response] = {}
             for future in as_completed(places):
-                newest = {places[future]: self._masked(future.result())}
-                responses |= newest
-                if on_done is not None:
-                    on_done(newest)
-            return [responses[place] for place in range(len(requests))]
+                tell(places.pop(future), self._masked(future.result()))
         except BaseException:
             health.given_up = INTERRUPTED
             raise

@@ -93,12 +93,14 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
     requests = [SearchRequest(str(n), None, None, HttpRequest("GET", "search", "$.ids", {"q": n})) for n in range(40)]
 
     with open_search(service(httpserver), {}) as search:
-        responses = search.search(requests, on_done=done.append)
+        responses = search.search(requests)
+        assert search.search(requests, on_done=done.append) == [], "each was handed over when it came"
 
     assert [response.hits[0].id for response in responses if isinstance(response, Ranking)] == [
         str(n) for n in range(40)
     ]
-    assert sum(map(len, done)) == 40
+    assert len(done) == 40
+    assert {place: one for found in done for place, one in found.items()} == dict(enumerate(responses))
 
 
 @pytest.mark.parametrize(
