@@ -153,8 +153,8 @@ def test_a_hook_that_fails_for_one_query_leaves_the_others_their_answers(shop, i
         ({"hits": (Hit("a", snippet=["x"]),)}, "`hits[0].snippet` is a value of type list, expected a text or None"),
         ({"hits": (Hit("a", texts="x"),)}, "`hits[0].texts` is a value of type str, expected a mapping or None"),
         (
-            {"hits": (Hit("a", texts={"name": len}),)},
-            "`hits[0].texts['name']` is a value of type builtin_function_or_method, expected a text by the name of a field",
+            {"hits": (Hit("a", texts={"name": b"x"}),)},
+            "`hits[0].texts['name']` is a value of type bytes, expected a text by the name of a field",
         ),
         ({"tail": (Hit("a", title=5),)}, "`tail[0].title` is a value of type int"),
         ({"duplicates": None}, "`duplicates` is None, expected a tuple of texts"),
