@@ -233,9 +233,10 @@ def _read_try(attempt: Placed | None, draft: Draft) -> None:
         _read_request(params, attempt, draft)
     rows = attempt.get("number_of_rows")
     if rows is not None and int(rows.number()) != _ROWS:
-        deepest = max([int(measure.rpartition("@")[2]) for measure in draft.measures], default=_ROWS)
+        measures = draft.measures or [f"nDCG@{_ROWS}"]  # what a suite without a scorer has
+        deepest = max(int(measure.rpartition("@")[2]) for measure in measures)
         if rows.number() < deepest:
-            draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {draft.measures[0]} looks at")
+            draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {measures[0]} looks at")
         else:
             draft.depth = int(rows.number())
     escape = attempt.get("escape_query")

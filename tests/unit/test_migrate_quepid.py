@@ -263,6 +263,15 @@ def test_a_book_s_columns_of_text_are_no_judges(capsys):
     assert "the column 'name'" in capsys.readouterr().err
 
 
+def test_few_rows_beside_a_scorer_of_their_own_are_listed(capsys):
+    own = {**CASE, "scorer": {"name": "ours"}, "try": {**CASE["try"], "number_of_rows": 5}}
+    write_files({"case.json": own})
+    moved("quepid", ["case.json"])
+    said = capsys.readouterr().err
+    assert "the scorer 'ours', which is not one of Quepid's own; nDCG@10 is measured" in said
+    assert "'number_of_rows' 5, fewer hits than nDCG@10 looks at" in said
+
+
 def test_a_request_of_solr_is_listed_and_left_to_fill_in(capsys):
     solr = {**CASE, "try": {"query_params": "q=#$query##", "search_endpoint": {"search_engine": "solr"}}}
     write_files({"case.json": solr})
