@@ -23,7 +23,6 @@ from harness.model import (
     Json,
     Measure,
     MovedDocument,
-    Query,
     QueryBaseline,
     Ranking,
     Reference,
@@ -108,11 +107,6 @@ def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
 # A run and its baseline.
 
 
-def _value(scores: ScoreColumns, query: Query, measure: str) -> float | None:
-    score = scores.get(query.id, measure)
-    return None if score is None else score.value
-
-
 def compare_queries(
     suite: Suite, run: Run, scores: Iterable[Score], reference: Reference, titles: Mapping[str, str]
 ) -> dict[str, QueryBaseline]:
@@ -141,8 +135,10 @@ def compare_queries(
         notes = DocumentNotes(query.judgments, suite.gain, titles)
         changed = changed_ranks(compare_documents(first, second, depth=depth, notes=notes, ties=ties))
         reached = [one.text for one in measures if _reaches(reference, one, suite)]
-        values = {text: (_value(before, query, text), _value(now, query, text)) for text in reached}
-        comparable = {text: value for text, (value, new) in values.items() if value is not None and new is not None}
+        old, new = before.values_of(query.id), now.values_of(query.id)
+        comparable = {
+            text: value for text in reached if (value := old.get(text)) is not None and new.get(text) is not None
+        }
         found[query.id] = QueryBaseline(comparable, changed, depth, are_only_ties(changed))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 
 from harness.errors import MeasureError, UndefinedScore
@@ -171,14 +172,7 @@ class RunBands:
     """
 
     def __init__(self, suite: Suite, run: Run) -> None:
-        self._suite = suite
-        tied = run.responses if leaves_ties(suite.requests.get(run.request)) else {}
-        self._responses = run.responses
-        self._tied = {
-            query.id
-            for query in suite.queries
-            if isinstance(ranking := tied.get(query.id), Ranking) and _grades_tie(query, ranking)
-        }
+        self._suite, self._run = suite, run
         self._known: dict[tuple[str, str], TieRange | None] = {}
 
     def of(self, queries: Iterable[Query], measure: Measure) -> dict[str, tuple[float, float]]:
@@ -190,10 +184,20 @@ class RunBands:
             if band is not None and band.greatest - band.least > TOLERANCE
         }
 
+    @cached_property
+    def _tied(self) -> set[str]:
+        """The queries whose rankings have documents of different grades in a tie."""
+        tied = self._run.responses if leaves_ties(self._suite.requests.get(self._run.request)) else {}
+        return {
+            query.id
+            for query in self._suite.queries
+            if isinstance(ranking := tied.get(query.id), Ranking) and _grades_tie(query, ranking)
+        }
+
     def _band(self, query: Query, measure: Measure) -> TieRange | None:
         key = query.id, measure.text
         if key not in self._known:
-            ranking = self._responses[query.id]
+            ranking = self._run.responses[query.id]
             self._known[key] = band_of(self._suite, query, measure, ranking) if isinstance(ranking, Ranking) else None
         return self._known[key]
 

@@ -151,7 +151,7 @@ class TargetCheck:
         if not run.has_rankings:  # what went wrong there says more, unless it is about a field
             refused = any(isinstance(one, Failure) and one.status == BAD_REQUEST for one in run.responses.values())
             return replace(run, checks=self._with_fields(TargetChecks(self._index))) if refused else run
-        absent = (self._relevant | self._expected) - self._known.found - (self._known.unread - self._known.found)
+        absent = (self._relevant | self._expected) - self._known.found - self._known.unread
         for hit in run.hits if absent else ():
             absent.discard(hit.id)
         checks, has_hits = self._checks(absent), any(True for _ in run.hits)

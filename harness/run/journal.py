@@ -237,7 +237,7 @@ class Section:
         others = set(replaced)
         if run.responses is not heard:
             others.update(query for query, one in run.responses.items() if heard.get(query) != one)
-        self.add({query: one for query, one in run.responses.items() if query in others} if others else {})
+        self.add({query: run.responses[query] for query in run.responses if query in others})
         masked = self._masked(run)
         repeats = tuple(replace(one, responses=dict(one.responses)) for one in masked.repeats)
         plain = replace(masked, responses={}, repeats=repeats)
