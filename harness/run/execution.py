@@ -193,7 +193,6 @@ class SuiteExecution:
             return whole
         run = self._failed_run(active, Engine("not asked" if error is None else "not reached"), error, earlier)
         if self.section is not None:
-            self.section.begin(NOT_ASKED, None)
             self.section.end(run, kept_answers(earlier))
         return self._answered_suite(run, None)
 

@@ -170,6 +170,7 @@ class Section:
         if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
             self.earlier = replace(self.earlier, states=())  # `begin` holds the target against that of the header
         self._tell = tell
+        self._has_header = False
 
     @property
     def is_whole(self) -> bool:
@@ -214,6 +215,7 @@ class Section:
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
         header = replace(header, continues=self._recorded is not None)
         self._write(_line(_adapter(Header).dump_python(header, mode="json")))
+        self._has_header = True
         return self.earlier
 
     def _compare(self, header: Header, change: str) -> None:
@@ -233,7 +235,11 @@ class Section:
         """
         Write what the whole *run* found out: its responses but for those that were *heard* and did not change, which
         were added or are an earlier run's, and the rest. Those of the queries *replaced* were others when they came.
+
+        Where it ended before its first search, the header is written now, and does not know the target.
         """
+        if not self._has_header:
+            self.begin(NOT_ASKED, None)
         others = set(replaced)
         if run.responses is not heard:
             others.update(query for query, one in run.responses.items() if heard.get(query) != one)

@@ -13,6 +13,7 @@ import pytest
 import harness.search.fixtures
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
+from harness.errors import SearchError
 from harness.search.engine import OF_SHARDS
 
 JOURNAL = Path("run.journal")
@@ -155,13 +156,33 @@ def test_a_finished_run_is_not_taken_for_a_new_one(engine, capsys):
     assert "starting anew: the run in run.journal is finished" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("is_ended", [False, True])
-def test_an_index_that_the_suite_builds_again_is_the_same(engine, is_ended, monkeypatch):
+def set_fixture():
+    """Let the suite build its index."""
     fixture = "fixture: {documents: d.jsonl}"
     documents = [f"{name}{n}" for n in range(QUERIES) for name in ("d", "e", "gone")]
     Path("d.jsonl").write_text("".join(json.dumps({"id": one}) + "\n" for one in documents), encoding="utf-8")
     Path("shop.relevance.yaml").write_text(suite_text().replace("depth:", f"{fixture}\ndepth:"), encoding="utf-8")
+
+
+def test_a_run_whose_index_could_not_be_built_leaves_a_journal_to_go_on_with(engine, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise SearchError("the harness writes only with --allow-write")
+
+    set_fixture()
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", refuse)
+    assert run(engine)[0] == 3
+    assert run(engine)[0] == 3
     monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "products")
+    resumed = run(engine, "--resume")
+    assert "harness: shop: going on with an earlier run: 0 of 60 queries answered" in capsys.readouterr().err
+    assert not Path("report.json.journal").exists()
+    assert resumed == run(engine)
+
+
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_an_index_that_the_suite_builds_again_is_the_same(engine, is_ended, monkeypatch):
+    monkeypatch.setattr(harness.search.fixtures, "ensure_index", lambda *_, **__: "products")
+    set_fixture()
     whole = run(engine, "--allow-write")
     engine.broken = {"text 7": 400} if is_ended else {}
     run(engine, "--allow-write", "--journal", str(JOURNAL))
