@@ -24,13 +24,13 @@ from harness.compare import compare_with_baseline
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
-from harness.gate.scope import changed_question
+from harness.gate.reasons import changed_question
 from harness.gate.selection import Choice
 from harness.model import Baseline, Suite
 from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
-from harness.report.terminal.others import entry_renderables, is_weighted, means_of
+from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
 from harness.run import Matrix, Runner
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite, load_suites

@@ -18,7 +18,7 @@ from harness.metrics.evaluate import Evaluation
 from harness.model import Profile
 from harness.report.json import scores_json
 from harness.report.run_sentences import left_out_lines
-from harness.report.terminal.others import score_renderables
+from harness.report.terminal.scores import score_renderables
 
 existing = click.Path(exists=True, path_type=Path)
 

@@ -34,7 +34,7 @@ from harness.judging.session import (
 from harness.judging.writing import GradedFiles, check_output, grades_csv, grades_json_lines
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import printable
-from harness.report.terminal.others import agreement_json, agreement_renderables
+from harness.report.terminal.judgments import agreement_json, agreement_renderables
 from harness.words import count, did_you_mean
 
 SOMEBODY = "judge"

@@ -30,7 +30,7 @@ from harness.model import Pool
 from harness.report.outputs import Output, write_output
 from harness.report.pool_files import WRITERS
 from harness.report.sentences import printable
-from harness.report.terminal.others import closing_line, finding_lines, findings_json, pool_renderables
+from harness.report.terminal.judgments import closing_line, finding_lines, findings_json, pool_renderables
 from harness.words import count
 
 POOL_KINDS = ("csv", "yaml")

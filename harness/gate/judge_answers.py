@@ -9,7 +9,8 @@ from datetime import date
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from harness.gate.scope import Finding, by_cause, holds, number
+from harness.gate.reasons import by_cause, number
+from harness.gate.scope import Finding, holds
 from harness.metrics.score import failure_text
 from harness.model import (
     Before,

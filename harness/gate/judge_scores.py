@@ -8,17 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from harness.gate.grammar import TOLERANCE
-from harness.gate.scope import (
-    Finding,
-    Scope,
-    by_cause,
-    holds,
-    mean_word,
-    merit,
-    number,
-    number_beside,
-    weight_aside,
-)
+from harness.gate.reasons import by_cause, mean_word, number, number_beside, weight_aside
+from harness.gate.scope import Finding, Scope, holds, merit
 from harness.means import mean, mean_of
 from harness.model import Operator, Query, Ranking, Response, ScoreCondition, StatisticKind, Status, Unit
 from harness.words import count, listed

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.gate.judge_answers import why_moving
-from harness.gate.scope import Finding, number
+from harness.gate.reasons import number
+from harness.gate.scope import Finding
 from harness.gate.ties import score_alike, tie_break
 from harness.model import (
     Instability,

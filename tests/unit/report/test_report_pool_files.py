@@ -12,7 +12,7 @@ from harness.files.judgments import read_judgments
 from harness.model import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
 from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
 from harness.report.terminal import plain
-from harness.report.terminal.others import pool_renderables
+from harness.report.terminal.judgments import pool_renderables
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
 

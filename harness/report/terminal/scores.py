@@ -1,0 +1,121 @@
+"""The scores that a baseline holds, and those of run files, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from harness.means import are_weighted, mean
+from harness.model import Baseline, Measure
+from harness.report.sentences import mean_heading, plain_text, printable, score_text
+from harness.report.terminal import columns
+from harness.words import count, listed
+
+if TYPE_CHECKING:
+    from harness.metrics.evaluate import Evaluation
+
+__all__ = ["entry_renderables", "is_weighted", "means_of", "score_renderables"]
+
+
+# Baselines.
+
+
+def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
+    """By measure the mean of the scores that were kept, by the weights of then, and how many queries have one."""
+    kept: dict[str, list[tuple[float, float]]] = {}
+    for query in baseline.queries.values():
+        for measure, value in query.scores.items():
+            if value is not None:
+                kept.setdefault(measure, []).append((value, query.weight))
+    return {measure: (mean(*zip(*found, strict=True)), len(found)) for measure, found in kept.items()}
+
+
+def is_weighted(baseline: Baseline) -> bool:
+    """Whether the means of *baseline* are weighted."""
+    return are_weighted(query.weight for query in baseline.queries.values())
+
+
+def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableType]:
+    """What one request's baseline is, and a line a measure."""
+    yield Text.assemble("request ", (printable(request), "bold"))
+    index = baseline.index
+    queries, hits = count(len(baseline.queries), "query"), count(baseline.depth, "hit")
+    facts = [
+        f"saved    {baseline.created} by version {baseline.harness}",
+        f"engine   {baseline.engine}",
+        f"index    {'number of documents unknown' if index.documents is None else count(index.documents, 'document')}"
+        + (f"; not read: {', '.join(index.missing)}" if index.missing else ""),
+        f"gain     {baseline.gain}, profile {baseline.profile}",
+        f"queries  {queries}, at most {hits} of each",
+    ]
+    yield Text("".join(f"  {printable(line)}\n" for line in facts))
+    yield _means_table(baseline)
+
+
+def _means_table(baseline: Baseline) -> RenderableType:
+    means, banded = means_of(baseline), _banded(baseline)
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    table.add_column(mean_heading(weighted=is_weighted(baseline)), justify="right", no_wrap=True)
+    table.add_column("queries", justify="right", no_wrap=True)
+    table.add_column("moved by ties", overflow="fold")
+    for measure, (value, counted) in means.items():
+        table.add_row(
+            Text(measure), score_text(value), f"{counted:,}", Text(printable(listed(banded.get(measure, []))))
+        )
+    return table
+
+
+def _banded(baseline: Baseline) -> dict[str, list[str]]:
+    """By measure the queries whose score depends on the order of ties."""
+    found: dict[str, list[str]] = {}
+    for query, kept in baseline.queries.items():
+        for measure in kept.bands:
+            found.setdefault(measure, []).append(query)
+    return found
+
+
+# Run files.
+
+
+def score_renderables(
+    evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
+) -> Iterator[RenderableType]:
+    """The profile, and a line a measure, by the text that it was asked for; with *per_query* a line a query before."""
+    yield Text(f"profile {evaluation.profile}")
+    if per_query:
+        yield _score_table(evaluation, measures)
+        yield Text()
+    table = columns()
+    table.add_column("measure", overflow="fold")
+    summed = any(measure.text in evaluation.summed for measure in measures.values())
+    for name in ("mean", *(["sum"] if summed else []), "counted", "undefined"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("gain", overflow="fold")
+    for asked, measure in measures.items():
+        table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
+    yield table
+
+
+def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
+    """The mean, the sum where any measure has one, and how many queries were counted and were not."""
+    values = evaluation.values(measure.text)
+    yield score_text(evaluation.mean(measure.text))
+    if summed:
+        yield plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
+    yield f"{len(values):,}"
+    yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
+
+
+def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+    table = columns()
+    table.add_column("query", overflow="fold")
+    for asked in measures:
+        table.add_column(Text(asked), justify="right")
+    scores = [evaluation.scores[measure.text] for measure in measures.values()]
+    for query in scores[0]:
+        table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
+    return table
