@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from harness.errors import UsageError
-from harness.migrate.draft import Draft, DraftQuery
+from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.model import Profile
 
 __all__ = ["read"]
 
 _TEXTS = ("title", "query", "text", "keyword")
+_NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
+"""Values of a field that say nothing."""
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -20,7 +22,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     A suite for each dataset, such as ``vaswani`` or ``beir/scifact/test``.
 
     Raises:
-        UsageError: The package is not installed, or has no such dataset, or that has no queries.
+        UsageError: The package is not installed, has no such dataset, or that has no queries or cannot be downloaded.
     """
     try:
         package = importlib.import_module("ir_datasets")
@@ -39,27 +41,82 @@ def _draft(name: str, package: Any) -> Draft:
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
     place = (name, 0, 0)
     known: dict[str, DraftQuery] = {}
-    for one in dataset.queries_iter():
-        known[one.query_id] = draft.add(one.query_id, place, _text(one))
-        for extra in one._fields:
-            if extra not in ("query_id", *_TEXTS[:3]) and getattr(one, extra):
-                draft.leave(place, f"{extra!r} of queries")
-    for one in dataset.qrels_iter() if dataset.has_qrels() else ():
-        query = known.get(one.query_id)
-        if query is None:
-            draft.leave(place, "judgments of queries that the dataset does not have")
-        else:
-            draft.judge(query, one.doc_id, float(one.relevance), place)
-    if dataset.has_docs():
-        draft.leave(place, "the documents; index them and name the index")
-    if dataset.has_scoreddocs():
-        draft.leave(place, "the scored documents, a run")
+    for one in _read_all(name, dataset.queries_iter):
+        known[one.query_id] = query = draft.add(one.query_id, place, _text(one))
+        _take_fields(one, query, draft, place)
+    if dataset.has_qrels():
+        _take_judgments(_read_all(name, dataset.qrels_iter), known, draft, place)
+    for is_there, what in (
+        (dataset.has_docs, "the documents; index them and name the index"),
+        (dataset.has_scoreddocs, "the scored documents, a run"),
+        (dataset.has_docpairs, "the pairs of documents"),
+        (dataset.has_qlogs, "the query log"),
+    ):
+        if is_there():
+            draft.leave(place, what)
     return draft
 
 
-def _text(query: Any) -> str:
-    """What the package itself takes for the query's text; in its older versions the first of the usual fields."""
+def _read_all(name: str, iterate: Callable[[], Iterable[Any]]) -> list[Any]:
+    """
+    What the dataset holds, which the package may have to download first.
+
+    Raises:
+        UsageError: It cannot be had. The package raises what its parts raise, so that nothing narrower can be caught.
+    """
+    try:
+        return list(iterate())
+    except Exception as error:  # see above
+        reason = str(error.args[0]) if error.args else type(error).__name__
+        raise UsageError(f"ir_datasets cannot read the dataset {name!r}: {reason}") from None
+
+
+def _text(query: Any) -> str | None:
+    """
+    What the package itself takes for the query's text; in its older versions the first of the usual fields.
+
+    None where the queries have none, such as those that are a document.
+    """
     default = getattr(query, "default_text", None)
-    return (
-        str(default()) if callable(default) else next(str(getattr(query, key)) for key in _TEXTS if hasattr(query, key))
-    )
+    if callable(default):
+        return str(default()).strip() or None
+    return next((str(text) for key in _TEXTS if (text := getattr(query, key, None))), None)
+
+
+def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Place) -> None:
+    """Keep the other fields, such as descriptions and narratives, as comments; a list of things has no place there."""
+    for name in one._fields:
+        value = getattr(one, name)
+        if name == "query_id" or value in _NOTHING or str(value).strip() == query.text:
+            continue
+        if isinstance(value, (str, int, float)):
+            query.remarks.append(f"{name}: {' '.join(str(value).split())}")
+        else:
+            draft.leave(place, f"{name!r} of queries", first=f"query {one.query_id!r}")
+
+
+def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], draft: Draft, place: Place) -> None:
+    """
+    Give documents their grades: the highest, where a dataset judges parts of a document or of a query.
+
+    The iteration is left out without a word where all judgments have the same.
+    """
+    one_iteration = len({getattr(one, "iteration", None) for one in judgments}) < 2
+    unsaid = {"query_id", "doc_id", "relevance", *(["iteration"] if one_iteration else [])}
+    grades: dict[tuple[str, str], set[float]] = {}
+    for one in judgments:
+        if one.query_id not in known:
+            draft.leave(place, "judgments of queries that the dataset does not have", first=f"query {one.query_id!r}")
+            continue
+        grades.setdefault((one.query_id, one.doc_id), set()).add(float(one.relevance))
+        for name in one._fields:
+            value = getattr(one, name)
+            if name not in unsaid and value not in _NOTHING:
+                first = f"{value!r} of document {one.doc_id!r} for query {one.query_id!r}"
+                draft.leave(place, f"{name!r} of judgments", first=first)
+    for (query_id, document), found in grades.items():
+        query = known[query_id]
+        draft.judge(query, document, max(found), place)
+        if len(found) > 1:
+            listed = ": " + ", ".join(f"{grade:g}" for grade in sorted(found))
+            draft.leave_document(query, document, place, "other grades of a document; the highest is kept", listed)

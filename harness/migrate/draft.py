@@ -102,9 +102,9 @@ class Draft:
     _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
     _ids: set[str] = field(default_factory=set, repr=False)
 
-    def leave(self, place: Place, what: str, count: int = 1) -> None:
-        """Note that *what* at *place* is not carried over."""
-        self.leftovers.add(place, what, count)
+    def leave(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
+        """Note that *what* at *place* is not carried over; *first* is what the first one is."""
+        self.leftovers.add(place, what, count, first)
 
     def leave_document(self, query: DraftQuery, document: str, place: Place, what: str, of_it: str = "") -> None:
         """Note that *what* holds of *document*; the first one is named, with *of_it* behind it."""

@@ -1,7 +1,9 @@
 """TREC files, BEIR folders and datasets of ir_datasets become suites, and come back."""
 
+import itertools
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -263,6 +265,104 @@ def test_a_dataset_of_ir_datasets(capsys):
     assert {query.id: query.text for query in suite.queries} == TEXTS
     assert judgments(suite) == {TEXTS["301"]: {"doc-1": 2, "doc-2": 0}, "Poliomyelitis": {"007": 1}}
     assert "the documents; index them" in capsys.readouterr().err
+
+
+class Topic(NamedTuple):
+    query_id: str
+    title: str
+    description: str
+    narrative: str
+    turn: int
+    subtopics: tuple[str, ...]
+
+    def default_text(self):
+        return self.title
+
+
+class OfDocument(NamedTuple):
+    query_id: str
+    doc_id: str
+    url: str
+
+
+class Judged(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+    subtopic_id: str
+    iteration: str = "0"
+
+
+@pytest.fixture
+def registered():
+    """Registers a dataset of these queries and judgments, and gives its name."""
+    package = pytest.importorskip("ir_datasets")
+
+    def register(queries, judgments):
+        class Queries(package.formats.BaseQueries):
+            def queries_iter(self):
+                return queries() if callable(queries) else iter(queries)
+
+        class Judgments(package.formats.BaseQrels):
+            def qrels_iter(self):
+                return iter(judgments)
+
+        name = f"harness-test/{next(NUMBERS)}"
+        package.registry.register(name, package.Dataset(Queries(), Judgments()))
+        return name
+
+    return register
+
+
+NUMBERS = itertools.count()
+
+
+def test_other_fields_of_a_dataset_are_comments_and_lists_are_listed(registered, capsys):
+    topics = [
+        Topic("1", "tents", "Which tents are\nthere?", "All of them.", 0, ("two persons", "four")),
+        Topic("2", "rope", "", "", 3, ()),
+    ]
+    name = registered(topics, [Judged("1", "d", 1, "")])
+    assert judgments(moved("ir_datasets", [name], *REQUEST)) == {"tents": {"d": 1}, "rope": {}}
+    written = Path("moved.relevance.yaml").read_text()
+    comments = [line.strip() for line in written.splitlines() if line.startswith("  #")]
+    assert comments == ["# description: Which tents are there?", "# narrative: All of them.", "# turn: 0", "# turn: 3"]
+    assert capsys.readouterr().err == f"not carried over:\n  {name}: 'subtopics' of queries (query '1')\n1 thing\n"
+
+
+def test_judgments_by_subtopic_are_listed_and_the_highest_grade_is_kept(registered, capsys):
+    found = [("a", 0, "1"), ("a", 2, "2"), ("b", 1, "1"), ("b", 1, "2"), ("c", 0, "1")]
+    name = registered([Topic("1", "tents", "", "", 0, ())], [Judged("1", *one) for one in found])
+    assert judgments(moved("ir_datasets", [name], *REQUEST)) == {"tents": {"a": 2, "b": 1, "c": 0}}
+    said = capsys.readouterr().err
+    assert f"{name}: 'subtopic_id' of judgments (5 times, first '1' of document 'a' for query '1')" in said
+    assert f"{name}: other grades of a document; the highest is kept (document 'a' of query 'tents': 0, 2)" in said
+    assert "2 things" in said
+
+
+def test_iterations_of_a_dataset_are_listed_where_they_differ(registered, capsys):
+    found = [Judged("1", "a", 1, "", "1"), Judged("1", "b", 1, "", "2.5"), Judged("9", "b", 1, "", "1")]
+    name = registered([Topic("1", "tents", "", "", 0, ())], found)
+    moved("ir_datasets", [name], *REQUEST)
+    said = capsys.readouterr().err
+    assert f"{name}: 'iteration' of judgments (2 times, first '1' of document 'a' for query '1')" in said
+    assert f"{name}: judgments of queries that the dataset does not have (query '9')" in said
+
+
+def test_a_dataset_whose_queries_are_documents_has_no_texts(registered):
+    name = registered([OfDocument("1", "d7", "https://news.example/7")], [Judged("1", "d", 1, "")])
+    assert main(["import", "ir_datasets", name, *REQUEST, "--output", "moved.relevance.yaml"]) == 0
+    assert '- {id: "1", judgments: {d: 1}}' in Path("moved.relevance.yaml").read_text()
+    assert "  # doc_id: d7\n  # url: https://news.example/7\n" in Path("moved.relevance.yaml").read_text()
+
+
+def test_a_dataset_that_cannot_be_downloaded_is_a_sentence(registered, capsys):
+    def fail():
+        raise RuntimeError("All download sources failed", [])
+
+    name = registered(fail, [])
+    assert main(["import", "ir_datasets", name, "--output", "moved.relevance.yaml"]) == 2
+    assert f"ir_datasets cannot read the dataset '{name}': All download sources failed\n" in capsys.readouterr().err
 
 
 def test_an_unknown_dataset_and_a_missing_extra_are_sentences(capsys, monkeypatch):
