@@ -115,8 +115,4 @@ def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], d
                 first = f"{value!r} of document {one.doc_id!r} for query {one.query_id!r}"
                 draft.leave(place, f"{name!r} of judgments", first=first)
     for (query_id, document), found in grades.items():
-        query = known[query_id]
-        draft.judge(query, document, max(found), place)
-        if len(found) > 1:
-            listed = ": " + ", ".join(f"{grade:g}" for grade in sorted(found))
-            draft.leave_document(query, document, place, "other grades of a document; the highest is kept", listed)
+        draft.judge_highest(known[query_id], document, found, place)

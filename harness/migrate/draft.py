@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, Problem
@@ -166,6 +167,14 @@ class Draft:
             first = place_text(query.places[document])
             found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"
             raise FormatError([Problem(path, line, column, f"{found}; keep the right one")])
+
+    def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Place) -> None:
+        """As `judge`, with the highest of *grades*, such as those for the subtopics of the query; others are noted."""
+        found = sorted(set(grades))
+        self.judge(query, document, found[-1], place)
+        if len(found) > 1:
+            listed = f": {', '.join(f'{grade:g}' for grade in found)}"
+            self.leave_document(query, document, place, "other grades of a document; the highest is kept", listed)
 
     def _free_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"

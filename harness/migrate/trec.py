@@ -7,6 +7,7 @@ Source: the topics of the Ad hoc (SGML), Web (XML) and Million Query (one a line
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TypeAlias
 
 from harness.baseline import has_baseline, read_entry
 from harness.errors import FormatError
-from harness.files.judgments import read_judgments
+from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.files.runs import read_run
@@ -26,14 +27,31 @@ from harness.model import Profile, Suite
 __all__ = ["read", "write"]
 
 _KINDS = ("topics", "qrels", "run")
-_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TOPIC_TAG = re.compile(r"<(/?)(top|topic)(?![\w.-])([^>]*)>", re.IGNORECASE)
 _TAG_BEGINS = r"<(?=/?[A-Za-z])"
 _TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*)([^>]*)>((?:(?!{_TAG_BEGINS}).)*)", re.DOTALL)
-_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*["']([^"']*)["']""")
+_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>/]+))""")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
-_LABEL = re.compile(
-    r"^\s*(?:Number|Topic|Description|Narrative|Domain|Summary|Concepts?|Definitions?)\s*:\s*", re.IGNORECASE
-)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"<\?.*?\?>|<![A-Z][^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
+_NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
+_TEXTS = ("title", "query", "text")
+_NUMBER_COLUMNS = (*_NUMBERS, "query_id", "query-id", "topic", "topic-id")
+_TEXT_COLUMNS = (*_TEXTS, "query_text", "topic_title")
+"""Names in the header of topics one a line."""
+
+_DESCRIPTIONS = ("desc", "description")
+_LABELS = {
+    "num": "Number", "number": "Number", "desc": "Description", "description": "Description", "narr": "Narrative",
+    "narrative": "Narrative", "dom": "Domain", "smry": "Summary", "con": r"Concept(?:s|\(s\))?",
+    "def": r"Definition(?:s|\(s\))?", "fac": r"Factor(?:s|\(s\))?",
+}  # fmt: skip
+"""What the early tracks repeat behind a tag, with a colon."""
+
+_TITLE_LABEL = re.compile(r"Topic\s*:\s*", re.IGNORECASE)
+_CLOSED_TEXT = re.compile(rf"(<({'|'.join(_TEXTS)})(?![\w.-])[^>]*>)(.*?)(?=</\2\s*>)", re.DOTALL | re.IGNORECASE)
+_FIELD_BEGINS = re.compile(rf"<(?:{'|'.join((*_NUMBERS, *_TEXTS, *_LABELS))})(?![\w.-])", re.IGNORECASE)
 _WITH_PRIORITY = re.compile(r"(\d+):\d:(\S.*?)\s*")
 _LINES = (
     re.compile(r"(\S+)\s*\t\s*(\S.*?)\s*"),
@@ -43,8 +61,6 @@ _LINES = (
 )
 """A topic a line, by what parts its number from its text: a tab, a priority, a colon, or blanks."""
 
-_NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
-_TEXTS = ("title", "query", "text")
 _Topic: TypeAlias = tuple[str, str, list[str], Place]
 """Number, text, what is for people, and where it stands."""
 
@@ -100,8 +116,8 @@ def _kind_of(source: str) -> tuple[str, Path]:
 
 def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
     source = read_source(path, str(path), limit=MOST_BYTES)
-    begin = next((line for line in source.lines if line.strip()), "")
-    has_tags = begin.lstrip().startswith("<") and "\t" not in begin.strip()
+    begin = next((line.strip() for line in source.lines if line.strip()), "")
+    has_tags = (begin.startswith("<") and "\t" not in begin) or any(map(_TOPIC_TAG.match, source.lines))
     found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
     for number, text, remarks, place in found:
         if number in known:
@@ -111,75 +127,181 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
 
 
 def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
-    for number, line in enumerate(source.lines, start=1):
-        match = next((found for form in _LINES if (found := form.fullmatch(line))), None)
-        if match is not None:
-            if match.re is _WITH_PRIORITY:
-                draft.leave((source.path, number, 1), "the priority of topics")
-            yield match[1], match[2], [], (source.path, number, 1)
-        elif line.strip():
+    lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    have_priority = all(_WITH_PRIORITY.fullmatch(line) for _, line in lines)
+    forms = [form for form in _LINES if have_priority or form is not _WITH_PRIORITY]
+    header: list[str] = []
+    for number, line in lines:
+        place = (source.path, number, 1)
+        match = next((found for form in forms if (found := form.fullmatch(line))), None)
+        if match is None or _is_object(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
             raise FormatError([source.problem(number, 1, message)])
+        if have_priority:
+            draft.leave(place, "the priority of topics")
+        text, *others = (cell.strip() for cell in match[2].split("\t"))
+        if number == lines[0][0] and match[1].lower() in _NUMBER_COLUMNS and text.lower() in _TEXT_COLUMNS:
+            header = others
+            continue
+        names = [*header, *(f"column {column}" for column in range(len(header) + 3, len(others) + 3))]
+        remarks = [f"{name}: {other}" for name, other in zip(names, others, strict=False) if other]
+        yield match[1], text, remarks, place
+
+
+def _is_object(line: str) -> bool:
+    """Whether *line* is one of JSON lines, whose first key would be taken for a number."""
+    try:
+        return line.lstrip().startswith("{") and isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
-    topics = list(_TOPIC.finditer(source.text))
-    if not topics:
+    text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
+    if comments := len(_COMMENT.findall(source.text)):
+        draft.leave((source.path, 0, 0), "comments of the XML", comments)
+    found = [
+        (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
+    ]
+    if not found:
         raise FormatError([source.problem(1, 1, "found no <top> or <topic> that is closed")])
-    for topic in topics:
-        place = (source.path, *source.place(topic.start()))
-        fields, remarks = _fields(topic, draft, place)
-        number = next((fields[name] for name in _NUMBERS if fields.get(name)), "")
-        text = next((fields[name] for name in (*_TEXTS, "") if fields.get(name)), "")
-        if not number or not text:
-            lacking = "number" if not number else "title or query"
-            raise FormatError([source.problem(*place[1:], f"this topic has no {lacking}")])
-        others = {name: fields.get(name) for name in (*_NUMBERS, *_TEXTS)}
-        remarks += [f"{name}: {other}" for name, other in others.items() if other and other not in (number, text)]
-        yield number, text, remarks, place
+    are_labelled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
+    for fields, remarks, place in found:
+        if are_labelled and "title" in fields:
+            draft.leave(place, "the label of titles", first=repr(fields["title"]))
+            fields["title"] = _TITLE_LABEL.sub("", fields["title"], count=1)
+        yield _topic(source, fields, remarks, draft, place)
 
 
-def _fields(topic: re.Match[str], draft: Draft, place: Place) -> tuple[dict[str, str], list[str]]:
-    """The topic's texts by tag, "" for what stands directly in it; what is for people only."""
-    fields = {name.lower(): _plain(value) for name, value in _ATTRIBUTE.findall(topic[2])}
-    attributes = set(fields)
-    fields[""] = _plain(re.split(_TAG_BEGINS, topic[3])[0])
-    remarks = []
-    for closing, tag, _, content in _TAG.findall(topic[3]):
-        name, text = tag.lower(), _plain(content)
-        if closing or not text:
+def _blank(found: re.Match[str]) -> str:
+    """As long as what was *found*, so that places stay."""
+    return re.sub(r"\S", " ", found[0])
+
+
+def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, Place]]:
+    """
+    The attributes of each topic as they are written, what is in it, and its place.
+
+    Raises:
+        FormatError: A topic is not closed.
+    """
+    opened: re.Match[str] | None = None
+    end = 0
+    for tag in [*_TOPIC_TAG.finditer(text), None]:
+        if opened is None and (tag is None or not tag[1]):
+            between = " ".join(re.sub(r"<[^>]*>", " ", text[end : tag.start() if tag else None]).split())
+            if between:
+                draft.leave((source.path, *source.place(end)), "text outside of topics", first=_shown(between))
+            opened = tag
+        elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
+            message = f"this <{opened[2]}> is not closed"
+            raise FormatError([source.problem(*source.place(opened.start()), message)])
+        elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
+            yield opened[3], text[opened.end() : tag.start()], (source.path, *source.place(opened.start()))
+            opened, end = None, tag.end()
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:59]}…")
+
+
+def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dict[str, str], list[str]]:
+    """The topic's texts by tag, "" for what stands directly in it; and what a tag that is there again says."""
+    fields: dict[str, str] = {}
+    remarks: list[str] = []
+    for name, value in _attributes(written):
+        if name in (*_NUMBERS, *_TEXTS):
+            fields[name] = _plain(value)
+        else:
+            draft.leave(place, f"the attribute {name!r} of topics")
+    content = _without_markup(_CDATA.sub(lambda found: html.escape(found[1], quote=False), content), draft, place)
+    direct = [re.split(_TAG_BEGINS, content)[0]]
+    for closing, tag, attributes, text in _TAG.findall(content):
+        name = tag.lower()
+        if closing:
+            direct.append(text)
             continue
         if name == "subtopic":
             draft.leave(place, "subtopics; a suite judges documents for the whole query")
-        elif name in fields and name not in ("", *attributes):
-            fields[name] += f" {text}"
-        else:
-            fields[name] = text
-    for name, text in fields.items():
-        if name in attributes and name not in _NUMBERS:
-            draft.leave(place, f"the attribute {name!r} of topics")
-        elif name not in ("", *_NUMBERS, *_TEXTS):
-            remarks.append(f"{name}: {text}")
+            continue
+        for attribute, _ in _attributes(attributes):
+            draft.leave(place, f"the attribute {attribute!r} of <{tag}>")
+        plain = _plain(re.sub(rf"^\s*{_LABELS[name]}\s*:", "", text, flags=re.IGNORECASE) if name in _LABELS else text)
+        if plain and fields.setdefault(name, plain) != plain:
+            remarks.append(f"{name}: {plain}")
+    fields[""] = _plain(" ".join(direct))
     return fields, remarks
 
 
+def _without_markup(content: str, draft: Draft, place: Place) -> str:
+    """*content* without the tags within a text, such as ``<b>``."""
+
+    def unmarked(text: re.Match[str]) -> str:
+        if _FIELD_BEGINS.search(text[3]):
+            return text[0]
+        for tag in re.findall(rf"{_TAG_BEGINS}([A-Za-z][\w.-]*)", text[3]):
+            draft.leave(place, f"the tag <{tag}> in the text of topics; what is in it is kept")
+        return text[1] + re.sub(rf"{_TAG_BEGINS}[^>]*>", " ", text[3])
+
+    return _CLOSED_TEXT.sub(unmarked, content)
+
+
+def _attributes(written: str) -> Iterator[tuple[str, str]]:
+    for name, *values in _ATTRIBUTE.findall(written):
+        yield name.lower(), "".join(values)
+
+
+def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Draft, place: Place) -> _Topic:
+    """
+    The topic; what is in none of its parts becomes a comment.
+
+    Raises:
+        FormatError: It has no number or no text.
+    """
+    number = next((name for name in _NUMBERS if fields.get(name)), None)
+    text = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
+    if number is None or text is None:
+        lacking = "number" if number is None else "title or query"
+        raise FormatError([source.problem(*place[1:], f"this topic has no {lacking}")])
+    if text in _DESCRIPTIONS:
+        draft.leave(place, "that the text of a topic is its description; it has no title")
+    if text != "" and fields[""]:
+        draft.leave(place, "text of topics outside of their tags", first=_shown(fields[""]))
+    used = (fields[number], fields[text])
+    others = [f"{name}: {said}" for name, said in fields.items() if name not in ("", number, text) and said not in used]
+    return fields[number], fields[text], others + remarks, place
+
+
 def _plain(text: str) -> str:
-    """*text* on one line, without the label that the early tracks repeat behind a tag."""
-    unescaped = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
-    return " ".join(_LABEL.sub("", unescaped).split())
+    """*text* on one line."""
+    return " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text).split())
 
 
 def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_topics: bool) -> None:
-    for number, judged in read_judgments(path).items():
+    """A document that is judged for several subtopics or iterations has the highest of its grades."""
+    judgments = read_subtopic_judgments(path)
+    place = (str(path), 0, 0)
+    lines = [
+        (number, document, subtopic)
+        for number, judged in judgments.items()
+        for document, by_subtopic in judged.items()
+        for subtopic in by_subtopic
+    ]
+    if len({subtopic for *_, subtopic in lines}) > 1:
+        number, document, subtopic = lines[0]
+        first = f"{subtopic!r} of document {document!r} for query {number!r}"
+        draft.leave(place, "the second column of qrels, an iteration or a subtopic", len(lines), first)
+    for number, judged in judgments.items():
         if number not in known and has_topics:
-            draft.leave((str(path), 0, 0), "judgments of queries that the topics do not have", len(judged))
+            what = "judgments of queries that the topics do not have"
+            draft.leave(place, what, sum(map(len, judged.values())), f"query {number!r}")
             continue
         query = known.get(number)
         if query is None:
-            query = known[number] = draft.add(number, (str(path), 0, 0))
-        for document, grade in judged.items():
-            draft.judge(query, document, grade, (str(path), 0, 0))
+            query = known[number] = draft.add(number, place)
+        for document, by_subtopic in judged.items():
+            draft.judge_highest(query, document, by_subtopic.values(), place)
 
 
 def _read_run(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from builders.moving import exported, judgments, moved, write_files
 from harness.cli import main
+from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 SGML = """\
@@ -28,7 +29,7 @@ A relevant document names one.
 
 <top>
 <num>302</num>
-<title> Topic: Poliomyelitis </title>
+<title> Poliomyelitis </title>
 </top>
 """
 WEB = """\
@@ -84,7 +85,61 @@ def test_a_second_text_or_number_of_a_topic_is_a_comment():
     topic = '<topic number="301"><title>Tent</title><query>Tent for two</query><id>x7</id></topic>'
     write_files({"topics.xml": topic})
     assert [query.text for query in moved("trec", ["topics.xml"], *REQUEST).queries] == ["Tent"]
-    assert "  # id: x7\n  # query: Tent for two\n" in Path("moved.relevance.yaml").read_text()
+    assert "  # query: Tent for two\n  # id: x7\n" in Path("moved.relevance.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("topics", "text", "listed"),
+    [
+        ("<title> Topic: maps", "maps", "the label of titles ('Topic: maps')"),
+        ("<title>Definition: of maps</title>", "Definition: of maps", None),
+        ("<query>Topic: maps</query>", "Topic: maps", None),
+        ("<query>Number: 5</query>", "Number: 5", None),
+        ("<title>Map</title> of the world", "Map", "text of topics outside of their tags ('of the world')"),
+        ("of the <title>Map</title> world", "Map", "text of topics outside of their tags ('of the world')"),
+        (
+            "<title>the <b>old</b> map<br/>here</title>",
+            "the old map here",
+            "the tag <b> in the text of topics; what is",
+        ),
+        ("<title lang='en'>Map</title>", "Map", "the attribute 'lang' of <title>"),
+        ("<!-- <title>Old</title> --><title>Map</title>", "Map", "comments of the XML"),
+        ("<title><![CDATA[a <b> &amp; c]]></title>", "a <b> &amp; c", None),
+        ("<desc> Description:\nAll maps", "All maps", "that the text of a topic is its description; it has no title"),
+        ("", "None", "this topic has no title or query"),
+    ],
+)
+def test_a_topic_loses_nothing_without_a_word(capsys, topics, text, listed):
+    write_files({"topics": f"<topics>\n<topic number=7>\n{topics}\n</topic>\n</topics>\n"})
+    status = main(["import", "trec", "topics", *REQUEST, "--output", "moved.relevance.yaml"])
+    said = capsys.readouterr().err
+    assert said == "" if listed is None else listed in said
+    assert status == (2 if text == "None" else 0)
+    if status == 0:
+        [query] = load_suite(Path("moved.relevance.yaml"), {}, needs_judgments=False).queries
+        assert (query.id, query.text) == ("7", text)
+
+
+def test_a_label_that_only_some_titles_have_is_text():
+    write_files({"a": "<top><num>1<title>Topic: maps</top><top><num>2<title>rope</top>"})
+    assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["Topic: maps", "rope"]
+
+
+def test_what_is_repeated_in_a_topic_is_a_comment_and_what_is_outside_of_topics_is_listed(capsys):
+    topic = "<top number=7><title lang=en>Map<title lang=fr>Carte<desc>Old<desc>New</top>"
+    write_files({"topics.txt": f"Topics of\n2026\n{topic}\n<end>the end</end>"})
+    assert [(query.id, query.text) for query in moved("trec", ["topics.txt"], *REQUEST).queries] == [("7", "Map")]
+    assert "  # desc: Old\n  # title: Carte\n  # desc: New\n" in Path("moved.relevance.yaml").read_text()
+    said = capsys.readouterr().err
+    assert "topics.txt:1:1: text outside of topics (2 times, first 'Topics of 2026')" in said
+    assert "topics.txt:3:1: the attribute 'lang' of <title> (2 times)" in said
+
+
+def test_columns_behind_the_text_are_comments_and_a_header_names_them():
+    write_files({"a.tsv": "qid\tquery\tdescription\n1\tmaps\tAll maps\told\n2\trope\n"})
+    suite = moved("trec", ["topics=a.tsv"], *REQUEST)
+    assert {query.id: query.text for query in suite.queries} == {"1": "maps", "2": "rope"}
+    assert '  # description: All maps\n  # column 4: old\n  - {id: "1"' in Path("moved.relevance.yaml").read_text()
 
 
 def test_text_behind_a_sign_that_opens_no_tag_is_kept():
@@ -92,6 +147,11 @@ def test_text_behind_a_sign_that_opens_no_tag_is_kept():
         {"a": '<topics>\n<topic number="1">A tumour < 5 cm</topic>\n<topic number="2"><query>a<5 b</query></topic>'}
     )
     assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["A tumour < 5 cm", "a<5 b"]
+
+
+def test_a_digit_before_a_colon_is_a_priority_in_every_line_or_none():
+    write_files({"a": "1:4:3 screens\n2:maps\n"})
+    assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["4:3 screens", "maps"]
 
 
 def test_the_priority_of_topics_is_listed(capsys):
@@ -114,10 +174,20 @@ def test_qrels_alone_lack_the_texts_and_validate_says_so(capsys):
     assert "301" in capsys.readouterr().err
 
 
+def test_subtopics_of_qrels_are_listed_and_the_highest_grade_is_kept(capsys):
+    write_files({"topics": ONE_A_LINE, "qrels": "301 1 a 0\n301 2 a 2\n301 2 b 1\n302 0 c 1\n"})
+    suite = moved("trec", ["topics", "qrels"], *REQUEST)
+    assert [dict(query.judgments) for query in suite.queries] == [{"a": 2, "b": 1}, {"c": 1}]
+    said = capsys.readouterr().err
+    assert "qrels: the second column of qrels, an iteration or a subtopic (4 times, first '1' of document 'a'" in said
+    name = TEXTS["301"]
+    assert f"qrels: other grades of a document; the highest is kept (document 'a' of query {name!r}: 0, 2)" in said
+
+
 def test_judgments_of_other_queries_are_listed(capsys):
     write_files({"topics.txt": ONE_A_LINE, "qrels.txt": QRELS + "999 0 d 1\n999 0 e 1\n"})
     moved("trec", ["topics.txt", "qrels.txt"], *REQUEST)
-    assert "qrels.txt: judgments of queries that the topics do not have (2 times)" in capsys.readouterr().err
+    assert "qrels.txt: judgments of queries that the topics do not have (2 times, first query '999')" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -125,6 +195,9 @@ def test_judgments_of_other_queries_are_listed(capsys):
     [
         ({"topics=a": "301\n"}, "a:1:1: found a line that is no topic"),
         ({"a": "<top>\n<num> 3\n</top>"}, "a:1:1: this topic has no title or query"),
+        ({"a": "<top><num>1<title>a\n<top><num>2<title>b</top>"}, "a:1:1: this <top> is not closed"),
+        ({"a": "<top><num>1<title>a</top>\n<top><num>2<title>b"}, "a:2:1: this <top> is not closed"),
+        ({"topics=a": '{"id": "1", "text": "map"}\n'}, "a:1:1: found a line that is no topic"),
         ({"a": "<topics><x/></topics>"}, "a:1:1: found no <top> or <topic> that is closed"),
         ({"a": ONE_A_LINE + "301\tagain\n"}, "a:3:1: topic '301' is there twice"),
         ({"a": ""}, "a: the file is empty"),
