@@ -8,19 +8,18 @@ or ``@``.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from harness.errors import FormatError, UsageError
-from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
-from harness.migrate.placed import MOST_BYTES, Placed, read_placed
+from harness.migrate.ltr import read_ltr
+from harness.migrate.placed import Placed, read_placed
 from harness.migrate.table import Table, csv_text, read_table, unwritable
 from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
@@ -42,9 +41,6 @@ _ROWS = 10
 _ENGINES = ("es", "os", "elasticsearch", "opensearch")
 _THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##")
 _QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
-_LTR = re.compile(
-    r"\s*(?P<grade>\S+)\s+qid:\S+(?P<features>(?:\s+\d+:\S+)*)\s*#\s*(?P<document>\S+)\s+(?P<text>.*?)\s*"
-)
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -54,7 +50,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         if path.suffix.lower() == ".json":
             _read_json(read_placed(path), draft)
         elif path.suffix.lower() == ".txt":
-            _read_ltr(path, draft)
+            read_ltr(path, draft)
         else:
             _read_csv(read_table(path), draft)
         draft.name = draft.name or path.stem
@@ -117,25 +113,6 @@ def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequen
         draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", found)
     else:
         _rate(draft, query, document, grades[0] if grades else None, place)
-
-
-def _read_ltr(path: Path, draft: Draft) -> None:
-    source = read_source(path, str(path), limit=MOST_BYTES)
-    for number, line in enumerate(source.lines, start=1):
-        if not line.strip():
-            continue
-        match = _LTR.fullmatch(line)
-        if match is None:
-            message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
-            raise FormatError([source.problem(number, 1, message)])
-        grade = read_number(match["grade"])
-        if grade is None or not math.isfinite(grade):
-            raise FormatError(
-                [source.problem(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")]
-            )
-        if match["features"]:
-            draft.leave((source.path, number, 1), "features; a suite has grades alone")
-        draft.judge(draft.of_text(match["text"]), match["document"], grade, (source.path, number, 1))
 
 
 def _read_json(root: Placed, draft: Draft) -> None:

@@ -187,7 +187,8 @@ def test_subtopics_of_qrels_are_listed_and_the_highest_grade_is_kept(capsys):
 def test_judgments_of_other_queries_are_listed(capsys):
     write_files({"topics.txt": ONE_A_LINE, "qrels.txt": QRELS + "999 0 d 1\n999 0 e 1\n"})
     moved("trec", ["topics.txt", "qrels.txt"], *REQUEST)
-    assert "qrels.txt: judgments of queries that the topics do not have (2 times, first query '999')" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "qrels.txt: judgments of queries that the topics do not have (2 times, first query '999')" in said
 
 
 @pytest.mark.parametrize(

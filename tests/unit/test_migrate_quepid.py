@@ -190,6 +190,24 @@ def test_features_and_the_parameters_of_an_address_are_listed(capsys):
     assert "the parameters of the address of the search endpoint" in capsys.readouterr().err
 
 
+def test_each_qid_of_ltr_is_a_query_and_is_listed_where_it_shares_its_text(capsys):
+    write_files({"ltr.txt": "# from the log\n3 qid:1 # a tent\n0 qid:2 # a tent\n1 qid:2 # b rope\n2 qid:2 # c tent\n"})
+    suite = moved("quepid", ["ltr.txt"], *REQUEST)
+    found = [(query.id, query.text, dict(query.judgments)) for query in suite.queries]
+    assert found == [("tent", "tent", {"a": 3}), ("tent-2", "tent", {"a": 0, "c": 2}), ("rope", "rope", {"b": 1})]
+    said = capsys.readouterr().err
+    assert "ltr.txt:3:1: a text with several qid; each is a query of its own (qid:2, 'tent')\n" in said
+    assert "ltr.txt:4:1: a qid with several texts; each is a query of its own (qid:2, 'rope')\n" in said
+    assert "ltr.txt:1:1: lines that are comments\n" in said
+
+
+def test_letor_names_documents_and_has_no_texts(capsys):
+    write_files({"letor.txt": "2 qid:10 1:0.03 2:0.5 #docid = GX008-86 inc = 1 prob = 0.08\n0 qid:10 1:0 # GX1\n"})
+    assert main(["import", "quepid", "letor.txt", *REQUEST, "--output", "moved.relevance.yaml"]) == 0
+    assert '- {id: "10", judgments: {GX008-86: 2, GX1: 0}}' in Path("moved.relevance.yaml").read_text()
+    assert "letor.txt:1:1: what stands behind the docid ('inc = 1 prob = 0.08')\n" in capsys.readouterr().err
+
+
 def test_a_snapshot_gives_the_request_and_lists_its_rankings(capsys):
     write_files({"snapshot.json": SNAPSHOT})
     suite = moved("quepid", ["snapshot.json"])

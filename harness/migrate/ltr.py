@@ -1,0 +1,73 @@
+"""
+Ratings of a learning-to-rank model: lines of SVMrank, as Quepid and RankLib have them, and of LETOR.
+
+Source: the format of SVMrank (Joachims); the comments of LETOR 4.0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from harness.errors import FormatError
+from harness.files.opening import read_source
+from harness.files.records import read_number
+from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.placed import MOST_BYTES
+
+__all__ = ["read_ltr"]
+
+_LINE = re.compile(
+    r"\s*(?P<grade>\S+)\s+qid:(?P<id>\S+)(?P<features>(?:\s+\d+:\S+)*)\s*#\s*"
+    r"(?:docid\s*=\s*(?P<named>\S+)(?P<more>.*)|(?P<document>\S+)(?:\s+(?P<text>\S.*?))?\s*)"
+)
+"""A line of SVMrank, with a document and the text behind ``#``, as Quepid has it, or ``docid = …`` as LETOR has it."""
+
+
+def read_ltr(path: Path, draft: Draft) -> None:
+    """
+    Add the ratings of a file; queries with one text and two qid stay apart, and one without a text has its qid as id.
+
+    Raises:
+        InputError: The file cannot be read, or a line has no rating or no document.
+    """
+    source = read_source(path, str(path), limit=MOST_BYTES)
+    known: dict[str, dict[str, DraftQuery]] = {}
+    for number, line in enumerate(source.lines, start=1):
+        place = (source.path, number, 1)
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("#"):
+            draft.leave(place, "lines that are comments")
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
+            raise FormatError([source.problem(number, 1, message)])
+        grade = read_number(match["grade"])
+        if grade is None or not math.isfinite(grade):
+            raise FormatError(
+                [source.problem(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")]
+            )
+        if match["features"]:
+            draft.leave(place, "features; a suite has grades alone")
+        if more := (match["more"] or "").strip():
+            draft.leave(place, "what stands behind the docid", first=repr(more))
+        query = _query(match["id"], match["text"] or "", known, draft, place)
+        draft.judge(query, match["document"] or match["named"], grade, place)
+
+
+def _query(qid: str, text: str, known: dict[str, dict[str, DraftQuery]], draft: Draft, place: Place) -> DraftQuery:
+    """The query of *qid* and *text*; *known* has those of the file, by the one and the other."""
+    texts = known.setdefault(qid, {})
+    if text in texts:
+        return texts[text]
+    if texts:
+        draft.leave(place, "a qid with several texts; each is a query of its own", first=f"qid:{qid}, {text!r}")
+    if text and any(text in others for others in known.values()):
+        draft.leave(place, "a text with several qid; each is a query of its own", first=f"qid:{qid}, {text!r}")
+        texts[text] = draft.add_text(text)
+    else:
+        texts[text] = draft.of_text(text) if text else draft.add(qid, place)
+    return texts[text]
