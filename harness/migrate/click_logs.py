@@ -57,6 +57,8 @@ class ClickLog:
     """What counts as an impression, in words."""
     source: str = ""
     """The first file."""
+    applications: set[str] = field(default_factory=set)
+    """Those of UBI's documents."""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, query: str, document: str, position: int, *, shown: int, clicked: int) -> None:
@@ -99,12 +101,18 @@ def read_ubi(
         InputError: A file cannot be read.
     """
     log, searches = ClickLog(source=sources[0]), dict[str, _Search]()
-    for document, place in documents or chain.from_iterable(map(_documents, map(Path, sources))):
+    for document, place in documents or chain.from_iterable(_documents(Path(source), log) for source in sources):
         _take(document, place, searches, log, actions)
     has_impressions = any(search.impressions for search in searches.values())
     log.basis = "impression events" if has_impressions else "query_response_hit_ids"
-    for search in searches.values():
+    for name, search in searches.items():
+        if has_impressions and search.hits and not search.impressions:
+            what = "query_response_hit_ids of searches without an impression, as other searches have some"
+            log.leftovers.add(search.place, what, first=f"query_id {name!r}")
         _count(search, log, has_impressions=has_impressions)
+    if len(log.applications) > 1:
+        named = ", ".join(map(repr, sorted(log.applications)))
+        log.leftovers.add((log.source, 0, 0), f"the application; documents of {named} are counted together")
     return log
 
 
@@ -112,23 +120,29 @@ Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Place]]
 """Each with its place."""
 
 
-def _documents(path: Path) -> Iterator[tuple[Mapping[str, Json], Place]]:
+def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Place]]:
     source = read_source(path, str(path), limit=MOST_BYTES)
     if path.suffix.lower() == ".json":
         found = _parsed(source, source.text, 1)
-        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in _hits(found, source))
+        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in _hits(found, source, log))
         return
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
             yield _source(_parsed(source, line, number), source, number), (str(path), number, 1)
 
 
-def _hits(found: Json, source: Source) -> Sequence[Json]:
+def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
     """The documents in the JSON of a search, in a list, or the only one."""
     if isinstance(found, dict):
         if "hits" not in found:
             return [found]
-        found = found["hits"].get("hits") if isinstance(found["hits"], dict) else None
+        hits = found["hits"] if isinstance(found["hits"], dict) else {}
+        found, total = hits.get("hits"), hits.get("total")
+        total = total.get("value") if isinstance(total, dict) else total
+        if isinstance(found, list) and isinstance(total, int) and total > len(found):
+            log.leftovers.add(
+                (source.path, 0, 0), "documents that the search found and did not return", total - len(found)
+            )
     if not isinstance(found, list):
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
         raise FormatError([source.problem(1, 1, message)])
@@ -137,9 +151,17 @@ def _hits(found: Json, source: Source) -> Sequence[Json]:
 
 def _parsed(source: Source, text: str, line: int) -> Json:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise FormatError([source.problem(line, 1, f"this is not JSON: {error}")]) from None
+
+
+def _unique(pairs: Sequence[tuple[str, Json]]) -> Json:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the object has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+    return found
 
 
 def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
@@ -159,25 +181,41 @@ def _take(
         log.leftovers.add(place, "documents without a query_id")
         return
     search = searches.setdefault(name, _Search(place=place))
-    text = document.get("user_query")
+    text, application = document.get("user_query"), document.get("application")
+    if isinstance(application, str) and application:
+        log.applications.add(application)
     if isinstance(text, str) and text.strip():
         search.text = search.text or text
-    if action is None:
-        hits = document.get("query_response_hit_ids")
-        if isinstance(hits, list) and all(map(_is_id, hits)):
-            search.hits = list(map(str, hits))
-        elif hits is not None:
-            log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
+        if folded(text) != folded(search.text):
+            what = "a user_query other than the first of its query_id"
+            log.leftovers.add(place, what, first=f"{text!r} of query_id {name!r}")
+    if action is None and "event_attributes" in document:
+        log.leftovers.add(place, "events without an action_name")
+    elif action is None:
+        _take_hits(document.get("query_response_hit_ids"), name, place, search, log)
     elif action == IMPRESSION or action in actions:
         _take_event(document, place, search, log, clicked=action != IMPRESSION)
     else:
         log.leftovers.add(place, f"events with the action {action!r}")
 
 
+def _take_hits(hits: Json, name: str, place: Place, search: _Search, log: ClickLog) -> None:
+    if isinstance(hits, list) and all(map(_is_id, hits)):
+        ids = list(map(str, hits))
+        search.hits = search.hits or ids
+        if ids and ids != search.hits:
+            what = "query_response_hit_ids other than the first of their query_id"
+            log.leftovers.add(place, what, first=f"query_id {name!r}")
+    elif hits is not None:
+        log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
+
+
 def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log: ClickLog, *, clicked: bool) -> None:
     attributes = document.get("event_attributes")
     thing = attributes.get("object") if isinstance(attributes, dict) else None
-    identity = thing.get("object_id", thing.get("internal_id")) if isinstance(thing, dict) else None
+    identity = None
+    if isinstance(thing, dict):
+        identity = next((thing[key] for key in ("object_id", "internal_id") if _is_id(thing.get(key))), None)
     if not _is_id(identity):
         log.leftovers.add(place, "events without an object_id")
         return
@@ -249,12 +287,15 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
         position = table.column(*_POSITIONS)
         if position is None:
             log.leftovers.add((str(path), 1, 1), "the rank bias: there is no column 'position'")
-        impressions, clicked, action = (table.column(*names) for names in (_IMPRESSIONS, _CLICKED, _ACTIONS))
-        if action is not None and clicked is None:
+        clicked = table.column(*_CLICKED)
+        if clicked is None and (action := table.column(*_ACTIONS)) is not None:
             _take_events(table, columns, position, action, log, actions)
+            table.leave_unread(log.leftovers)
             continue
         if clicked is None:
             table.need("clicks", "clicked", "action")
+        impressions = table.column(*_IMPRESSIONS)
+        table.leave_unread(log.leftovers)
         for row in table.rows:
             query, document = _names(row, columns)
             shown = 1 if impressions is None else _whole(row, impressions)
@@ -274,20 +315,15 @@ def _take_events(
     for row in table.rows:
         query, document = _names(row, columns)
         name = row.cells[action].strip()
+        if column is not None and not row.cells[column].strip():
+            log.leftovers.add(row.place, f"events without a {column}")
+            continue
         if name != IMPRESSION and name not in actions:
             log.leftovers.add(row.place, f"events with the action {name!r}")
             continue
-        if position is None:
-            at = 1
-        elif row.cells[position].strip():
-            at = _whole(row, position)
-        elif name == IMPRESSION:
-            log.leftovers.add(row.place, "impressions without a position")
+        at = _position(row, position, log, shown=name == IMPRESSION, in_search=column is not None)
+        if at is None:
             continue
-        else:
-            at = 1
-            if column is None:
-                log.leftovers.add(row.place, "the position of clicks without one, which count for position 1")
         if column is None:  # nothing says which click belongs to which impression
             log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
             continue
@@ -298,6 +334,20 @@ def _take_events(
             search.clicks.setdefault(document, row.place)
     for search in searches.values():
         _count(search, log, has_impressions=True)
+
+
+def _position(row: Row, position: str | None, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
+    """Of an event; None where it was *shown* nobody knows where. That of a click counts outside of a search only."""
+    if position is None:
+        return 1
+    if row.cells[position].strip():
+        return _whole(row, position)
+    if shown:
+        log.leftovers.add(row.place, "impressions without a position")
+        return None
+    if not in_search:
+        log.leftovers.add(row.place, "the position of clicks without one, which count for position 1")
+    return 1
 
 
 def _names(row: Row, columns: Mapping[str, str]) -> tuple[str, str]:

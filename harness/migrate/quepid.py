@@ -93,7 +93,7 @@ def _read_csv(table: Table, draft: Draft) -> None:
             row.refuse("the document is empty beside a rating; expected an id")
         if name:
             draft.name = draft.name or row.cells[name].strip()
-    table.leave_unread(draft)
+    table.leave_unread(draft.leftovers)
 
 
 def _judges(table: Table) -> list[str]:

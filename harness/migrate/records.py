@@ -96,7 +96,7 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 if row.cells[name].strip()
             },
         )
-    table.leave_unread(draft)
+    table.leave_unread(draft.leftovers)
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:

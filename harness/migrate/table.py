@@ -13,7 +13,7 @@ from typing import NoReturn
 from harness.errors import FormatError, InputError
 from harness.files.opening import Source, decode, read_source
 from harness.files.records import read_number, separator_of
-from harness.migrate.draft import Draft, Place
+from harness.migrate.draft import Leftovers, Place
 from harness.migrate.placed import MOST_BYTES
 
 __all__ = ["Row", "Table", "csv_text", "read_table"]
@@ -94,11 +94,11 @@ class Table:
             raise FormatError([self.source.problem(1, 1, message)])
         return found
 
-    def leave_unread(self, draft: Draft) -> None:
+    def leave_unread(self, leftovers: Leftovers) -> None:
         """Note the columns that nobody read and that say something."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
-                draft.leave((self.source.path, 1, 1), f"the column {column!r}")
+                leftovers.add((self.source.path, 1, 1), f"the column {column!r}")
 
 
 def _key(name: str) -> str:

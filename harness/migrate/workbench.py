@@ -208,7 +208,7 @@ def _read_csv(path: Path, draft: Draft) -> None:
             draft.leave_document(of, row.need(document), row.place, "documents without a rating; they stay unjudged")
         else:
             draft.judge(of, row.need(document), grade, row.place)
-    table.leave_unread(draft)
+    table.leave_unread(draft.leftovers)
 
 
 def _read_configuration(one: Placed, draft: Draft) -> None:

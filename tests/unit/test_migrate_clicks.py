@@ -144,6 +144,27 @@ def test_a_line_may_be_an_impression(graded):
     assert {name: (row["clicks"], row["coec"]) for name, row in rows.items()} == {"a": ("10", "1"), "b": ("10", "1")}
 
 
+def test_columns_that_are_not_read_are_listed(graded):
+    header, *lines = COUNTED.splitlines()
+    counted = "\n".join([f"{header},action", *(f"{line},view" for line in lines)])
+    status, _, _, told = graded("clicks", counted, "--strict")
+    assert status == 1
+    assert "log.csv:1:1: the column 'action'\n" in told
+
+
+def test_columns_of_events_that_are_not_read_are_listed(graded):
+    lines = [f"q{n},s,tent,a,1,{action},5,shop" for n in range(20) for action in ("impression", "click")]
+    lines.append(",s,tent,a,1,impression,5,shop")
+    header = "query_id,session_id,query,document,position,action,impressions,application"
+    _, rows, _, told = graded("clicks", "\n".join([header, *lines]))
+    assert rows["a"]["impressions"] == "20"
+    listed = [line.strip() for line in told.splitlines() if "column" in line or "events" in line]
+    assert listed == [
+        "log.csv:42:1: events without a query_id",
+        *(f"log.csv:1:1: the column {name!r}" for name in ("session_id", "impressions", "application")),
+    ]
+
+
 def test_hostile_cells_are_marked_and_read_back(graded, tmp_path):
     text = 'query,document,position,impressions,clicks\n"=cmd()",007,1,50,10\n"=cmd()",@x,2,50,5\n'
     _, rows, _, _ = graded("clicks", text)
@@ -239,6 +260,56 @@ def test_what_ubi_cannot_tell_is_listed(graded):
         "that object_id is the field 'sku'; give it as id_field of the suite's target",
     ):
         assert what in told
+
+
+def test_what_the_documents_of_a_query_id_say_differently_is_listed(graded):
+    others = [
+        {"query_id": "q1", "user_query": "TENT ", "query_response_hit_ids": ["a", "b"], "application": "shop"},
+        {"query_id": "q1", "user_query": "rope", "query_response_hit_ids": ["b", "a"], "application": "docs"},
+        {
+            "query_id": "q2",
+            "action_name": "click",
+            "user_query": "rope",
+            "event_attributes": {"object": {"object_id": "a"}},
+        },
+        {"query_id": "q3", "event_attributes": {"object": {"object_id": "a"}}},
+    ]
+    lines = ubi(impressions=False)
+    _, rows, _, told = graded("ubi", lines + "".join(f"{json.dumps(one)}\n" for one in others), name="ubi.jsonl")
+    assert {name: (row["query"], row["impressions"], row["clicks"]) for name, row in rows.items()} == {
+        "a": ("Tent", "20", "8"),
+        "b": ("Tent", "20", "2"),
+    }
+    at = lines.count("\n")
+    assert [line.strip() for line in told.splitlines()[1:-1]] == [
+        f"ubi.jsonl:{at + 2}:1: a user_query other than the first of its query_id"
+        " (2 times, first 'rope' of query_id 'q1')",
+        f"ubi.jsonl:{at + 2}:1: query_response_hit_ids other than the first of their query_id (query_id 'q1')",
+        f"ubi.jsonl:{at + 4}:1: events without an action_name",
+        "ubi.jsonl: the application; documents of 'docs', 'shop' are counted together",
+    ]
+
+
+def test_searches_without_an_impression_are_listed_where_others_have_some(graded):
+    seen = json.dumps({"query_id": "x", "user_query": "tent", "query_response_hit_ids": ["a"]})
+    _, rows, _, told = graded("ubi", f"{ubi()}{seen}\n", name="ubi.jsonl")
+    assert rows["a"]["impressions"] == "20"
+    assert (
+        "query_response_hit_ids of searches without an impression, as other searches have some (query_id 'x')" in told
+    )
+
+
+def test_documents_that_a_search_did_not_return_are_listed(graded):
+    hits = [{"_source": json.loads(line).get("_source", json.loads(line))} for line in ubi().splitlines()]
+    text = json.dumps({"hits": {"total": {"value": len(hits) + 7, "relation": "eq"}, "hits": hits}})
+    _, _, _, told = graded("ubi", text, name="ubi.json")
+    assert "ubi.json: documents that the search found and did not return (7 times)" in told
+
+
+def test_a_key_that_is_twice_in_a_document_is_refused(graded):
+    status, _, _, told = graded("ubi", '{"query_id": "a", "query_id": "b"}\n', name="ubi.jsonl")
+    assert status == 2
+    assert told.startswith("ubi.jsonl:1:1: this is not JSON: the object has the key 'query_id' twice")
 
 
 def test_ubi_as_the_answer_to_a_search_and_other_actions(graded):
