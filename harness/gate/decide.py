@@ -1,4 +1,4 @@
-"""Verdicts: what each threshold comes to, what xfail, skip and severity make of it, and the exit status of them all."""
+"""Verdicts: decide each threshold, apply xfail, skip and severity, and derive the exit status."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def waived(
     finding: Finding, threshold: Threshold, query: Query | None, scope: Sequence[Query], today: date, *, strict: bool
 ) -> tuple[Finding, Waiver | None]:
     """
-    What *finding* is in the light of the waivers, and the one that holds.
+    Apply the waivers to *finding*; returns the finding and the waiver in force.
 
     Args:
-        finding: What the threshold's condition came to.
-        threshold: Whose waiver is nearest.
+        finding: The outcome of the threshold's condition.
+        threshold: The threshold, whose own waiver is the nearest.
         query: The one query that the threshold belongs to.
         scope: The queries that the threshold is about.
-        today: Decides which waivers hold.
+        today: Decides which waivers are in force.
         strict: Whether an unexpected pass is a failure.
     """
     waivers = (threshold.xfail, query.xfail if query else None)
@@ -94,10 +94,10 @@ def _expected(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
 
 def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequence[Query], today: date) -> list[Query]:
     """
-    The queries that *finding* blames, where each is expected to fail and the threshold asks each query by itself.
+    The queries that *finding* blames, if each is expected to fail and the threshold checks each query by itself.
 
-    Of a figure over all queries, such as a mean, no query alone is to blame; and where nothing was observed, some query
-    kept the others from being looked at.
+    Empty for a figure over all queries, such as a mean: no single query is to blame for it. Empty too where nothing was
+    observed: one query then kept the others from being judged.
     """
     decided = finding.status is Status.FAILED and finding.observed is not None
     if not decided or not finding.blamed or not asks_each(condition):
@@ -131,11 +131,11 @@ def decide(
         suite: The whole suite, whatever part of it ran.
         run: The responses.
         scores: The scores of the run; one that is absent counts as missing.
-        today: Decides which waivers hold; their last day is included.
-        choice: The queries that ran; what needs others is left out.
+        today: Decides which waivers are in force; their last day is included.
+        choice: The queries that ran; a threshold that needs others is left out.
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
-        report_only: Whether the figures are wanted and no verdict: each threshold is then "not decided".
-        reference: What thresholds on a drop compare with; without one they fail.
+        report_only: Whether to report figures without verdicts: each threshold is then "not decided".
+        reference: The run that thresholds on a drop compare with; without one they fail.
         repeated: The scores of each of the *run*'s repeats; without them the first one alone decides.
 
     Returns:
@@ -173,7 +173,7 @@ def decide(
 
 def _unless_moving(finding: Finding, moving: str) -> Finding:
     """
-    *finding*, which decides nothing if the index is *moving*: the queries were not asked of the same documents.
+    *finding*, which decides nothing if the index is *moving*: the queries did not search the same documents.
 
     No single query is to blame for that.
     """
@@ -188,7 +188,7 @@ def exit_status(reports: Iterable[SuiteReport]) -> int:
 
 
 def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
-    """As `exit_status`, of a comparison; *unanswered* says that a query of either side has no answer."""
+    """The exit status of a comparison, as `exit_status`; *unanswered*: a query of either side has no answer."""
     statuses = {verdict.status for verdict in verdicts}
     if unanswered or any(status.is_undecided for status in statuses):
         return 3
@@ -211,7 +211,7 @@ def _skipped(gated: Gated, today: date) -> Verdict | None:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """What each threshold is held against: a run, what it asked for, and how far ties move its scores."""
+    """What thresholds are judged by: the run beside its baseline, the requested depth, and how far ties move scores."""
 
     compared: Compared
     asked: RequestedDepth

@@ -66,12 +66,12 @@ class Cursor:
         self.skip_blanks()
 
     def skip_blanks(self) -> None:
-        """Go to what stands behind blanks."""
+        """Move past blanks."""
         while self.position < len(self.text) and self.text[self.position].isspace():
             self.position += 1
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What *pattern* matches here, and go past it and the blanks behind it."""
+        """Match *pattern* here, and move past the match and the blanks behind it."""
         match = pattern.match(self.text, self.position)
         if match:
             self.position = match.end()
@@ -79,7 +79,7 @@ class Cursor:
         return match
 
     def found(self) -> str:
-        """What stands here, for an error."""
+        """The text at this place, for an error."""
         word = WORD.match(self.text, self.position)
         return f"found {word.group()!r}" if word else "found the end"
 
@@ -88,12 +88,12 @@ class Cursor:
         raise GrammarError(message, self.position if offset is None else offset)
 
     def expect_end(self, expected: str) -> None:
-        """Refuse whatever stands behind this place."""
+        """Refuse any text that is left."""
         if self.position < len(self.text):
             self.fail(f"{self.found()}, expected {expected}")
 
     def operator(self) -> Operator:
-        """The comparison that stands here."""
+        """Read the comparison operator here."""
         start = self.position
         match = self.take(_COMPARISON)
         if match is None:
@@ -111,7 +111,7 @@ class Cursor:
             self.fail(f"found {operator.value!r}, but {what} takes only '<='", start)
 
     def number(self, expected: str) -> float:
-        """The finite number that stands here."""
+        """Read a finite number here."""
         start = self.position
         match = self.take(NUMBER)
         if match is None:
@@ -126,7 +126,7 @@ class Cursor:
         return value
 
     def whole_number(self, expected: str, *, least: int) -> int:
-        """The word that stands here, as a whole number of at least *least*."""
+        """Read a whole number of at least *least* here."""
         start = self.position
         match = self.take(WORD)
         if match is None or re.fullmatch(r"[0-9]{1,9}", match.group()) is None or int(match.group()) < least:
@@ -135,18 +135,18 @@ class Cursor:
         return int(match.group())
 
     def has_after_word(self, pattern: re.Pattern[str]) -> bool:
-        """Whether *pattern* matches behind the word that stands here; blanks in brackets end no word."""
+        """Whether *pattern* matches behind the next word; blanks in brackets do not end a word."""
         end = _first_outside_brackets(self.text, self.position, str.isspace)
         while end < len(self.text) and self.text[end].isspace():
             end += 1
         return pattern.match(self.text, end) is not None
 
     def measure(self, *, one_word: bool = False) -> Measure:
-        """The measure up to the comparison, or of *one_word*. Its own parameters hold = too, in brackets."""
+        """Read the measure up to the comparison, or of *one_word*. Its parameters, in brackets, contain ``=`` too."""
         return self.measured(parse_measure, one_word=one_word)
 
     def measured(self, parse: Callable[[str], Measure], *, one_word: bool = False) -> Measure:
-        """As `measure`, where *parse* reads the text that stands in a measure's place."""
+        """As `measure`, with *parse* to read the text in the measure's place."""
         start = self.position
         end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
         if end == len(self.text) or one_word:
@@ -181,7 +181,7 @@ _QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
 
 
 def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
-    """The threshold on a drop that stands at *cursor*, its tag apart; *of_query* says that it is a query's own."""
+    """Read the threshold on a drop at *cursor*, without its tag; *of_query*: it is a query's own."""
     cursor.take(WORD)
     if cursor.has_after_word(_IS):
         return _significance(cursor, of_query=of_query)
@@ -216,7 +216,7 @@ def _significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
 
 
 def _worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
-    """The threshold on how many queries fell that stands at *cursor*, its tag apart."""
+    """Read the threshold on how many queries fell at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
     cursor.take(WORD)
@@ -424,12 +424,12 @@ def _document(cursor: Cursor) -> str:
 
 def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STANDARD) -> str | None:
     """
-    Whether a condition can be met and can fail at all, as far as its measure's range tells.
+    Whether a condition can be met and can fail at all, by its measure's range.
 
     Args:
         condition: What `parse_threshold` or `parse_expectation` gave.
         gain: The gain in force where the measure names none.
-        profile: Whose rules hold.
+        profile: The profile whose rules apply.
 
     Returns:
         A sentence that says what is out of reach, or None.

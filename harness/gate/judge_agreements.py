@@ -29,7 +29,7 @@ def judge_agreement(
     Returns:
         ERROR where a query has no ranking on either side; FAILED, or WARNED where the suite's baseline is optional,
         where there is no baseline, it is older than the suite, or the figure falls short; INCONCLUSIVE where a ranking
-        ends before that, and not because no more documents match; SKIPPED where the run is to become the baseline
+        ends before the cutoff although more documents may match; SKIPPED where the run is to become the baseline
         itself; else PASSED.
     """
     name = condition.agreement.text
@@ -90,7 +90,7 @@ def _judge(
 
 @dataclass(frozen=True, slots=True)
 class _RankingPair:
-    """The documents of the baseline and of today: as they *came*, and with ties in the order of the baseline."""
+    """The documents of the baseline and of today: as they *came*, and with ties in the baseline's order."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -108,7 +108,7 @@ def _pair(first: Response, second: Response, depth: int, *, leaves: bool) -> _Ra
 def _ended_early(
     queries: Sequence[str], sides: Iterable[Mapping[str, Response]], asked_for: RequestedDepth
 ) -> dict[str, str]:
-    """The queries of which a side may hold only the first of what was asked for, and what it holds."""
+    """The queries of which a side may have fewer hits than were requested, each with the hits it has."""
     found = {}
     for query, side in product(queries, sides):
         ranking = side[query]

@@ -52,7 +52,7 @@ class RequestedDepth:
     """
     How many hits were asked for.
 
-    *doubt* is empty where whoever answers gives as many, if so many match; else it says why that is not known, and
+    *doubt* is empty where the server returns as many hits, if so many match. Else it says why that is not known, and
     what to do about it.
     """
 
@@ -62,10 +62,10 @@ class RequestedDepth:
 
 def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     """
-    What *run* asked for, and whether that was heeded.
+    How many hits *run* requested, and whether the server applied that size.
 
-    An engine heeds the size of a body. A service may have a size of its own, and so may a template that the engine
-    keeps; one answer that is as long as was asked for shows that it has none below that.
+    An engine applies the size of a body. A service, or a template stored in the engine, may have a smaller size of its
+    own; one response with as many hits as were requested shows that it has not.
     """
     template = suite.requests.get(run.request)
     is_service = template is not None and template.http is not None
@@ -91,16 +91,16 @@ def judge_expectation(
     Compare one ranking with a rank expectation.
 
     Args:
-        condition: What is expected.
-        query: Named in the reason and blamed.
-        response: The query's answer; None where it did not run.
-        asked: The number of hits that were asked for.
+        condition: The rank expectation.
+        query: The query; the reason names it, and the finding blames it.
+        response: The query's response; None where it did not run.
+        asked: The number of hits that were requested.
         checks: What is known of the target.
 
     Returns:
-        ERROR where there is no ranking, or where a document that it names is not visible through the target;
-        INCONCLUSIVE where it is not deep enough, or where the number of hits is not known well enough; else PASSED or
-        FAILED.
+        ERROR where there is no ranking, or where a document that *condition* names is not visible through the target;
+        INCONCLUSIVE where the ranking is not deep enough, or where the number of hits is not known well enough; else
+        PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be decided: {no_ranking(response)}", blamed=(query.id,))
@@ -115,7 +115,7 @@ def judge_expectation(
 
 
 def named_documents(condition: Condition) -> tuple[str, ...]:
-    """The documents that *condition* is about, if it is an expectation of some."""
+    """The documents that *condition* names; none where it is about the number of hits."""
     if isinstance(condition, Before):
         return condition.document, condition.other
     return (condition.document,) if isinstance(condition, InTop) else ()
@@ -172,7 +172,7 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Fin
 
 
 def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, bound: Finding) -> Finding:
-    """At least so many documents match. That settles ``>=`` upwards and ``<=`` downwards, and nothing else."""
+    """Judge by a total that is a lower bound: it can only pass ``>=`` and ``>``, and fail the other operators."""
     least = ranking.total or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
         settled, passed = holds(least, condition.operator, condition.required), True
@@ -218,7 +218,7 @@ def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
 
 
 def _bound(required: float | None, unit: Unit, operator: Operator) -> Finding:
-    """What is required, before anything is known of the ranking."""
+    """A finding with what is required, to be completed from the ranking."""
     return Finding(Status.INCONCLUSIVE, "", required=required, unit=unit, operator=operator)
 
 
@@ -234,7 +234,7 @@ def judge_latency(
     Compare a percentile of the engine's own times, in milliseconds, with the threshold.
 
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
-    without an answer makes an ERROR, one whose answer names no time makes it INCONCLUSIVE.
+    without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
     asked = [query.id for query in queries if not in_force(query.skip, today)]
     left_out = len(queries) - len(asked)
@@ -250,7 +250,7 @@ def judge_latency(
 
 
 def _status_without(untimed: Iterable[str], responses: Mapping[str, Response]) -> Status:
-    """The status where the queries *untimed* have no time, or no query has been asked at all."""
+    """The status where the queries *untimed* have no time, or where no query ran."""
     answered = [isinstance(responses.get(query), Ranking) for query in untimed]
     if not answered:
         return Status.FAILED
@@ -315,7 +315,7 @@ def _grown(documents: Sequence[int]) -> Iterator[str]:
 
 
 def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
-    """Writes that left as many documents, in shards that are there each time."""
+    """Writes to shards that existed before and after, while the number of documents stayed the same."""
     number = sum(
         abs(after[shard] - before[shard])
         for before, after in pairwise(writes)
@@ -326,5 +326,5 @@ def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
 
 
 def _each_change(values: Sequence[T]) -> list[T]:
-    """*values* without those that are as the one before."""
+    """*values* without those that equal the one before."""
     return [value for value, _ in groupby(values)]

@@ -41,10 +41,10 @@ def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fi
     Args:
         condition: The threshold.
         pairs: The scores of its measure over its queries.
-        of_query: Whether it is a query's own.
+        of_query: Whether it is a query's own threshold.
 
     Returns:
-        FAILED where the scores fell by more than is allowed, with the queries that fell, most first; else PASSED.
+        FAILED where the scores fell by more than is allowed, with the queries that fell, greatest first; else PASSED.
     """
     if condition.every:
         return _judge_every(condition, pairs)
@@ -83,7 +83,7 @@ def _limit(condition: DropCondition, before: float) -> float:
 
 
 def _observed(condition: DropCondition, before: float, drop: float) -> float | None:
-    """The drop as the threshold counts it; a fall from 0 is no share of it."""
+    """The drop in the threshold's unit; None where it is a share of a score of 0."""
     if not condition.relative:
         return drop
     return drop / abs(before) if before else None
@@ -94,7 +94,7 @@ def _allowed(condition: DropCondition) -> str:
 
 
 def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
-    """In numbers that never contradict what was decided."""
+    """The drop in words, with numbers that never contradict the decision."""
     drop = before - after
     values = f"from {before:.4f} to {after:.4f}"
     if abs(drop) < 5e-5 and holds(drop, Operator.AT_MOST, _limit(condition, before)):
@@ -105,7 +105,7 @@ def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: flo
 
 
 def _change_text(before: float, after: float, against: str) -> str:
-    """How far a value moved that was *before* in *against*, with four decimals."""
+    """How far a value moved from *before*, its value in *against*, with four decimals."""
     drop = before - after
     if abs(drop) < 5e-5:
         return f"is {after:.4f} as in {against}"
@@ -118,7 +118,7 @@ def _with_both(pairs: Pairs, queries: Sequence[str]) -> str:
 
 
 def _costs(pairs: Pairs) -> str:
-    """The queries that took most from the mean, with what they weigh where that is not the same for all."""
+    """The queries that lowered the mean most, with their weights where these differ."""
     both = [
         f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
         for query in pairs.costliest()
@@ -148,8 +148,8 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     Count the queries that fell by more than *condition* says.
 
     Returns:
-        FAILED where they are more than is allowed, with those queries, most first; else PASSED. A share is taken as
-        the decimal fraction that was written.
+        FAILED where more queries fell than is allowed, with those queries, the greatest fall first; else PASSED. A
+        share is taken as the decimal fraction that was written.
     """
     drops, total = pairs.drops(), len(pairs.before)
     worse = [query for query in pairs.fallen() if not holds(drops[query], Operator.AT_MOST, condition.by)]
@@ -186,17 +186,17 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     Ask whether the mean fell by more than chance explains: were each query's two scores swapped at random, how often
     would the mean fall as far?
 
-    A weighted mean is tested by the same swaps. Each difference is taken times its weight over the mean weight, for any
-    statistic has its exact distribution under them; what a query weighs does not depend on how it scores.
+    A weighted mean is tested by the same swaps: each difference is multiplied by its weight over the mean weight. Any
+    statistic has an exact distribution under the swaps, and a query's weight does not depend on its scores.
 
     Source: Fisher (1935); Smucker, Allan & Carterette (CIKM 2007); for any statistic, Ernst, "Permutation methods: a
     basis for exact inference" (Statistical Science 2004).
 
     Returns:
         PASSED where the mean did not fall; where it did, FAILED where p is at most the level. Where so few queries
-        moved that p cannot be, FAILED where the fall exceeds the smallest drop that the test finds in so many queries,
-        and also where it finds none: what cannot fail holds nothing. Else PASSED, with that drop as the caveat. ERROR
-        where numpy is not installed.
+        moved that p cannot be that small, FAILED where the fall exceeds the smallest drop that the test detects in so
+        many queries, and also where it detects none: a threshold that cannot fail guards nothing. Else PASSED, with
+        that drop as the caveat. ERROR where numpy is not installed.
     """
     if find_spec("numpy") is None:
         remedy = "`pip install 'relevance-harness[statistics]'` brings"
@@ -225,7 +225,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
 def _judge_untested(
     condition: SignificanceCondition, pairs: Pairs, differences: Sequence[float], least_p: float
 ) -> Finding:
-    """The mean fell, and the test could not have found it whatever the fall: *least_p* is above the level."""
+    """Judge a fall of the mean that the test cannot detect, however large: *least_p* is above the level."""
     fall = -mean(differences)
     smallest = _smallest_drop(condition, pairs)
     moved = f"{_moved(differences)} of {count(len(differences), 'query')} changed"
@@ -246,7 +246,7 @@ def _judge_untested(
 
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
-    """The smallest drop of the mean that the test finds in such queries with `POWER`; None where it finds none."""
+    """The smallest drop of the mean that the test detects in such queries with `POWER`; None where it detects none."""
     from harness.statistics import detectable_by_sign_flip
 
     drops = pairs.drops()
@@ -256,7 +256,7 @@ def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable
 
 
 def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[float]) -> str:
-    """The smallest drop that such queries can show, with two digits, rounded up, and whether there is such a drop."""
+    """The smallest detectable drop in words, two digits, rounded up; or that no drop is detectable."""
     if smallest is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
     shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
@@ -295,7 +295,7 @@ def _passed(
     required: float,
     unit: Unit = Unit.P_VALUE,
 ) -> Finding:
-    """PASSED, with the smallest drop that could have been found as the caveat, where the mean did fall."""
+    """PASSED, with the smallest detectable drop as the caveat where the mean fell."""
     reason = "; ".join(filter(None, (reason, figure)))
     passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required, unit=unit)
     return replace(passed, caveat=figure)
@@ -327,18 +327,18 @@ def _significance_finding(
 
 def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
     """
-    Judge *condition* twice: with the queries of which not all tied documents are known at their worst, and at their
-    best.
+    Judge *condition* twice where not all tied documents of a query are known: with such queries at their worst, and
+    at their best.
 
     Args:
         condition: The threshold.
         pairs: The scores of its measure over its queries.
         of_query: Whether it is a query's own.
-        remedy: What would let all tied documents be known, in words.
+        remedy: How to make all tied documents known, in words.
 
     Returns:
-        What the worst shows where it passes, what the best shows where it fails, so that *observed* is what was decided
-        on; INCONCLUSIVE where the two do not agree, or one of them is not known.
+        The worst case where it passes, the best case where it fails, so that *observed* is the figure that decided;
+        INCONCLUSIVE where the two disagree, or one of them is not known.
     """
     if any(map(math.isinf, (value for span in pairs.open.values() for value in span))):
         return _inconclusive(condition, pairs, "too many orders of ties to check", remedy, of_query)
@@ -363,7 +363,7 @@ def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Fin
 
 
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
-    """*finding* on *pairs*, whose reason says what else there is to know, and what makes a pass tell less."""
+    """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
     parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reread(), of_query=of_query)]
     caveats = [finding.caveat, *excused_ties(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
     return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
@@ -391,7 +391,7 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
 
 
 def _unit(condition: BaselineCondition) -> Unit:
-    """Of what is required; what was observed has another where the significance of a drop could not be tested."""
+    """The unit of what is required; what was observed has another where significance could not be tested."""
     if isinstance(condition, SignificanceCondition):
         return Unit.P_VALUE
     if condition.relative:
@@ -400,14 +400,14 @@ def _unit(condition: BaselineCondition) -> Unit:
 
 
 def _read_as(pairs: Pairs) -> str:
-    """In which order ties were judged, where it is not the one in which they came."""
+    """The order in which ties were judged, in words; empty where it is the order in which they came."""
     if pairs.extreme:
         return f"with ties at their {pairs.extreme}, "
     return f"with ties as in {pairs.against}, " if pairs.reread() else ""
 
 
 def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
-    """The values as they came, of the queries *reread* otherwise; what was left out; what changed."""
+    """Parts of a reason: the queries *reread*, with their values as returned; what was left out; what changed."""
     parts = [_as_they_came(pairs, reread, of_query=of_query)] if reread else []
     parts += excused_ties(pairs.ties, pairs.mixed)
     if pairs.skipped or pairs.undefined:

@@ -45,7 +45,7 @@ def _queries_required(share: float, counted: int) -> int:
 
 
 def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[str]:
-    """The queries of *values* by how far they miss what the condition asks of one query; equal ones by their id."""
+    """The queries of *values* by how far they miss what the condition requires of one query; equal ones by their id."""
 
     def order(query: str) -> tuple[float, str]:
         return merit(values[query], condition.operator, condition.required), query
@@ -56,7 +56,7 @@ def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[
 def _costliest_first(
     condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float], short: Iterable[str]
 ) -> list[str]:
-    """The queries *short* of what is required, by what each costs the mean: its weight times what it lacks."""
+    """The queries *short* of what is required, by what each costs the mean: its weight times its shortfall."""
 
     def order(query: str) -> tuple[float, str]:
         return -weights[query] * abs(values[query] - condition.required), query
@@ -69,7 +69,7 @@ def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: 
     The one value, in the measure's unit, that decides the condition when it is compared with what is required.
 
     For `every` it is the worst value; for a share, the worst of the best queries that make up the share. Only the mean
-    asks what the queries weigh.
+    uses the queries' weights.
     """
     if condition.statistic is StatisticKind.MEAN:
         return mean_of(values, weights)
@@ -144,13 +144,13 @@ def with_ties(
     finding: Finding, condition: ScoreCondition, scope: Scope, bands: Mapping[str, tuple[float, float]]
 ) -> Finding:
     """
-    *finding* with how far its figure depends on the order of documents that tie, and whether that decides it.
+    Add to *finding* how far its figure depends on the order of tied documents, and whether that order decides it.
 
     Args:
-        finding: What *condition* came to.
+        finding: The outcome of *condition*.
         condition: The threshold.
         scope: The scores of its measure over its queries.
-        bands: The least and the greatest score of each query that has such documents.
+        bands: The least and the greatest score of each query that ties move.
     """
     if finding.observed is None or not any(query in scope.counted for query in bands):
         return finding
@@ -180,14 +180,14 @@ def _figure(condition: ScoreCondition, value: float) -> str:
 
 
 def _observed(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """What a verdict shows as observed: the figure, or of a share, how many of the queries meet the bound."""
+    """The observed figure of a verdict; for a share, the fraction of the queries that meet the bound."""
     if condition.statistic is not StatisticKind.SHARE:
         return _aggregate(condition, values, weights)
     return sum(_meets(condition, value) for value in values.values()) / len(values)
 
 
 def _required(condition: ScoreCondition) -> float:
-    """What the figure is compared with: of a share, the share of the queries."""
+    """What the figure is compared with; for a share, the share of the queries."""
     return condition.required if condition.share is None else condition.share
 
 
@@ -200,7 +200,7 @@ def _operator(condition: ScoreCondition) -> Operator:
 
 
 def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
-    """The queries that miss by themselves what is required, those to look at first before others."""
+    """The queries that by themselves miss what is required, in the order in which to look at them."""
     values = scope.counted
     short = [query for query in worst_first(condition, values) if not _meets(condition, values[query])]
     return _costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
@@ -250,7 +250,7 @@ def _asides(scope: Scope, left_out: int) -> str:
 
 
 def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:
-    """The first of the queries *short* with their values, and with what they weigh where the mean asks that."""
+    """The first of the queries *short* with their values, and with their weights where the mean uses them."""
     weighted = _is_weighted(condition, scope)
 
     def shown(query: str) -> str:
@@ -284,7 +284,7 @@ def _nothing(name: str, scope: Scope) -> str:
 # The documents that keep a threshold on Judged@k from holding.
 
 _JUDGED = "Judged"
-"""The measure whose shortfall is documents that somebody has to judge."""
+"""The measure that falls short where documents are unjudged."""
 
 QUERIES_NAMED = 3
 DOCUMENTS_NAMED = 10
@@ -293,7 +293,7 @@ DOCUMENTS_NAMED = 10
 def with_unjudged(
     finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
 ) -> Finding:
-    """*finding* with the unjudged hits of its worst queries in the reason, where *condition* is one on Judged@k."""
+    """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
     if condition.measure.name != _JUDGED or finding.status is not Status.FAILED:
         return finding
     by_id = {query.id: query for query in queries}
@@ -310,7 +310,7 @@ def with_unjudged(
 
 
 def _named(query: Query, condition: ScoreCondition, responses: Mapping[str, Response]) -> list[str]:
-    """The unjudged hits down to the cutoff, with their ranks."""
+    """The unjudged hits of *query* down to the cutoff, with their ranks."""
     response = responses.get(query.id)
     hits = response.hits[: condition.measure.cutoff] if isinstance(response, Ranking) else ()
     unjudged = [f"{hit.id} (rank {rank})" for rank, hit in enumerate(hits, start=1) if hit.id not in query.judgments]

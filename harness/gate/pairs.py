@@ -1,4 +1,4 @@
-"""A run beside its baseline: the queries that both have a score of, or why the two cannot be compared."""
+"""A run beside its baseline: the queries that have a score in both, or why the two cannot be compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two runs of one suite, with their scores, and the day that waivers are held against."""
+    """Two runs of one suite, with their scores, and the day that decides which waivers are in force."""
 
     suite: Suite
     run: Run
@@ -33,7 +33,7 @@ class Compared:
 
     @property
     def leaves_ties(self) -> bool:
-        """Whether the order of ties counts for nothing: not where the request changed, or asked for that order."""
+        """Whether the order of ties is ignored; it counts where the request changed or sets the order itself."""
         template = self.suite.requests.get(self.run.request)
         return self.reference is not None and self.reference.same_request and leaves_ties(template)
 
@@ -43,11 +43,11 @@ class Pairs:
     """
     Scores of the same queries, *before* in the baseline and *after* today.
 
-    Where the order of tied documents made a difference, *after* leaves that aside, and *today* has the value as it
-    came. A query in *ties* differs by that order only, one in *mixed* by more. In *open* are the least and the greatest
-    value of the queries of which not all tied documents are known; *extreme* says that *after* holds one of the two.
-    *least* is the least value that the measure has, None where there is no such bound. *name* is the measure as reasons
-    call it, *against* what it is compared with. *weights* are today's, empty where all queries weigh the same.
+    Where the order of tied documents changes a value, *after* has the value without that change, and *today* the value
+    as returned. A query in *ties* differs by that order only, a query in *mixed* by more. *open* has the least and the
+    greatest value of each query of which not all tied documents are known; *extreme* says which of the two *after*
+    holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as reasons call it,
+    *against* the other run as they call it. *weights* are today's, empty where all queries weigh the same.
     """
 
     name: str
@@ -73,24 +73,24 @@ class Pairs:
 
     @property
     def mean_name(self) -> str:
-        """Their mean as reasons call it."""
+        """The mean, as reasons call it."""
         return f"{mean_word(self.weights)} {self.name}"
 
     def means(self) -> tuple[float, float]:
-        """The mean before and after, weighted where the queries are."""
+        """The mean before and after, weighted where the queries have weights."""
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
     def at(self, extreme: Literal["worst", "best"]) -> Pairs:
-        """The same with the queries in *open* at their worst, or at their best."""
+        """These pairs with the queries in *open* at their worst, or at their best."""
         values = {query: least if extreme == "worst" else greatest for query, (least, greatest) in self.open.items()}
         return replace(self, after={**self.after, **values}, extreme=extreme if values else None)
 
     def as_they_came(self) -> Pairs:
-        """The same with each query's value of today, ties and all."""
+        """These pairs with each query's value of today as returned, ties not corrected."""
         return replace(self, after=self.today)
 
     def reread(self) -> list[str]:
-        """The queries whose value is not the one that came, the greatest difference first."""
+        """The queries whose value differs from the returned one, the greatest difference first."""
         apart = {query: abs(self.today[query] - value) for query, value in self.after.items() if query in self.today}
         return sorted((query for query in apart if apart[query] > TOLERANCE), key=lambda query: (-apart[query], query))
 
@@ -104,15 +104,15 @@ class Pairs:
         return sorted((query for query in drops if drops[query] > TOLERANCE), key=lambda query: (-drops[query], query))
 
     def costliest(self) -> list[str]:
-        """The queries that fell, by what each took from the mean: its weight times its fall."""
+        """The queries that fell, by how much each lowered the mean: its weight times its fall."""
         drops = self.weighed_drops()
         return sorted(self.fallen(), key=lambda query: (-drops[query], query))
 
     def weighed_drops(self) -> dict[str, float]:
         """
-        The drops, each times its weight over the mean weight, so that their plain mean is the drop of the weighted one.
+        The drops, each times its weight over the mean weight: their plain mean is the drop of the weighted mean.
 
-        The same score summed in another order is no drop.
+        A difference from summing the same score in another order is not a drop.
         """
         drops = {query: 0.0 if abs(drop) <= TOLERANCE else drop for query, drop in self.drops().items()}
         if not self.weights:
@@ -147,12 +147,12 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
 
 def reference_problem(reference: Reference | None, queries: Iterable[str], needed: int) -> str:
     """
-    Why there is nothing to compare with, and what to do about it; empty where there is.
+    Why *reference* cannot be compared with, and what to do about it; empty where it can.
 
     Args:
-        reference: What is compared with.
-        queries: Those that it has to have.
-        needed: How many hits of a query it has to have been asked for.
+        reference: The run to compare with.
+        queries: The ids of the queries that it must have.
+        needed: The number of hits per query that it must have requested.
     """
     if reference is None or reference.run is None:
         return reference.problem if reference is not None else "no baseline was given"
@@ -166,7 +166,7 @@ def reference_problem(reference: Reference | None, queries: Iterable[str], neede
 
 
 def _lacks(reference: Reference, absent: Sequence[str]) -> Iterator[str]:
-    """What *reference* has not of the queries *absent*, whose answers to another question would be none to these."""
+    """Parts of a sentence on the queries *absent*: not in *reference*, or there with another text or params."""
     changed = reference.changed_questions
     lacking = [query for query in absent if query not in changed]
     if lacking:
@@ -233,7 +233,7 @@ def _differ(first: float, second: float) -> bool:
 def _read_ties(
     compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, before: Mapping[str, float]
 ) -> dict[str, TiedValue]:
-    """What the order of ties has a say in; nothing where the request changed, which may well have meant its order."""
+    """The values that the order of ties may change; none where the request changed, perhaps to change that order."""
     suite, run = compared.suite, compared.run
     if reference.run is None or not compared.leaves_ties:
         return {}
@@ -247,7 +247,7 @@ def _read_ties(
 
 
 def tie_remedy(compared: Compared) -> str:
-    """What would let it be known which documents tie with the last hit."""
+    """How to make known which documents tie with the last hit, in words."""
     template = compared.suite.requests.get(compared.run.request)
     saved = compared.reference is not None and not compared.reference.name
     ways = " or ".join(filter(None, (tie_break(template), "increase `depth`")))
@@ -263,6 +263,6 @@ def _cannot(
 
 
 def _name(measure: Measure, suite: Suite) -> str:
-    """The measure as reasons call it, with the gain in force where it knows one."""
+    """The measure as reasons call it, with the gain in force where it uses one."""
     gain = gain_text(measure, suite)
     return f"{measure.text} (gain {gain})" if gain else measure.text

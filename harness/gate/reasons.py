@@ -43,18 +43,18 @@ def number_beside(observed: float, operator: Operator, required: float) -> str:
 
 
 def mean_word(weights: Mapping[str, float]) -> str:
-    """What sentences call a mean; *weights* are empty where all queries weigh the same."""
+    """The word for a mean, weighted or not; *weights* are empty where all queries weigh the same."""
     return "weighted mean" if weights else "mean"
 
 
 def weight_aside(query: str, weights: Mapping[str, float]) -> str:
-    """What *query* weighs, behind its name; nothing where all queries weigh the same."""
+    """The weight of *query*, to follow its name; empty where all queries weigh the same."""
     return f" (weight {number(weights[query])})" if weights else ""
 
 
 def by_cause(reasons: Mapping[str, str]) -> str:
     """
-    Queries with what went wrong with each, every reason once.
+    List queries with the reason of each, every reason once.
 
     >>> by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
     'a, c (timeout), b (refused)'
@@ -66,7 +66,7 @@ def by_cause(reasons: Mapping[str, str]) -> str:
 
 
 def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
-    """Which queries count as unchanged, for their ties alone are in another order; and of which that holds in part."""
+    """Which queries count as unchanged because only their ties are in another order, and which do so in part."""
     found = []
     if ties:
         found.append(f"only the order of ties changed in {count(len(ties), 'query')}: {listed(ties)}")
@@ -77,7 +77,7 @@ def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
 
 def changed_question(query: str, before: Question, now: Question) -> str:
     """
-    What *query* asked, and what it asks now; of params that are not known only where the texts are the same.
+    How the text and params of *query* changed; params that are not known are named only where the texts are the same.
 
     >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
     "shoes (its text was 'red shoes' and is 'blue shoes')"

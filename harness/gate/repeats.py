@@ -1,4 +1,4 @@
-"""Repeats of a run: whose ranking is not the same in each of them, why, and what that leaves of a finding."""
+"""Repeats of a run: the queries whose ranking is not the same in each, why, and what that does to a finding."""
 
 from __future__ import annotations
 
@@ -90,15 +90,15 @@ def over_repeats(
     template: RequestTemplate | None,
 ) -> Finding:
     """
-    *first* with how far its figure moves over the repeats; INCONCLUSIVE where they do not all come to the same.
+    *first* with how far its figure moves over the repeats; INCONCLUSIVE where their statuses differ.
 
-    No query is blamed then: the same one may pass in another repeat.
+    No query is blamed then: the same query may pass in another repeat.
 
     Args:
-        first: What the first repeat came to.
-        others: The same of the others.
+        first: The finding of the first repeat.
+        others: The findings of the other repeats.
         scope: The queries that the threshold is about.
-        unstable: Those with several rankings.
+        unstable: The queries with several rankings.
         template: The request, which the remedy is about.
     """
     findings = [first, *others]
@@ -132,7 +132,7 @@ def _moves(repeats: tuple[float, float] | None, unit: Unit | None) -> str:
 
 
 def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: RequestTemplate | None) -> str:
-    """What would make the decision the same each time."""
+    """How to make the decision the same each time, in words."""
     if finding.unit is Unit.MILLISECONDS:
         return "warm the engine up (`warm_up`), or leave more room"
     causes = {one.cause for one in unstable}

@@ -18,9 +18,9 @@ __all__ = ["Finding", "Scope", "holds", "merit", "scope_scores", "weights_of"]
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
-    What a threshold's condition came to, before waivers; *status* is PASSED, FAILED, WARNED, SKIPPED or ERROR.
+    The outcome of a threshold's condition, before waivers.
 
-    *caveat* is a part of the reason: why what holds tells less than it seems to.
+    *caveat* is a part of the reason: why a pass means less than it seems to.
     """
 
     status: Status
@@ -41,10 +41,10 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """
-    The scores of one measure over the queries of one threshold, by what they are worth to it.
+    The scores of one measure over the queries of one threshold, grouped by how they count.
 
-    *counted* maps a query's id to its value; *zero_hits* are those of them that found nothing. *unanswered* maps a
-    query to what went wrong; *undefined* and *skipped* hold ids. *weights* are those of the queries that count, empty
+    *counted* maps a query's id to its value; *zero_hits* are the counted queries without hits. *unanswered* maps a
+    query's id to what went wrong; *undefined* and *skipped* hold ids. *weights* are those of the counted queries, empty
     where they all weigh the same.
     """
 
@@ -63,16 +63,16 @@ class Scope:
 
 def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, today: date) -> Scope:
     """
-    Sort the scores of *measure* by what became of *queries*.
+    Group the scores of *measure* by the outcome of *queries*.
 
     Args:
         queries: The queries that the threshold is about.
-        measure: Its canonical text.
+        measure: The measure's canonical text.
         scores: All scores of the run.
-        today: Decides which skips hold.
+        today: Decides which skips are in force.
 
     Returns:
-        Every query in exactly one group. A score that is absent, or that is no finite number, is unanswered, never 0.
+        Every query in exactly one group. A score that is absent or not a finite number is unanswered, never 0.
     """
     counted: dict[str, float] = {}
     unanswered: dict[str, str] = {}
@@ -94,7 +94,7 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
 
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
-    """What the queries that are *counted* weigh; empty where they all weigh the same."""
+    """The weights of the queries *counted*; empty where they all weigh the same."""
     if not are_weighted(query.weight for query in queries if query.id in counted):
         return {}
     return {query.id: query.weight for query in queries if query.id in counted}
@@ -110,7 +110,7 @@ def _what_is_missing(score: Score | None) -> str:
 
 def holds(observed: float, operator: Operator, required: float) -> bool:
     """
-    Whether *observed* is on the side of *required* that *operator* asks for.
+    Whether the comparison of *observed* with *required* by *operator* holds.
 
     >>> holds(0.1 + 0.2, Operator.AT_MOST, 0.3), holds(0.1 + 0.2, Operator.ABOVE, 0.3)
     (True, False)
@@ -127,7 +127,7 @@ def holds(observed: float, operator: Operator, required: float) -> bool:
 
 
 def merit(observed: float, operator: Operator, required: float) -> float:
-    """A number by which values are put in order: the greater, the better *observed* serves the comparison."""
+    """A number to sort values by: the greater, the better *observed* meets the comparison."""
     if operator is Operator.EQUAL:
         return -abs(observed - required)
     return observed if operator in (Operator.AT_LEAST, Operator.ABOVE) else -observed

@@ -54,14 +54,14 @@ __all__ = [
 
 
 FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED, Status.NOT_DECIDED)
-"""What is measured and not reached, be it forgiven or not decided."""
+"""The statuses of a threshold that was measured and not met, whether it was forgiven or not decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """
-    The queries that were asked for: those with one of *tags*, and those whose ids are in *queries*. A query has to be
-    both where both are given, and all are meant where neither is.
+    The queries that the user selected: those with one of *tags*, and those whose ids are in *queries*. Where both are
+    given, a query must match both; where neither is, all queries are selected.
     """
 
     tags: tuple[str, ...] = ()
@@ -69,26 +69,26 @@ class Choice:
 
     @classmethod
     def of(cls, options: RunOptions) -> Choice:
-        """What *options* ask for."""
+        """The choice that *options* make."""
         return cls(options.tags, options.queries)
 
     @property
     def is_part(self) -> bool:
-        """Whether some of a suite's queries may not be meant."""
+        """Whether some of a suite's queries may not be selected."""
         return bool(self.tags or self.queries)
 
     def takes(self, query: Query) -> bool:
-        """Whether *query* is meant."""
+        """Whether *query* is selected."""
         is_named = not self.queries or query.id in self.queries
         return is_named and (not self.tags or not set(self.tags).isdisjoint(query.tags))
 
     def __str__(self) -> str:
-        """In words, behind "other queries than"."""
+        """The choice in words, to follow "other queries than"."""
         return f"{listed(self.queries) or 'those'}{self.with_tags}"
 
     @property
     def with_tags(self) -> str:
-        """The tags in words, behind the queries; empty where there are none."""
+        """The tags in words, to follow the queries; empty where there are none."""
         return f" with the tag {', '.join(self.tags)}" if self.tags else ""
 
 
@@ -98,7 +98,7 @@ ALL = Choice()
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A threshold with the id of its verdict; *query* is the one that it belongs to, None where it is the suite's."""
+    """A threshold with the id of its verdict, and the *query* that it belongs to; None where it is the suite's."""
 
     id: str
     threshold: Threshold
@@ -122,7 +122,7 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
 
 
 def query_ids(suite: Suite) -> dict[str, str]:
-    """An id for each query of *suite* as a whole, by the query's own id; it is no threshold's id either."""
+    """A verdict id for each query of *suite*, by the query's own id; it differs from every threshold's id."""
     taken = {gated.id for gated in gated_thresholds(suite)}
     return {query.id: _unused(f"query.{_slug(query.id)}", taken) for query in suite.queries}
 
@@ -146,8 +146,8 @@ def is_selected(gated: Gated, choice: Choice) -> bool:
     """
     Whether a run of the queries of *choice* can decide this threshold.
 
-    A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out, and with
-    queries named by their ids one over those of a tag too.
+    A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out. Where
+    queries are selected by id, a threshold over a tag is left out too.
     """
     if not choice.is_part:
         return True
@@ -167,8 +167,8 @@ def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    What of *suite* runs: *selected* has its queries that were asked for, *active* those of them that no skip
-    leaves out. *others* are the queries that were not selected.
+    The part of *suite* that runs: *selected* has the queries that the user selected, *active* those of them that no
+    skip leaves out. *others* are the queries that were not selected.
     """
 
     suite: Suite
@@ -190,7 +190,7 @@ def compares_with_baseline(suite: Suite) -> bool:
 
 
 def asks_each(condition: Condition) -> bool:
-    """Whether *condition* holds each query by itself to what it requires."""
+    """Whether *condition* checks each query by itself."""
     if isinstance(condition, DropCondition):
         return condition.every
     return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
@@ -202,8 +202,8 @@ def select(suite: Suite, choice: Choice, today: date) -> Selection:
 
     Args:
         suite: The whole suite.
-        choice: The queries that were asked for.
-        today: Decides which skips hold; one whose last day is over is taken off its active query.
+        choice: The queries that the user selected.
+        today: Decides which skips are in force; an expired skip is removed from its query in *active*.
     """
     mine = list(map(choice.takes, suite.queries))
     selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if choice.is_part else suite
@@ -264,7 +264,7 @@ _MARKS_OF_A_VARIABLE = re.compile(r"\$\{|:-|\$\$|\}")
 
 def _slug(text: str) -> str:
     """
-    *text* in letters and digits of any script, `_`, `.` and `-`; a digest stands for what else is not ASCII.
+    *text* in letters and digits of any script, `_`, `.` and `-`; a digest stands for other characters beyond ASCII.
 
     >>> _slug("mean P@1 >= 0.5 for 红鞋"), _slug("👟")
     ('mean-P-1-ge-0.5-for-红鞋', 'abd4b74f')

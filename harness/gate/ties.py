@@ -1,4 +1,4 @@
-"""Which changes of a ranking are no more than another order of documents that the engine scored the same."""
+"""Which changes of a ranking are only another order of documents to which the engine gave the same score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
 
 _NO_ORDER = ("_score", "_doc", "_shard_doc")
-"""What a body may sort by that leaves documents of equal score in the order in which the index holds them."""
+"""Sort keys that leave documents of equal score in the order in which the index holds them."""
 
 _UNSORTED = ("rescore", "retriever", "rank")
 """Keys of a body beside which engines take no `sort`."""
@@ -40,9 +40,9 @@ _UNSORTED = ("rescore", "retriever", "rank")
 
 def leaves_ties(template: RequestTemplate | None) -> bool:
     """
-    Whether *template* leaves documents of equal score in an order that nobody asked for.
+    Whether *template* leaves the order of documents of equal score to the engine.
 
-    A body that sorts by anything beside the score has asked for one: another order is then another ranking.
+    A body that sorts by anything beside the score sets that order: another order is then another ranking.
     """
     if template is None:
         return False
@@ -56,7 +56,7 @@ def leaves_ties(template: RequestTemplate | None) -> bool:
 
 
 def tie_break(template: RequestTemplate | None) -> str:
-    """What would put documents of equal score in an order, in words; empty where *template* takes no such thing."""
+    """How to give documents of equal score an order, in words; empty where *template* does not allow it."""
     if template is not None and template.http is not None:
         return "make the service break ties"
     body = _body_of(template) if template is not None else {}
@@ -65,7 +65,7 @@ def tie_break(template: RequestTemplate | None) -> str:
 
 
 def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:
-    """The body that is searched by, as far as it is known: that of a template which the engine keeps is not."""
+    """The body of the search, as far as it is known; that of a template stored in the engine is not."""
     body = template.body if template.http is None and isinstance(template.body, Mapping) else {}
     inner = body.get("template")
     if not isinstance(inner, Mapping):
@@ -84,9 +84,9 @@ def _has(value: Json, name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class TieGroup:
     """
-    Documents of equal *score*: those *shown* stand one below the other from *start* on, counting from 0.
+    Documents of equal *score*: those *shown* are consecutive in the ranking from *start* on, counting from 0.
 
-    *below* are those that share the score below the ranking, as far as they are known; where *closed* there are no
+    *below* are documents of that score below the ranking, as far as they are known; *closed* says that there are no
     others.
     """
 
@@ -98,14 +98,14 @@ class TieGroup:
 
     @property
     def known(self) -> frozenset[str]:
-        """All documents that are known to be of the group."""
+        """All documents that are known to belong to the group."""
         return frozenset((*self.shown, *self.below))
 
     def holds_as(self, other: TieGroup) -> bool:
         """
-        Whether it stands where *other* does, and each document that either shows is known to be in both.
+        Whether it is at the place of *other*, and each document that either shows is known to be in both.
 
-        Then the order of one is an order that the other may have had. Their scores need not be the same.
+        The order of one is then a possible order of the other. Their scores may differ.
         """
         alike = (self.start, len(self.shown)) == (other.start, len(other.shown))
         return alike and self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
@@ -129,7 +129,7 @@ def tie_groups(ranking: Ranking) -> list[TieGroup]:
 
 
 def cut(ranking: Ranking, depth: int) -> Ranking:
-    """*ranking* with no more than *depth* hits; of those below, the ones that tie with the last become its tail."""
+    """*ranking* with at most *depth* hits; the hits below that tie with the last become its tail."""
     hits, rest = ranking.hits[:depth], ranking.hits[depth:]
     if not rest:
         return ranking
@@ -140,7 +140,7 @@ def cut(ranking: Ranking, depth: int) -> Ranking:
 
 
 def score_alike(first: Hit, second: Hit) -> bool:
-    """Whether both have a score, and the same as far as that is a 32-bit float."""
+    """Whether both have a score, and the two are equal within the precision of a 32-bit float."""
     return first.score is not None and second.score is not None and _alike(first.score, second.score)
 
 
@@ -165,10 +165,10 @@ def band_of(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> T
 
 class RunBands:
     """
-    How far the order of ties moves the values of one run; each query and measure is looked at once.
+    How far the order of ties moves the values of one run; each query and measure is computed once.
 
-    Only documents that are known to tie are put in other orders, and only where they have different grades: the order
-    of others moves nothing. Where the request asked for an order among equals, nothing ties.
+    Only documents that are known to tie are reordered, and only where their grades differ: the order of others changes
+    no value. Where the request sorts documents of equal score, nothing ties.
     """
 
     def __init__(self, suite: Suite, run: Run) -> None:
@@ -203,18 +203,18 @@ class RunBands:
 
 
 def _grades_tie(query: Query, ranking: Ranking) -> bool:
-    """Whether documents of different grades tie; that of an unjudged one differs from all others."""
+    """Whether documents of different grades tie; no grade equals that of an unjudged document."""
     return any(len({query.judgments.get(one) for one in group.known}) > 1 for group in tie_groups(ranking))
 
 
 @dataclass(frozen=True, slots=True)
 class TiedValue:
     """
-    What a query's value of today comes to where the order of tied documents is left aside: from *least* to *greatest*.
+    The range of a query's value of today if the order of tied documents is ignored: from *least* to *greatest*.
 
-    The two differ where it is not known which documents tie. They are infinite where nothing can be said: there are too
-    many orders and the measure has no bounds, or it has no value in one of them. *only_ties* says that nothing else
-    changed, so that the value is the baseline's.
+    The two differ where it is not known which documents tie. They are infinite where the range is unknown: there are
+    too many orders and the measure has no bounds, or the measure is undefined in one of them. *only_ties* says that
+    nothing else changed, so that the value is the baseline's.
     """
 
     least: float
@@ -234,13 +234,13 @@ def read_ties(
         measure: Looks down to its cutoff; a group of ties that begins there is looked at whole.
         before: The baseline's ranking.
         after: The ranking of today.
-        depth: How many hits both were asked for.
+        depth: The number of hits that both requested.
 
     Returns:
-        A group that stands at the same place with the same score and the same documents counts in the order of the
-        baseline. Any other counts as it came where all of its documents are known, then and now; else in any order of
-        those that are known: today's, and the baseline's of that score that do not stand elsewhere today. None where
-        there is nothing to read: the rankings are the same, or scores are missing.
+        A group at the same place with the same score and the same documents counts in the baseline's order. Any other
+        group counts as returned where all of its documents are known, then and now; else in every order of those that
+        are known: today's, and the baseline's of that score that are not elsewhere in today's ranking. None where the
+        rankings are the same, or scores are missing.
     """
     first, second = (_as_measured(cut(one, depth), suite.profile) for one in (before, after))
     old, new = tie_groups(first), tie_groups(second)
@@ -272,7 +272,7 @@ def read_ties(
 
 
 def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
-    """The documents of *after*; a group of ties that holds the same ones in *before* has the order it has there."""
+    """The documents of *after*; a group of ties with the same documents in *before* takes its order from there."""
     first, second = cut(before, depth), cut(after, depth)
     order: list[str] = []
     for group, match in _beside(tie_groups(second), tie_groups(first)):
@@ -281,7 +281,7 @@ def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str
 
 
 def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
-    """Each of *groups*, with the one of *before* that stands at the same place and has the same score."""
+    """Each of *groups*, with the group of *before* at the same place with the same score, if there is one."""
     at_place = {group.start: group for group in before}
     for group in groups:
         match = at_place.get(group.start)
@@ -289,7 +289,7 @@ def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[
 
 
 def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
-    """*ranking* in the order that is scored under *profile*, which may be one by score and id."""
+    """*ranking* in the order that *profile* scores, which may be by score and id."""
     if not rules_of(profile).sorts:
         return ranking
     by_id = {hit.id: hit for hit in ranking.hits}
@@ -298,7 +298,7 @@ def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
 
 
 def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:
-    """The documents that may stand where *group* does today."""
+    """The documents that may be at the place of *group* today."""
     found = dict.fromkeys((*group.shown, *group.below))
     if not group.closed:
         elsewhere = {hit.id for hit in today.hits}
