@@ -17,7 +17,7 @@ from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.model import Json
 
-__all__ = ["MOST_BYTES", "Placed", "parse_placed", "placed_lines", "read_placed"]
+__all__ = ["MOST_BYTES", "Placed", "json_in", "members_within", "parse_placed", "placed_lines", "read_placed"]
 
 MOST_BYTES = 512 * 2**20
 """Of a file that is imported."""
@@ -25,6 +25,10 @@ MOST_BYTES = 512 * 2**20
 _TOKEN = re.compile(r'[ \t\n\r]*([{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^ \t\n\r{}\[\]:,"]+)')
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 _OPENING, _CLOSING = ("{", "["), ("}", "]")
+_NOT_JSON = "this is not JSON: "
+_DEEPEST = 100
+"""Levels of objects and lists; a suite has fewer."""
+_LARGEST = 2**31 - 1
 
 
 class Placed:
@@ -133,6 +137,13 @@ class Placed:
             self.refuse("a finite number")
         return number
 
+    def integer(self) -> int:
+        """As `number`, cut at the point, of 32 bits as the engines and Quepid have it."""
+        number = self.number()
+        if abs(number) > _LARGEST:
+            self.refuse(f"a number of at most {_LARGEST}")
+        return int(number)
+
     def flag(self) -> bool:
         """True or false."""
         self.read = True
@@ -203,8 +214,36 @@ def parse_placed(source: Source) -> Placed:
         raise InputError.at(source.path, 0, 0, "the JSON is nested too deeply") from None
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
-        raise FormatError([source.problem(*source.place(offset), f"this is not JSON: {message}")]) from None
-    return _build(source if isinstance(source, _Line) else _Indexed(source.path, source.text))
+        raise FormatError([source.problem(*source.place(offset), f"{_NOT_JSON}{message}")]) from None
+    return _build(source if isinstance(source, (_Line, _Inside)) else _Indexed(source.path, source.text))
+
+
+def json_in(text: str) -> Json:
+    """
+    The JSON value that another file holds as a text.
+
+    Raises:
+        ValueError: It is not JSON, has a key twice in an object, or is nested too deeply; says which.
+    """
+    try:
+        return parse_placed(Source("", text)).json()
+    except InputError as error:
+        raise ValueError(error.problems[0].message.removeprefix(_NOT_JSON)) from None
+
+
+def members_within(placed: Placed | None) -> dict[str, Placed]:
+    """The values of an object, or of a text that is one as JSON; none of anything else, which stays unread."""
+    if placed is None or not isinstance(placed.value, (dict, str)):
+        return {}
+    if isinstance(placed.value, str):
+        try:
+            found = parse_placed(_Inside(placed)).value
+        except InputError:
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        placed.value = found
+    return placed.members()
 
 
 def placed_lines(source: Source) -> Iterator[Placed]:
@@ -229,6 +268,22 @@ class _Line(Source):
     def line(self, number: int) -> str:
         """Of the file."""
         return self._source.line(number)
+
+
+class _Inside(Source):
+    """A text of a file that is JSON itself; its places are that of the text."""
+
+    def __init__(self, placed: Placed) -> None:
+        super().__init__(placed.source.path, placed.value)
+        self._placed = placed
+
+    def place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
+        """In the file."""
+        return self._placed.place[1:]
+
+    def line(self, number: int) -> str:
+        """Of the file."""
+        return self._placed.source.line(number)
 
 
 def _refuse_constant(word: str) -> NoReturn:
@@ -262,11 +317,17 @@ def _build(source: Source) -> Placed:
             holder.append(placed)
         if token in _OPENING:
             open_values.append(placed)
+            if len(open_values) > _DEEPEST:
+                message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
+                raise FormatError([source.problem(*source.place(match.start(1)), message)])
     return root[0]
 
 
 def _scalar(source: Source, match: re.Match[str]) -> Any:
     value = json.loads(match[1])
+    if isinstance(value, float) and not math.isfinite(value):
+        message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
+        raise FormatError([source.problem(*source.place(match.start(1)), message)])
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
         raise FormatError([source.problem(*source.place(match.start(1)), message)])

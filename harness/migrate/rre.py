@@ -7,11 +7,12 @@ which puts placeholders into the text of a template.
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem, whole
-from harness.migrate.placed import MOST_BYTES, Placed, read_placed
-from harness.migrate.templates import placeholders_written, template_text
+from harness.migrate.placed import MOST_BYTES, Placed, json_in, read_placed
+from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Query, Suite
+from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
 
 __all__ = ["read", "write"]
@@ -30,6 +32,7 @@ __all__ = ["read", "write"]
 _TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"
+_DEFAULT_GAIN = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +89,11 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
         draft = Draft(Profile.RRE, index=None if index is None else index.text())
         draft.id_field = None if id_field is None or id_field.text() == "_id" else id_field.text()
         draft.name = path.stem if len(by_template) == 1 else f"{path.stem}-{Path(template).stem}"
+        names = _names(chosen, text_name)
         for rated in chosen:
-            _add(draft, rated, text_name)
+            _add(draft, rated, text_name, names)
         if template:
-            _add_request(draft, chosen, path, text_name)
+            _add_request(draft, chosen, path, names)
         drafts.append(draft)
     if len(drafts) > 1:
         drafts[0].leave(root.place, f"the mean over all queries: each template is a suite, {len(drafts)} in all")
@@ -130,14 +134,21 @@ def _inherited(key: str, *nodes: Placed) -> Placed | None:
     return next((found for node in nodes if (found := node.get(key)) is not None), None)
 
 
-def _add(draft: Draft, rated: _Rated, text_name: str) -> None:
+def _names(chosen: Sequence[_Rated], text_name: str) -> dict[str, str]:
+    """The suite's name of each placeholder; no two have the same."""
+    taken = set(RESERVED)
+    theirs = dict.fromkeys(name for rated in chosen for name in rated.node.need("placeholders").members())
+    return {name: "text" if name == text_name else free_name(name, taken) for name in theirs}
+
+
+def _add(draft: Draft, rated: _Rated, text_name: str, names: Mapping[str, str]) -> None:
     placeholders = rated.node.need("placeholders")
     values = {name: value.json() for name, value in placeholders.items()}
     if text_name not in values:
         placeholders.refuse(f"the placeholder {text_name!r} in it")
     text = _as_text(values.pop(text_name))
     query = draft.add_text(text)
-    query.params = {_param(name): _as_text(value) for name, value in values.items()}
+    query.params = {names[name]: _as_text(value) for name, value in values.items()}
     query.place = placeholders.place
     query.tags = list(rated.tags)
     if rated.documents is not None:
@@ -148,16 +159,13 @@ def _as_text(value: Json) -> str:
     """A placeholder's value as RRE inserts it, Jackson's `asText`."""
     if isinstance(value, str):
         return value
-    return "" if isinstance(value, (dict, list)) or value is None else json.dumps(value)
-
-
-def _param(name: str) -> str:
-    plain = re.sub(r"\W+", "_", name).strip("_") or "value"
-    return f"{plain}_" if plain in ("text", "depth") or plain[0].isdigit() else plain
+    return "" if isinstance(value, (dict, list)) else json.dumps(value)
 
 
 def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
     """Both forms: a document with its gain, and a gain with its documents."""
+    if documents.value == []:
+        return
     for key, value in documents.items():
         if isinstance(value.value, list):
             gain = read_number(key)
@@ -166,12 +174,15 @@ def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
             for document in value.elements():
                 draft.judge(query, document.text(), gain, document.place)
         elif isinstance(value.value, dict):
-            draft.judge(query, key, value.need("gain", "rating").number(), value.place)
+            gained = value.get("gain", "rating")
+            if gained is None:
+                draft.leave_document(query, key, value.place, "documents without a gain; they get 2, RRE's default")
+            draft.judge(query, key, _DEFAULT_GAIN if gained is None else gained.number(), value.place)
         else:
             draft.judge(query, key, value.number(), value.place)
 
 
-def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_name: str) -> None:
+def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: Mapping[str, str]) -> None:
     """The template as the request, where it is found and is a body of _search."""
     named = chosen[0].template
     assert named is not None
@@ -184,31 +195,32 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, text_nam
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
     elif len(found) > 1:
         draft.leave(named.place, f"the other files {named.text()!r} below the same folder; {path} is carried over")
-    names = {key for rated in chosen for key in rated.node.need("placeholders").members()}
     source = read_source(path, str(path), limit=MOST_BYTES)
-    theirs = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
-    written, bare = placeholders_written(
-        source.text, theirs, lambda match: "text" if match[0] == text_name else _param(match[0])
-    )
+    theirs = re.compile("|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True))))
+    written, bare = placeholders_written(source.text, theirs, lambda match: names[match[0]])
     try:
-        body = json.loads(written)
+        body = json_in(written)
     except ValueError as error:
-        draft.leave((str(path), 1, 1), f"the template, which is not JSON: {getattr(error, 'msg', error)}")
+        draft.leave((str(path), 1, 1), f"the template, which is not JSON: {error}")
         return
     if not isinstance(body, dict) or not body.keys() & ASKING:
         draft.leave((str(path), 1, 1), "the template, which is not a body of _search")
         return
-    draft.request = body
+    beside = sorted(body.keys() - {"query"}) if "query" in body else []
+    if beside:
+        draft.leave((str(path), 1, 1), f"{', '.join(map(repr, beside))} of the template, as RRE sends its query alone")
+    draft.request = {key: value for key, value in body.items() if key not in beside}
     for query in draft.queries:
-        query.params = {name: _typed(value) if name in bare else value for name, value in query.params.items()}
+        query.params = {name: typed(value) if name in bare else value for name, value in query.params.items()}
 
 
 def _find(ratings: Path, name: str) -> list[Path]:
     """The files that a template's name may mean, in the first folder that has one; the one to take first."""
-    pattern = name.replace(_VERSION, "*")
+    pattern = "*".join(map(glob.escape, name.lstrip("/").split(_VERSION)))
     for folder in _FOLDERS:
         base = ratings.parent / folder
-        found = sorted(base.glob(pattern)) + sorted(base.glob(f"*/{pattern}")) if base.is_dir() else []
+        candidates = [*sorted(base.glob(pattern)), *sorted(base.glob(f"*/{pattern}"))] if pattern else []
+        found = [path for path in candidates if path.is_file()]
         if found:
             return [Path(os.path.normpath(one)) for one in (reversed(found) if _VERSION in name else found)]
     return []
@@ -216,13 +228,6 @@ def _find(ratings: Path, name: str) -> list[Path]:
 
 def _marker(name: str) -> str:
     return "$query" if name == "text" else f"${{{name}}}"
-
-
-def _typed(value: Json) -> Json:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
 
-__all__ = ["common_request", "placeholders_written", "template_text"]
+__all__ = ["common_request", "free_name", "placeholders_written", "template_text", "typed"]
 
 
 _WORDS = ("query", "text", "q", "value", "query_text", "query_string", "query_word", "keywords")
@@ -75,7 +75,7 @@ def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list
         template, text = _with_text(template, len(bodies), search)
     taken = set(RESERVED)
     for slot in search.slots.values():
-        slot.name = "text" if slot is text else _free_name(slot.path, taken)
+        slot.name = "text" if slot is text else free_name(slot.path[-1] if slot.path else "", taken)
     slots = [slot for slot in search.slots.values() if slot is not text]
     params = [{slot.name: slot.values[index] for slot in slots} for index in range(len(bodies))]
     texts: list[str | None] = [None] * len(bodies) if text is None else list(map(str, text.values))
@@ -115,8 +115,15 @@ def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Sl
     return replaced, found[0] if found else None
 
 
-def _free_name(path: tuple[str, ...], taken: set[str]) -> str:
-    base = re.sub(r"[^A-Za-z0-9_]+", "_", path[-1] if path else "").strip("_") or "value"
+def free_name(wanted: str, taken: set[str]) -> str:
+    """
+    The name of a placeholder like *wanted*, which is added to those that are *taken*.
+
+    >>> taken = {"text"}
+    >>> [free_name(wanted, taken) for wanted in ("$brand-1", "$brand.1", "2nd", "$text", "")]
+    ['brand_1', 'brand_1_2', '_2nd', 'text_2', 'value']
+    """
+    base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_") or "value"
     base = base if not base[0].isdigit() else f"_{base}"
     number, name = 1, base
     while name in taken:
@@ -170,6 +177,14 @@ def placeholders_written(
         parts += [theirs.sub(outside, text[end : string.start()]), theirs.sub(in_quotes, string[0])]
         end = string.end()
     return "".join([*parts, theirs.sub(outside, text[end:])]), bare
+
+
+def typed(text: str) -> Json:
+    """The value of what was inserted outside of quotes: a number or a list, where it is one."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def template_text(body: Json, suite: Suite, marker: Callable[[str], str]) -> str:

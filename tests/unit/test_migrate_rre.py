@@ -139,6 +139,49 @@ def test_a_template_of_solr_is_listed(capsys):
     assert main(["validate", "moved.relevance.yaml"]) == 2
 
 
+def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
+    given = {"$query": "a", "$query-a": "1", "$query_a": "2", "$query.a": "3", "$größe": "4", "$text": "5"}
+    ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": given}]}
+    names = '", "'.join(given)
+    write_files({"r/a.json": ratings, "templates/m.json": f'{{"query": {{"terms": {{"t": ["{names}"]}}}}}}'})
+    assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"terms": {"t": list(given.values())}}}]
+    assert capsys.readouterr().err == ""
+    assert bodies(moved("rre", [str(exported("rre"))], output="b.relevance.yaml")) == [
+        {"query": {"terms": {"t": list(given.values())}}}
+    ]
+
+
+def test_values_and_gains_are_those_that_rre_takes(capsys):
+    query = {
+        "template": "m.json",
+        "placeholders": {"$query": "a", "$none": None, "$list": [1], "": "x"},
+        "relevant_documents": {"d": {}, "e": {"gain": 1}},
+    }
+    ratings = {"index": "i", "queries": [query, {**query, "relevant_documents": []}]}
+    write_files({"r/a.json": ratings, "templates/m.json": '{"query": {"match": {"t": "$query $none[$list]"}}}'})
+    suite = moved("rre", ["r/a.json"])
+    assert bodies(suite)[0] == {"query": {"match": {"t": "a null[]"}}}
+    assert [dict(one.judgments) for one in suite.queries] == [{"d": 2, "e": 1}, {}]
+    assert "documents without a gain; they get 2, RRE's default (document 'd' of query 'a')" in capsys.readouterr().err
+
+
+def test_rre_sends_the_query_of_a_template_alone(capsys):
+    ratings = {"index": "i", "queries": [{"template": "/m.json", "placeholders": {"$query": "a"}}]}
+    body = {"query": {"match": {"t": "$query"}}, "size": 5, "from": 3, "sort": ["n"]}
+    write_files({"r/a.json": ratings, "templates/m.json": body})
+    assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"match": {"t": "a"}}}]
+    assert "'from', 'size', 'sort' of the template, as RRE sends its query alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["**", "*.json", "[m].json", "/", "", "..", "m\0.json"])
+def test_a_name_that_is_no_file_s_is_listed(capsys, name):
+    ratings = {"index": "i", "queries": [{"template": name, "placeholders": {"$query": "a"}}]}
+    write_files({"r/a.json": ratings, "templates/m.json": '{"query": {"match": {"t": "$query"}}}'})
+    assert main(["import", "rre", "r/a.json", "--output", "moved.relevance.yaml"]) == 0
+    assert bool(name) == (f"the template {name!r}, which is in no folder 'templates'" in capsys.readouterr().err)
+    assert "request:   # TODO" in Path("moved.relevance.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
