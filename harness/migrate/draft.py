@@ -116,6 +116,16 @@ class Draft:
         for path, found in first_of_each(root.unread()).items():
             self.leave(found[0].place, repr(path), len(found))
 
+    def leave_below_0(self) -> None:
+        """Note the documents with a grade below 0, where the measure has a gain: other systems compute 2^grade - 1."""
+        if not (self.measures or ["nDCG"])[0].startswith(("CG", "DCG", "nDCG", "ERR")):
+            return
+        for query in self.queries:
+            for document, grade in query.judgments.items():
+                if grade < 0:
+                    what = "the gain of grades below 0; in a suite it is 0"
+                    self.leave_document(query, document, query.places[document], what, f": {grade:g}")
+
     def add(self, wanted: str, place: Place, text: str | None = None) -> DraftQuery:
         """A new query with the id *wanted*, or one like it where that cannot be the id of a query or is taken."""
         query = DraftQuery(self._free_id(wanted), text, place=place)

@@ -8,10 +8,11 @@ or ``@``.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from harness.errors import FormatError, UsageError
 from harness.files.records import read_number
@@ -19,7 +20,7 @@ from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
 from harness.migrate.ltr import read_ltr
-from harness.migrate.placed import Placed, read_placed
+from harness.migrate.placed import Placed, json_in, members_within, read_placed
 from harness.migrate.table import Table, csv_text, read_table, unwritable
 from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
@@ -39,7 +40,7 @@ _ROWS = 10
 """Hits that a try asks for where nothing else is said."""
 
 _ENGINES = ("es", "os", "elasticsearch", "opensearch")
-_THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.(\w+)|\[['\"](\w+)['\"]\])##")
+_THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.([A-Za-z_]\w*)|\[['\"]([A-Za-z_]\w*)['\"]\])##", re.ASCII)
 _QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 
 
@@ -56,6 +57,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         draft.name = draft.name or path.stem
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")
+    draft.leave_below_0()
     return [draft]
 
 
@@ -68,8 +70,16 @@ def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, p
 
 
 def _remark(query: DraftQuery, label: str, text: str | None) -> None:
-    if text and text.strip():
-        query.remarks.append(f"{label}: {text.strip()}")
+    remark = f"{label}: {(text or '').strip()}"
+    if text and text.strip() and remark not in query.remarks:
+        query.remarks.append(remark)
+
+
+def _remark_both(query: DraftQuery, one: Placed) -> None:
+    """What Quepid says of a query beside its text."""
+    for label, key in (("information need", "information_need"), ("notes", "notes")):
+        found = one.get(key)
+        _remark(query, label, None if found is None else found.text())
 
 
 def _read_csv(table: Table, draft: Draft) -> None:
@@ -128,7 +138,11 @@ def _read_json(root: Placed, draft: Draft) -> None:
         for one in root.need("queries").elements():
             _read_query(one, draft, known)
         _read_scorer(root.get("scorer"), draft)
-        _read_try(root.get("try"), draft)
+        attempt = root.get("try")
+        _read_try(attempt, draft)
+        endpoint = None if attempt is None else attempt.get("search_endpoint")
+        for holder in (endpoint, attempt, root):  # the first that has an option gives it
+            _read_common_options(None if holder is None else holder.members().get("options"), draft)
     draft.leave_unread(root)
 
 
@@ -137,12 +151,11 @@ def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
     text = one.need("query_text", "query").words()
     query = draft.add_text(text) if text in known else draft.of_text(text)
     known.add(text)
-    _remark(query, "information need", _optional(one.get("information_need")))
-    _remark(query, "notes", _optional(one.get("notes")))
-    options = one.get("options")
-    if options is not None and isinstance(options.value, dict) and options.value:
+    _remark_both(query, one)
+    options = members_within(one.members().get("options"))
+    if options:
         query.params = {_option(key): value.json() for key, value in options.items()}
-        query.place = options.place
+        query.place = one.need("options").place
     ratings = one.get("ratings")
     if ratings is None:
         return
@@ -157,24 +170,43 @@ def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
 
 def _option(name: str | None) -> str:
     """The param of an option, which must not have the name of one that every query has."""
-    return f"{name}_" if name in RESERVED else name or ""
+    return f"{name}_" if (name or "").rstrip("_") in RESERVED else name or ""
 
 
-def _optional(placed: Placed | None) -> str | None:
-    return None if placed is None else placed.text()
+def _read_common_options(options: Placed | None, draft: Draft) -> None:
+    """What the request takes from the options of a case or an endpoint, for the queries that have none of their own."""
+    used = json.dumps(draft.request)
+    for key, value in members_within(options).items():
+        name = _option(key)
+        for query in draft.queries if f"{{{{{name}}}}}" in used else ():
+            if name not in query.params:
+                query.params[name] = value.json()
 
 
 def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
-    labels = root.get("scale_with_labels")
-    if labels is not None and isinstance(labels.value, dict):
-        named = {label.text(): float(grade) for grade, label in labels.items() if grade.isdigit() and label.text()}
-        draft.grades = named if len(set(named.values())) == len(named) else {}
+    _read_labels(root, draft)
     for pair in pairs.elements():
         query = draft.of_text(pair.need("query_text").words())
+        _remark_both(query, pair)
         judgements = pair.get("judgements")
         found = [one.get("rating") for one in (() if judgements is None else judgements.elements())]
         ratings = [None if rating is None else rating.number() for rating in found]
         _rate_agreed(draft, query, pair.need("doc_id").text(), ratings, pair.place)
+
+
+def _read_labels(holder: Placed, draft: Draft) -> None:
+    """The names of grades, ``{"0": "Poor"}``; a grade whose name another one has too goes without."""
+    for written, label in members_within(holder.members().get("scale_with_labels")).items():
+        grade, name = read_number(written), label.value
+        label.read = label.read or isinstance(name, str)
+        if not isinstance(name, str) or not name.strip():
+            continue
+        if grade is None or not math.isfinite(grade):
+            draft.leave(label.place, "labels of what is no grade", first=f"{name!r} of {written!r}")
+        elif name in draft.grades or grade in draft.grades.values():
+            draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {grade:g}")
+        else:
+            draft.grades[name] = grade
 
 
 def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
@@ -183,7 +215,8 @@ def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
     name = scorer.need("name")
     scale = scorer.get("scale")
     top = _USUAL_MAX if scale is None else max((one.number() for one in scale.elements()), default=_USUAL_MAX)
-    found = re.fullmatch(r"(\w+)@(\d+)", name.text().strip())
+    _read_labels(scorer, draft)
+    found = re.fullmatch(r"(\w+)@([1-9]\d*)", name.text().strip())
     if found and found[1].lower() in _SCORERS:
         draft.measures = [f"{_SCORERS[found[1].lower()].format(max=f'{top:g}')}@{int(found[2])}"]
         for key in ("code", "scorer_id", "communal", "show_scale_labels"):
@@ -209,13 +242,13 @@ def _read_try(attempt: Placed | None, draft: Draft) -> None:
     if params is not None:
         _read_request(params, attempt, draft)
     rows = attempt.get("number_of_rows")
-    if rows is not None and int(rows.number()) != _ROWS:
+    if rows is not None and rows.integer() != _ROWS:
         measures = draft.measures or [f"nDCG@{_ROWS}"]  # what a suite without a scorer has
         deepest = max(int(measure.rpartition("@")[2]) for measure in measures)
         if rows.number() < deepest:
             draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {measures[0]} looks at")
         else:
-            draft.depth = int(rows.number())
+            draft.depth = rows.integer()
     escape = attempt.get("escape_query")
     special = [query for query in draft.queries if query.text and _QUERY_SYNTAX.search(query.text)]
     if escape is not None and escape.value is True and special and draft.request is not None:
@@ -244,18 +277,30 @@ def _read_fields(spec: Placed | None, draft: Draft) -> None:
 
 
 def _read_address(url: Placed, draft: Draft) -> None:
-    parts = urlsplit(url.text())
+    """``SERVER/INDEX/_search``; of another address the server alone is known."""
+    try:
+        parts = urlsplit(url.text())
+        host = parts.hostname
+    except ValueError:
+        draft.leave(url.place, "the address of the search endpoint, which is no URL")
+        return
     folders = [part for part in parts.path.split("/") if part]
-    if "_search" in folders and folders.index("_search") > 0:
-        draft.index = folders[folders.index("_search") - 1]
+    before, *behind = "/".join(["", *folders]).rsplit("/_search", 1)
+    if behind and behind[0] in ("", "/template"):
+        *before_index, index = before.split("/")
+        draft.index = unquote(index) or None
+    else:
+        before_index = []
+        if folders:
+            what = f"the path {parts.path!r} of the search endpoint, which does not end with INDEX/_search"
+            draft.leave(url.place, f"{what}; name the index, and the path before it behind the URL of 'cluster'")
     if parts.query:
         draft.leave(url.place, "the parameters of the address of the search endpoint")
-    if parts.scheme in ("http", "https") and parts.hostname:
-        host = parts.netloc.rpartition("@")[2]
-        if host != parts.netloc:
+    if parts.scheme in ("http", "https") and host:
+        server = parts.netloc.rpartition("@")[2]
+        if server != parts.netloc:
             draft.leave(url.place, "the login in the URL; harness.toml names the variables that hold one")
-        before = folders[: max(folders.index("_search") - 1, 0)] if "_search" in folders else []
-        draft.cluster = urlunsplit((parts.scheme, host, "/".join(["", *before]) if before else "", "", ""))
+        draft.cluster = urlunsplit((parts.scheme, server, "/".join(before_index), "", ""))
     else:
         draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
 
@@ -268,9 +313,9 @@ def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
     text, _ = placeholders_written(text, _THEIRS, lambda match: _option(match[1] or match[2]) or "text")
     left = re.search(r"#\$[^#]*##|##[^#]+##", text)
     try:
-        body = json.loads(text)
+        body = json_in(text)
     except ValueError as error:
-        draft.leave(params.place, f"the request in 'query_params', which is not JSON: {getattr(error, 'msg', error)}")
+        draft.leave(params.place, f"the request in 'query_params', which is not JSON: {error}")
         return
     if left is not None or not isinstance(body, dict):
         what = f"it has {left[0]}" if left is not None else "it is no object"
@@ -280,6 +325,10 @@ def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
         draft.leave(params.place, "'size' in 'query_params'; a suite's depth is the number of hits")
     if body.pop("from", None) is not None:
         draft.leave(params.place, "'from' in 'query_params'; a suite looks at the first hits")
+    if body.keys() & {"id", "source"}:  # Quepid sends these to _search/template
+        what = 'the number of hits, which a search template has; see to "size": "{{size}}" in it'
+        draft.leave(params.place, what)
+        body = {"template": body}
     draft.request = body
 
 

@@ -298,9 +298,144 @@ def test_a_request_of_solr_is_listed_and_left_to_fill_in(capsys):
     assert "request:   # TODO" in Path("moved.relevance.yaml").read_text()
 
 
+def listed(capsys):
+    """What was not carried over, without places."""
+    return [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "grades", "said"),
+    [
+        ({"0": "Poor", "1": "Poor", "2": "Good"}, {"Poor": 0, "Good": 2}, "given twice ('Poor' of grade 1)"),
+        ({"1": "Fair", "01": "Middling"}, {"Fair": 1}, "given twice ('Middling' of grade 1)"),
+        ({"-1": "Bad", "0.5": "Half", "1": "", "2": None}, {"Bad": -1, "Half": 0.5}, ""),
+        ({"low": "Poor", "1": "Good"}, {"Good": 1}, "labels of what is no grade ('Poor' of 'low')"),
+        ('{"0": "Poor", "1": "Good"}', {"Poor": 0, "Good": 1}, ""),
+        (["Poor", "Good"], {}, "'scale_with_labels'"),
+        ({"0": ["Poor"]}, {}, "'scale_with_labels.0'"),
+    ],
+    ids=["a name twice", "a grade twice", "no name", "no grade", "as a text", "a list", "lists"],
+)
+@pytest.mark.parametrize("holder", ["book", "scorer"])
+def test_labels_of_a_scale_are_names_of_grades_or_listed(capsys, holder, labels, grades, said):
+    pairs = [{"query_text": "x", "doc_id": "d", "judgements": [{"rating": 1}]}]
+    own = {
+        "book": {"name": "b", "scale_with_labels": labels, "query_doc_pairs": pairs},
+        "scorer": {**SNAPSHOT, "scorer": {"name": "P@10", "scale_with_labels": labels}},
+    }
+    write_files({"a.json": own[holder]})
+    assert moved("quepid", ["a.json"], *REQUEST).grades == grades
+    found = [line for line in listed(capsys) if "label" in line]
+    assert len(found) == bool(said)
+    assert not said or said.strip("'") in found[0]
+
+
+def test_what_a_book_says_of_its_queries_are_comments_once(capsys):
+    pair = {"query_text": "x", "information_need": "To climb", "notes": "top", "judgements": [{"rating": 1}]}
+    write_files({"a.json": {"name": "b", "query_doc_pairs": [{**pair, "doc_id": "d"}, {**pair, "doc_id": "e"}]}})
+    moved("quepid", ["a.json"], *REQUEST)
+    written = Path("moved.relevance.yaml").read_text()
+    assert written.count("# information need: To climb\n") == written.count("# notes: top\n") == 1
+    assert capsys.readouterr().err == ""
+
+
+ADDRESS = "the address of the search endpoint, which"
+
+
+@pytest.mark.parametrize(
+    ("address", "cluster", "index", "said"),
+    [
+        ("https://h/proxy/es/shop/_search", "https://h/proxy/es", "shop", []),
+        ("https://h/_search/x/_search/", "https://h/_search", "x", []),
+        ("http://h:9200/a%2Cb/_search/template", "http://h:9200", "a,b", []),
+        ("http://h:9200/_search", "http://h:9200", None, []),
+        ("https://h/proxy/es/myindex", "https://h", None, ["the path '/proxy/es/myindex' of the search endpoint"]),
+        ("https://h/api/v1/find", "https://h", None, ["the path '/api/v1/find' of the search endpoint"]),
+        (
+            "https://h/shop/_search/scroll",
+            "https://h",
+            None,
+            ["the path '/shop/_search/scroll' of the search endpoint"],
+        ),
+        ("http://h", "http://h", None, []),
+        ("http://[::1/shop/_search", None, None, [f"{ADDRESS} is no URL"]),
+        ("", None, None, [f"{ADDRESS} has no scheme or no host"]),
+    ],
+)
+def test_the_address_of_an_endpoint_is_carried_over_or_listed(capsys, address, cluster, index, said):
+    endpoint = {"endpoint_url": address, "search_engine": "es"}
+    attempt = {"query_params": '{"query": {"match": {"t": "#$query##"}}}', "search_endpoint": endpoint}
+    query = {"query_text": "tent", "ratings": [{"doc_id": "d", "rating": 1}]}
+    write_files({"a.json": {"case_name": "a", "queries": [query], "try": attempt}})
+    assert main(["import", "quepid", "a.json", "--output", "a.relevance.yaml"]) == 0
+    written = Path("a.relevance.yaml").read_text()
+    assert (f"  cluster: {cluster}\n" in written) == (cluster is not None)
+    assert (f"  index: {index}\n" in written) == (index is not None)
+    found = listed(capsys)
+    assert len(found) == len(said)
+    assert all(line.startswith(one) for line, one in zip(found, said, strict=True))
+
+
+def test_a_search_template_stays_one(capsys):
+    params = '{"id": "shop-search", "params": {"q": "#$query##"}}'
+    write_files({"case.json": {**CASE, "try": {**CASE["try"], "query_params": params}}})
+    suite = moved("quepid", ["case.json"])
+    assert suite.requests["request"].body == {"template": {"id": "shop-search", "params": {"q": "{{text}}"}}}
+    assert any("the number of hits, which a search template has" in line for line in listed(capsys))
+
+
+def test_options_of_the_case_and_its_endpoint_are_those_of_each_query_that_has_none(capsys):
+    params = '{"query": {"match": {"#$qOption.field##": "#$query## #$qOption.brand## #$qOption.shop##"}}}'
+    endpoint = {**CASE["try"]["search_endpoint"], "options": {"field": "name", "unused": 1}}
+    attempt = {**CASE["try"], "query_params": params, "search_endpoint": endpoint}
+    own = {**CASE, "options": '{"field": "title", "shop": "eu", "old": 2}', "try": attempt}
+    write_files({"case.json": own})
+    suite = moved("quepid", ["case.json"])
+    assert bodies(suite)[0] == {"query": {"match": {"name": "red shoes Acme eu"}}}
+    assert bodies(suite)[1] == {"query": {"match": {"name": '=tent, "two" Bolt eu'}}}
+    found = listed(capsys)
+    assert {"'options.old'", "'options.field'", "'try.search_endpoint.options.unused'"} <= set(found)
+
+
+def test_options_that_are_a_text_are_read_and_others_listed(capsys):
+    queries = [{**CASE["queries"][0], "options": '{"brand": "Acme"}'}, {**CASE["queries"][2], "options": ["brand"]}]
+    queries[1]["ratings"] = []
+    params = '{"query": {"match": {"t": "#$query##"}}}'
+    write_files({"case.json": {**CASE, "queries": queries, "try": {**CASE["try"], "query_params": params}}})
+    moved("quepid", ["case.json"])
+    found = listed(capsys)
+    assert "'queries[].options'" in found
+    assert "'brand' of queries, which no request uses" in found
+
+
+@pytest.mark.parametrize(("scorer", "said"), [("NDCG@10", True), ("CG@10", True), ("P@10", False), ("RR@10", False)])
+def test_grades_below_0_are_listed_where_they_have_a_gain(capsys, scorer, said):
+    query = {"query_text": "rope", "ratings": [{"doc_id": "a", "rating": -1}, {"doc_id": "b", "rating": 1}]}
+    write_files({"a.json": {"case_name": "a", "scorer": {"name": scorer}, "queries": [query]}})
+    moved("quepid", ["a.json"], *REQUEST)
+    what = "the gain of grades below 0; in a suite it is 0 (document 'a' of query 'rope': -1)"
+    assert listed(capsys) == [what] * said
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ('{"query": 1, "query": 2}', "which is not JSON: the object has the key 'query' twice"),
+        ('{"query": 1e999}', "which is not JSON: found 1e999, expected a number that a 64-bit float can hold"),
+        ('{"a":' * 300 + "1" + "}" * 300, "which is not JSON: the JSON is nested too deeply"),
+    ],
+)
+def test_a_request_that_is_no_json_is_listed(capsys, params, said):
+    write_files({"case.json": {**CASE, "try": {**CASE["try"], "query_params": params}}})
+    assert main(["import", "quepid", "case.json", "--output", "a.relevance.yaml"]) == 0
+    assert f"the request in 'query_params', {said}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("a.json", '{"queries":' + "[" * 300 + "]" * 300 + "}", "a.json:1:111: the JSON is nested too deeply"),
+        ("a.json", {**CASE, "try": {"number_of_rows": 1e300}}, "found 1e+300, expected a number of at most 2147483647"),
         ("a.csv", "query,docid,rating\nx,d,good\n", "a.csv:2:1: found 'good' as rating, expected a finite number"),
         (
             "a.csv",
