@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
@@ -18,9 +19,11 @@ from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported
-from harness.migrate.placed import MOST_BYTES, Placed, placed_lines, read_placed
+from harness.migrate.placed import MOST_BYTES, Placed, json_in, placed_lines, read_placed
 from harness.migrate.table import read_table
+from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Suite
+from harness.suites.placeholders import RESERVED
 
 __all__ = ["read", "write"]
 
@@ -28,7 +31,14 @@ _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
 """What the workbench shows of an experiment: NDCG, Precision, MAP and Coverage."""
 
 _TEXT = "%SearchText%"
-_KEPT_BY_THE_WORKBENCH = ("id", "timestamp", "status", "type", "sampling", "description", "metadata")
+_MARKED = re.compile("%SearchText%|%queryText%")
+"""Where a configuration without ``{{`` has the text: its first versions, and later ones."""
+_VARIABLE = re.compile(r"\{\{\{\s*(\w[\w.-]*)\s*\}\}\}|\{\{&?\s*(\w[\w.-]*)\s*\}\}")
+_TAG = re.compile(r"\{\{[#^&{]?\s*(\w[\w.-]*)\s*\}\}")
+_TEXT_VARIABLES = ("queryText", "query_string")
+"""The text in a template of Mustache; the second while that was being developed."""
+
+_KEPT_BY_THE_WORKBENCH = ("id", "timestamp", "status", "type", "sampling")
 
 _LABELS = {"referenceAnswer": "reference answer"}
 
@@ -47,13 +57,18 @@ def read(sources: Sequence[str]) -> list[Draft]:
         sources: What the API takes or returns as .json, queries as .ndjson, .jsonl or .txt, judgments as .csv.
     """
     draft = Draft(Profile.OPENSEARCH_SRW, measures=list(_MEASURES))
-    ratings: list[Placed] = []
+    later = _Later()
     roots: list[Placed] = []
     for path in map(Path, sources):
-        roots += _read_file(path, draft, ratings)
+        roots += _read_file(path, draft, later)
         draft.name = draft.name or path.name.split(".")[0]
-    for entry in ratings:  # behind all query sets, whose texts they have
+    for entry in later.ratings:
         _read_ratings(entry, draft)
+    used, bare = dict[str, str](), set[str]()
+    for one in later.configurations:
+        bare.update(_read_configuration(one, draft, used))
+    _place_fields(draft, used, bare)
+    draft.leave_below_0()
     for root in roots:
         draft.leave_unread(root)
     if not draft.queries:
@@ -64,8 +79,16 @@ def read(sources: Sequence[str]) -> list[Draft]:
     return [draft]
 
 
-def _read_file(path: Path, draft: Draft, ratings: list[Placed]) -> list[Placed]:
-    """Read a file but for the judgments of JSON, which are added to *ratings*; its JSON values."""
+@dataclass(slots=True)
+class _Later:
+    """What is read behind all query sets, whose texts and custom fields it names."""
+
+    ratings: list[Placed] = field(default_factory=list)
+    configurations: list[Placed] = field(default_factory=list)
+
+
+def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
+    """Read a file but for what is kept for *later*; its JSON values."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         _read_csv(path, draft)
@@ -73,7 +96,7 @@ def _read_file(path: Path, draft: Draft, ratings: list[Placed]) -> list[Placed]:
     if suffix == ".json":
         root = read_placed(path)
         for one in _documents(root):
-            _read_document(one, draft, ratings)
+            _read_document(one, draft, later)
         return [root]
     source = read_source(path, str(path), limit=MOST_BYTES)
     if suffix in (".ndjson", ".jsonl"):
@@ -116,7 +139,7 @@ def _skip(node: Placed, *keys: str) -> None:
             found.json()
 
 
-def _read_document(one: Placed, draft: Draft, judged: list[Placed]) -> None:
+def _read_document(one: Placed, draft: Draft, later: _Later) -> None:
     _skip(one, *_KEPT_BY_THE_WORKBENCH)
     name = one.get("name")
     queries, ratings = one.get("querySetQueries"), one.get("judgmentRatings")
@@ -124,11 +147,11 @@ def _read_document(one: Placed, draft: Draft, judged: list[Placed]) -> None:
         _read_entries(list(queries.elements()), draft, is_stored=one.get("timestamp") is not None)
         draft.name = draft.name or (None if name is None else name.text())
     elif ratings is not None:
-        judged += ratings.elements()
+        later.ratings += ratings.elements()
     elif one.get("ratings") is not None:
-        judged.append(one)
+        later.ratings.append(one)
     elif one.get("query") is not None:
-        _read_configuration(one, draft)
+        later.configurations.append(one)
     else:
         one.refuse("an object with querySetQueries, judgmentRatings, or the query of a search configuration")
 
@@ -142,15 +165,15 @@ def _read_ratings(entry: Placed, draft: Draft) -> None:
 
 
 def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -> None:
-    """The queries of a set, with what the workbench tells a language model of them as comments."""
+    """The queries of a set, with their custom fields as params."""
     written = [(one if isinstance(one.value, str) else one.need("queryText")).words() for one in entries]
-    given = [None if isinstance(one.value, str) else one.get("customFields", "referenceAnswer") for one in entries]
-    guessed = _guessed_answers(written) if is_stored and not any(given) else {}
+    given = [None if isinstance(one.value, str) else _custom_fields(one) for one in entries]
+    guessed = _guessed_answers(written) if is_stored and all(fields is None for fields in given) else {}
     texts: set[str] = set()
     for entry, stored, behind in zip(entries, written, given, strict=True):
         text, fields = _parted(stored) if is_stored and behind is None else (stored, {})
         if behind is not None:
-            fields = behind.object() if isinstance(behind.value, dict) else {"referenceAnswer": behind.text()}
+            fields = behind
             stored = f"{text}{_BEHIND_A_TEXT}{fields.get('referenceAnswer', '')}".strip()
         elif stored in guessed:
             text, answer = guessed[stored]
@@ -161,8 +184,19 @@ def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -
         if text in texts:
             draft.leave(entry.place, "queries that a set has twice")
         else:
-            query.remarks += [f"{_LABELS.get(key, key)}: {value}" for key, value in fields.items() if value]
+            query.params = {
+                key: value if isinstance(value, str) else json.dumps(value) for key, value in fields.items() if value
+            }
         texts.add(text)
+
+
+def _custom_fields(entry: Placed) -> dict[str, Json] | None:
+    """As they are stored, or as they are given: all keys beside the text; None where there are none."""
+    stored = entry.get("customFields")
+    if stored is not None:
+        return stored.object()
+    beside = {key: one for key, one in entry.members().items() if key not in ("queryText", "customFields")}
+    return {key: one.json() for key, one in beside.items() if not isinstance(one.value, (dict, list))} or None
 
 
 def _guessed_answers(texts: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -211,21 +245,20 @@ def _read_csv(path: Path, draft: Draft) -> None:
     table.leave_unread(draft.leftovers)
 
 
-def _read_configuration(one: Placed, draft: Draft) -> None:
-    """A request with ``%SearchText%``, its index and its search pipeline."""
-    query = one.need("query")
-    text = query.text() if isinstance(query.value, str) else json.dumps(query.json())
-    try:
-        body = json.loads(text.replace(_TEXT, "{{text}}"))
-    except ValueError as error:
-        raise FormatError.at(*query.place, f"the query is not JSON: {getattr(error, 'msg', error)}") from None
-    if not isinstance(body, dict):
-        query.refuse("JSON of an object, the body of _search")
-    if body.pop("size", None) is not None:
-        draft.leave(query.place, "'size' of a search configuration; a suite's depth is the number of hits")
-    pipeline = one.get("searchPipeline")
+def _read_configuration(one: Placed, draft: Draft, used: dict[str, str]) -> Collection[str]:
+    """
+    A request with its index and its search pipeline.
+
+    The variables of its template are added to *used*, with the names of their params; those outside of quotes are
+    returned.
+    """
+    query, pipeline = one.need("query"), one.get("searchPipeline")
+    body, bare = _body(query, draft, used)
     if pipeline is not None and pipeline.text():
-        body["search_pipeline"] = pipeline.text()
+        if "template" in body:
+            draft.leave(pipeline.place, f"the search pipeline {pipeline.text()!r} beside a search template")
+        else:
+            body["search_pipeline"] = pipeline.text()
     wanted = one.need("name").text()
     base = re.sub(r"[^\w .-]+", "-", wanted).strip() or "request"
     names = (base, *(f"{base}-{number}" for number in range(2, len(draft.requests) + 2)))
@@ -233,6 +266,54 @@ def _read_configuration(one: Placed, draft: Draft) -> None:
     if name != wanted:
         draft.leave(one.need("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
     draft.requests[name] = {"index": one.need("index").text(), "body": body}
+    return bare
+
+
+def _body(query: Placed, draft: Draft, used: dict[str, str]) -> tuple[Json, Collection[str]]:
+    """
+    The body of _search with a suite's placeholders, and the params that stand outside of quotes.
+
+    A template of Mustache with more than variables is for the engine. Source: the workbench's `SearchRequestBuilder`.
+    """
+    text = query.text() if isinstance(query.value, str) else json.dumps(query.json())
+    fields = {key for known in draft.queries for key in known.params}
+    taken = {*RESERVED, *used.values()}
+
+    def param(match: re.Match[str]) -> str:
+        name = next(filter(None, match.groups()))
+        if name in _TEXT_VARIABLES and name not in fields:
+            return "text"
+        if name not in fields and name not in used:
+            what = "variables of a search configuration that no query has; they are empty"
+            draft.leave(query.place, what, first=repr(name))
+        if name not in used:
+            used[name] = free_name(name, taken)
+        return used[name]
+
+    if "{{" in _VARIABLE.sub("", text):
+        params = {match[1]: "{{" + param(match) + "}}" for match in _TAG.finditer(text)}
+        draft.leave(query.place, 'the number of hits, which a search template has; see to "size": "{{size}}" in it')
+        return {"template": {"source": text, "params": params}}, ()
+    written, bare = placeholders_written(text, *((_VARIABLE, param) if "{{" in text else (_MARKED, lambda _: "text")))
+    try:
+        body = json_in(written)
+    except ValueError as error:
+        raise FormatError.at(*query.place, f"the query is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        query.refuse("JSON of an object, the body of _search")
+    if body.pop("size", None) is not None:
+        draft.leave(query.place, "'size' of a search configuration; a suite's depth is the number of hits")
+    return body, bare
+
+
+def _place_fields(draft: Draft, used: Mapping[str, str], bare: Collection[str]) -> None:
+    """Custom fields that a request uses stay params, empty where a query has none; all others become comments."""
+    for query in draft.queries:
+        given = query.params
+        query.remarks += [f"{_LABELS.get(key, key)}: {value}" for key, value in given.items() if key not in used]
+        query.params = {
+            param: typed(given.get(name, "")) if param in bare else given.get(name, "") for name, param in used.items()
+        }
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
@@ -240,9 +321,10 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     exported = Exported()
     measures = [measure for measure in common_measures(suite) if measure.text in _MEASURES]
     exported.leave_others(
-        suite, Profile.OPENSEARCH_SRW, carried=("target",), measures=measures, requests=len(suite.requests)
+        suite, Profile.OPENSEARCH_SRW, carried=("target", "params"), measures=measures, requests=len(suite.requests)
     )
     texts: dict[str, dict[str, float]] = {}
+    fields: dict[str, dict[str, str]] = {}
     for query in suite.queries:
         text = query.text or query.id
         if not query.text:
@@ -251,7 +333,10 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             exported.leave(query.mark, f"query {query.id!r}: the workbench has one query with the text {text!r}")
         else:
             texts[text] = dict(query.judgments)
-    entries = [{"queryText": text} for text in texts]
+            fields[text] = {
+                name: value if isinstance(value, str) else json.dumps(value) for name, value in query.params.items()
+            }
+    entries = [{"queryText": text, **fields[text]} for text in texts]
     ratings = [
         {"query": text, "ratings": [{"docId": name, "rating": f"{grade!r}"} for name, grade in judged.items()]}
         for text, judged in texts.items()
@@ -270,9 +355,9 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             continue
         body = dict(template.body)
         pipeline = body.pop("search_pipeline", "")
-        query_text = re.sub(r"\{\{\s*text\s*\}\}", _TEXT, json.dumps(body, ensure_ascii=False))
-        if "{{" in query_text:
-            exported.leave(template.mark, f"the params of the request {name!r}; the workbench fills {_TEXT} only")
+        query_text = template_text(body, suite, lambda param: _TEXT if param == "text" else f"{{{{{param}}}}}")
+        if "{{" in query_text:  # then the text is a variable too
+            query_text = query_text.replace(_TEXT, "{{queryText}}")
         exported.files[f"search_configuration-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.json"] = _json(
             {"name": name, "index": index, "query": query_text, "searchPipeline": pipeline}
         )

@@ -187,6 +187,83 @@ def test_a_query_that_a_set_has_twice_is_listed(capsys):
     assert "q.json:1:110: queries that a set has twice" in capsys.readouterr().err
 
 
+MATCH = '{"query": {"match": {"title": "%s"}}}'
+FIELDS = {"name": "s", "querySetQueries": [{"queryText": "rope", "brand": "Acme", "price": 7}, {"queryText": "torch"}]}
+
+
+@pytest.mark.parametrize(
+    "marker", ["%SearchText%", "%queryText%", "{{queryText}}", "{{{ queryText }}}", "{{&query_string}}"]
+)
+def test_the_text_of_a_configuration_as_each_version_marks_it(marker, capsys):
+    write_files({"c.json": {**CONFIGURATION, "query": MATCH % f"{marker} {marker}"}, "q.json": FIELDS})
+    suite = moved("opensearch-srw", ["c.json", "q.json"])
+    assert bodies(suite)[0] == {"query": {"match": {"title": "rope rope"}}, "search_pipeline": "rerank"}
+    assert capsys.readouterr().err == ""
+    assert "  # brand: Acme\n  # price: 7\n  - {id: rope" in Path("moved.relevance.yaml").read_text()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_custom_fields_of_a_template_are_params_and_come_back(stored, capsys):
+    query = (
+        '{"query": {"bool": {"must": {"match": {"t": "{{queryText}}"}}, '
+        '"filter": [{"term": {"b": "{{brand}} {{gone}}"}}, {"range": {"p": {"gte": {{price}}}}}]}}}'
+    )
+    fields = [{"brand": "Acme", "price": "7", "note": "x"}, {"price": "8"}]
+    texts = ["rope", "torch"]
+    entries = [
+        {"queryText": text, **({"customFields": own} if stored else own)}
+        for text, own in zip(texts, fields, strict=True)
+    ]
+    write_files({"c.json": {**CONFIGURATION, "query": query}, "q.json": {"name": "s", "querySetQueries": entries}})
+    suite = moved("opensearch-srw", ["c.json", "q.json"])
+    assert [body["query"]["bool"]["filter"] for body in bodies(suite)] == [
+        [{"term": {"b": "Acme "}}, {"range": {"p": {"gte": 7}}}],
+        [{"term": {"b": " "}}, {"range": {"p": {"gte": 8}}}],
+    ]
+    assert capsys.readouterr().err == (
+        "not carried over:\n  c.json:1:48: variables of a search configuration that no query has; they are empty"
+        " ('gone')\n1 thing\n"
+    )
+    assert "# note: x" in Path("moved.relevance.yaml").read_text()
+    back = exported("opensearch-srw", output="back")
+    again = moved("opensearch-srw", sorted(map(str, back.iterdir())), output="again.relevance.yaml")
+    assert bodies(again) == bodies(suite)
+
+
+def test_a_template_with_sections_is_for_the_engine(capsys):
+    query = (
+        '{"query": {"match": {"t": "{{queryText}}"}}{{#brand}}, "post_filter": {"term": {"b": "{{brand}}"}}{{/brand}}}'
+    )
+    write_files({"c.json": {**CONFIGURATION, "query": query}, "q.json": FIELDS})
+    suite = moved("opensearch-srw", ["c.json", "q.json"])
+    assert [body["template"]["params"] for body in bodies(suite)] == [
+        {"queryText": "rope", "brand": "Acme"},
+        {"queryText": "torch", "brand": ""},
+    ]
+    assert bodies(suite)[0]["template"]["source"] == query
+    said = capsys.readouterr().err
+    assert "the number of hits, which a search template has" in said
+    assert "the search pipeline 'rerank' beside a search template" in said
+
+
+def test_grades_below_0_are_listed_once(capsys):
+    write_files({"j.csv": "query,docid,rating\nrope,a,-1\nrope,b,-0.5\nrope,c,2\n"})
+    moved("opensearch-srw", ["j.csv"], *REQUEST)
+    what = "the gain of grades below 0; in a suite it is 0 (2 times, first document 'a' of query 'rope': -1)"
+    assert f"j.csv:2:1: {what}\n1 thing" in capsys.readouterr().err
+
+
+def test_what_users_wrote_beside_is_listed(capsys):
+    judgments = {**JUDGMENTS, "description": "by Kim", "metadata": {"modelId": "m"}}
+    judgments["judgmentRatings"] = [{**JUDGMENTS["judgmentRatings"][2], "failures": [{"docId": "x", "error": "y"}]}]
+    write_files(
+        {"j.json": judgments, "c.json": {**CONFIGURATION, "query": MATCH % "%queryText%", "description": "old"}}
+    )
+    moved("opensearch-srw", ["j.json", "c.json"])
+    said = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()[1:-1]]
+    assert said == ["'judgmentRatings[].failures'", "'description'", "'metadata'", "'description'"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -194,6 +271,7 @@ def test_a_query_that_a_set_has_twice_is_listed(capsys):
         ("a.json", {"name": "x"}, "a.json:1:1: found an object, expected an object with querySetQueries"),
         ("a.json", {"judgmentRatings": [{"query": "x", "ratings": [{"docId": "d", "rating": "x"}]}]}, 'found "x"'),
         ("a.json", {"name": "x", "index": "i", "query": "{"}, "a.json:1:38: the query is not JSON"),
+        ("a.json", [{"name": "x", "index": "i", "query": '{"query": NaN}'}], "the query is not JSON: NaN is not a"),
         ("a.csv", "query,docid,rating\nx,d,?\n", "a.csv:2:1: found '?' as rating"),
         ("a.ndjson", '{"queryText": "x"}\n{"text": "y"}\n', "a.ndjson:2:1: found an object without 'queryText'"),
     ],
