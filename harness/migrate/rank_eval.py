@@ -66,7 +66,8 @@ def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Place) ->
 
 
 def _drafts(root: Placed, path: Path) -> list[Draft]:
-    measure, depth = _measure(root.need("metric"))
+    metric = root.need("metric")
+    measure, depth = _measure(metric)
     templates = {one.need("id").text(): one.need("template") for one in _list(root.get("templates"))}
     requests = list(root.need("requests").elements())
     if not requests:
@@ -80,6 +81,11 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
         draft.name = path.stem if number == 1 else f"{path.stem}-{number}"
         _fill(draft, [requests[place] for place in chosen], [bodies[place] for place in chosen], depth)
         drafts.append(draft)
+    [settings] = (one for name in _NAMES if (one := metric.get(name)) is not None)
+    unknown = _number(settings, "unknown_doc_rating")
+    if unknown is not None and unknown < 0:
+        what = f"'unknown_doc_rating' {unknown}; a measure's 'unjudged' is at least 0"
+        drafts[0].leave(settings.need("unknown_doc_rating").place, what)
     if len(shapes) > 1:
         what = f"the mean over all requests, because their bodies have different keys; they are {len(shapes)} suites"
         drafts[0].leave(root.need("requests").place, what)
@@ -136,14 +142,16 @@ def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], dept
         query.params = values
         for rating in _list(request.get("ratings")):
             document, grade = rating.need("_id"), rating.need("rating").number()
+            whole = rating.need("rating").integer()
             named = rating.get("_index")
             if named is not None:
                 indexes[named.text()] = None
-            if grade != int(grade):
+            if grade != whole:
                 what = "what ratings have behind the point, which _rank_eval cuts off"
                 draft.leave_document(query, document.text(), document.place, what, f": {grade:g}")
-            draft.judge(query, document.text(), int(grade), document.place)
+            draft.judge(query, document.text(), whole, document.place)
         _take_summary(draft, request)
+    draft.leave_below_0()
     draft.index = ",".join(indexes) or None
     if len(indexes) > 1:
         what = f"the '_index' of ratings, {', '.join(indexes)}: a suite's judgments name documents by '_id' alone"
@@ -185,7 +193,7 @@ def _measure(metric: Placed) -> tuple[str, int]:
 def _number(settings: Placed, key: str) -> int | None:
     """A whole number, cut as the engines do it; it may be a string."""
     found = settings.get(key)
-    return None if found is None else int(found.number())
+    return None if found is None else found.integer()
 
 
 def _flag(settings: Placed, key: str) -> bool:
@@ -195,12 +203,14 @@ def _flag(settings: Placed, key: str) -> bool:
 
 def _relevant(settings: Placed) -> list[str]:
     level = _number(settings, "relevant_rating_threshold")
+    if level is not None and level < 0:
+        settings.need("relevant_rating_threshold").refuse("a number of at least 0, which the engines require")
     return [] if level in (None, 1) else [f"rel={level}"]
 
 
 def _unknown(settings: Placed) -> list[str]:
     grade = _number(settings, "unknown_doc_rating")
-    return [] if grade is None else [f"unjudged={grade}"]
+    return [] if grade is None or grade < 0 else [f"unjudged={grade}"]
 
 
 def _written(name: str, parameters: list[str]) -> str:

@@ -12,7 +12,7 @@ from harness.config import Configs
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.gate.judge_answers import why_moving
 from harness.means import are_weighted, mean_of
-from harness.metrics import parse_measure, score_query
+from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.score import failure_text, measures_of
 from harness.migrate.rank_eval import OF_RULES, metric_of, own_request, template_list
 from harness.model import (
@@ -273,8 +273,8 @@ class _Rules:
     def score(self) -> float | None:
         """None where it is undefined."""
         try:
-            if self.negative and self.measure.name in ("DCG", "nDCG"):
-                return self._discounted()
+            if self.negative and self.measure.name in EXPONENTIAL:
+                return self._as_rank_eval()
             return score_query(
                 self.measure,
                 self.documents,
@@ -286,12 +286,15 @@ class _Rules:
         except (UndefinedScore, MeasureError, OverflowError):
             return None
 
-    def _discounted(self) -> float:
-        """As `_rank_eval` computes it: its ideal ranking has the documents with a grade below 0 too."""
+    def _as_rank_eval(self) -> float:
+        """Its formulas, with gains below 0 too: its ideal ranking has the documents with such a grade as well."""
         unjudged = dict(self.measure.parameters).get("unjudged")
         returned = self.documents[: self.measure.cutoff]
         unknown = float(unjudged) if isinstance(unjudged, (int, float)) else None
-        total = _dcg(self.grades.get(document, unknown) for document in returned)
+        grades = [self.grades.get(document, unknown) for document in returned]
+        if self.measure.name == "ERR":
+            return _err(grades, settings_of(self.measure, self.gain, self.profile).number("max"))
+        total = _dcg(grades)
         if self.measure.name == "DCG":
             return total
         ideal = _dcg(sorted(self.grades.values(), reverse=True)[: len(returned)])
@@ -413,9 +416,21 @@ class _Pair:
         )
 
 
+def _gain(grade: float | None) -> float:
+    return 0.0 if grade is None else 2.0**grade - 1.0
+
+
 def _dcg(grades: Iterable[float | None]) -> float:
-    gains = (0.0 if grade is None else 2.0**grade - 1.0 for grade in grades)
-    return fsum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+    return fsum(_gain(grade) / log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
+def _err(grades: Iterable[float | None], top: float) -> float:
+    value, looking = 0.0, 1.0
+    for rank, grade in enumerate(grades, start=1):
+        stop = _gain(grade) / 2.0**top
+        value += looking * stop / rank
+        looking *= 1.0 - stop
+    return value
 
 
 def _differ(one: float | None, other: float | None, tolerance: float) -> bool:

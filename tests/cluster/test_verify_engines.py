@@ -95,11 +95,20 @@ def test_each_difference_of_the_standard_profile_has_its_reason_and_the_steps_ad
                 assert one["ours"] + steps == pytest.approx(one["theirs"], abs=1e-9)
 
 
-@pytest.mark.parametrize("measure", ["DCG@3", "nDCG@10"])
+@pytest.mark.parametrize(
+    "measure", ["DCG@3", "nDCG@10", "nDCG(unjudged=1)@10", "ERR(max=3)@5", "ERR(max=3,unjudged=1)@5"]
+)
 def test_a_grade_below_0_is_a_reason(on_node, verified, measure):
     index = on_node("verify-negative", DOCUMENTS)
-    status, found = verified(index, measures=[measure], judgments={"d1": -1, "d2": 2}, profile="rank_eval")
+    status, found = verified(index, measures=[measure], judgments={"d1": -1, "d2": 2, "d4": -2}, profile="rank_eval")
     assert (status, causes_of(found)) == (0, {measure: ["negative grades"]})
+
+
+def test_a_grade_below_0_makes_no_difference_where_nothing_is_gained(on_node, verified):
+    index = on_node("verify-below", DOCUMENTS)
+    measures = ["P@3", "P(judged_only=true)@3", "R@2", "RR@5", "P(rel=0)@3"]
+    status, found = verified(index, measures=measures, judgments={"d1": -1, "d2": 2, "d3": 0}, profile="rank_eval")
+    assert (status, causes_of(found)) == (0, {measure: [] for measure in measures})
 
 
 def test_a_grade_whose_power_of_2_overflows_is_a_reason(on_node, verified):

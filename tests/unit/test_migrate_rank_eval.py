@@ -58,6 +58,33 @@ def test_numbers_are_cut_as_the_engines_do_it(moved, capsys):
     assert "which _rank_eval cuts off (document 'a' of query 'tent': 3.7)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ({"dcg": {}}, True),
+        ({"dcg": {"normalize": True}}, True),
+        ({"expected_reciprocal_rank": {"maximum_relevance": 3}}, True),
+        ({"precision": {}}, False),
+        ({"recall": {}}, False),
+        ({"mean_reciprocal_rank": {}}, False),
+    ],
+)
+def test_ratings_below_0_are_listed_where_they_have_a_gain(moved, capsys, metric, said):
+    ratings = [{"_index": "i", "_id": f"d{grade}", "rating": grade} for grade in (1, -1, 0, -2)]
+    suite = moved({**one_request({"match": {"title": "tent"}}, ratings=ratings), "metric": metric})
+    assert suite.queries[0].judgments == {"d1": 1, "d-1": -1, "d0": 0, "d-2": -2}
+    what = "the gain of grades below 0; in a suite it is 0"
+    first = "(2 times, first document 'd-1' of query 'tent': -1)"
+    assert (f"eval.json:1:157: {what} {first}\n1 thing\n" in capsys.readouterr().err) == said
+
+
+def test_a_rating_below_0_for_unjudged_documents_is_listed(moved, capsys):
+    body = one_request({"match": {"title": "tent"}}, ratings=[{"_index": "i", "_id": "a", "rating": 1}])
+    suite = moved({**body, "metric": {"dcg": {"k": 5, "unknown_doc_rating": -1}}})
+    assert [measure.text for measure in suite.measures] == ["DCG@5"]
+    assert "'unknown_doc_rating' -1; a measure's 'unjudged' is at least 0" in capsys.readouterr().err
+
+
 def test_queries_requests_and_the_metric_are_carried_over(moved, capsys):
     suite = moved(BODY)
     assert (suite.target.index, suite.title_field, suite.depth) == ("shop", "title", 20)
@@ -110,6 +137,16 @@ def test_nothing_is_replaced(tmp_path, monkeypatch, capsys):
         ('{"a": 1,\n "a": 2}', "eval.json:2:2: the object has the key 'a' twice"),
         ('{"a": "\\ud800"}', "eval.json:1:7: found"),
         ('{"a": NaN}', "this is not JSON"),
+        ('{"a": 1e999}', "eval.json:1:7: found 1e999, expected a number that a 64-bit float can hold"),
+        ('{"a": ' + "[" * 900 + "]" * 900 + "}", "eval.json:1:106: the JSON is nested too deeply"),
+        (
+            '{"requests": [], "metric": {"dcg": {"k": 3000000000}}}',
+            "eval.json:1:42: found 3000000000, expected a number of at most 2147483647",
+        ),
+        (
+            '{"requests": [], "metric": {"recall": {"relevant_rating_threshold": -1}}}',
+            "eval.json:1:69: found -1, expected a number of at least 0, which the engines require",
+        ),
         (
             '{"requests": [{"id": "q", "request": {"query": {}}, "ratings": [{"_id": "d", "rating": "good"}]}],'
             ' "metric": {"recall": {}}}',
