@@ -1,4 +1,4 @@
-"""The one composition: suites in, a report out. Command line, pytest plugin and Python API all come through here."""
+"""The one composition: suites in, a report out. Command line, pytest plugin and Python API all use it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def run_suites(
         paths: Suite files, as `harness.suites.discovery.find_suites` finds them.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
-        progress: Told how far the run is.
+        progress: Receives how far the run is.
         matrix: The requests and indexes that each suite runs with, in place of those of *options*.
-        journal: Gets the responses, and has those of an earlier run that is gone on with.
+        journal: Stores the responses, and has those of an earlier run that this one resumes.
 
     Raises:
         InputError: a suite or harness.toml is wrong; holds all problems of all files.
@@ -72,7 +72,7 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     Run one loaded suite over an open connection, and decide its thresholds.
 
     Raises:
-        UsageError: no query of the suite has a tag or an id, or no request the name, that was asked for.
+        UsageError: no query of the suite has a tag or an id, or no request the name, that *options* select.
     """
     _check_choices([suite], options, Matrix.of_one(options))
     selection = select(suite, Choice.of(options), options.day())
@@ -118,7 +118,7 @@ def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix)
 class Matrix:
     """
     The *requests* and *indexes* that every suite runs with; its own first request, or its own index, where none is
-    named. With *all_requests* a suite runs with each of those that it has, whatever their names are.
+    named. With *all_requests* a suite runs with each of its own requests.
     """
 
     requests: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Matrix:
 
     @classmethod
     def of_one(cls, options: RunOptions) -> Matrix:
-        """What *options* ask for, which is one cell a suite."""
+        """The matrix that *options* describe: one cell per suite."""
         return cls(_given(options.request), _given(options.index))
 
     def cells(self, suite: Suite, options: RunOptions) -> tuple[RunOptions, ...]:
@@ -149,7 +149,7 @@ class Matrix:
         Refuse what one of *suites* cannot be run with.
 
         Raises:
-            UsageError: both named requests and all of them are wanted, or a suite lacks a request or cannot search
+            UsageError: named requests are combined with all requests, or a suite lacks a request or cannot search
                 another index; names every such suite.
         """
         if self.all_requests and self.requests:
@@ -161,7 +161,7 @@ class Matrix:
             raise UsageError("\n".join(problems))
 
     def _bound(self, suites: Sequence[Suite]) -> Iterator[str]:
-        """A sentence for each suite that searches what it searches, and nothing else."""
+        """A sentence for each suite that cannot search another index than its own."""
         if not self.indexes:
             return
         for suite in suites:
@@ -213,8 +213,8 @@ class Runner(Closing):
         """
         Args:
             environ: Where variables and logins are looked up.
-            progress: Told how far a run is.
-            journal: Gets the responses, and has those of an earlier run that is gone on with.
+            progress: Receives how far a run is.
+            journal: Stores the responses, and has those of an earlier run that this one resumes.
         """
         self._journal = journal
         self._environ = environ
@@ -230,10 +230,10 @@ class Runner(Closing):
         earlier: FinishedSuite | None = None,
     ) -> list[FinishedSuite]:
         """
-        As `run_suites`, with all that the reports were made from.
+        As `run_suites`, but returns all that the reports were made from.
 
-        Where *earlier* is what came of the same suite under the same options, only the queries that had no answer are
-        asked, and the others keep theirs.
+        Where *earlier* has the same suite under the same options, only the queries that had no response are sent; the
+        others keep theirs.
         """
         from harness.suites import load_suites
 
@@ -261,7 +261,7 @@ class Runner(Closing):
     def answer_part(
         self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
     ) -> list[AnsweredSuite]:
-        """As `answer`, of suites that are not loaded; raises as `run_suites`."""
+        """As `answer`, for suites that are not loaded; raises as `run_suites`."""
         from harness.suites import load_suites
 
         configs = Configs()
@@ -270,7 +270,7 @@ class Runner(Closing):
         return self.answer(suites, options, matrix=matrix, configs=configs)
 
     def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        """As `answer`, the run of one suite, without secrets in what servers told."""
+        """As `answer`, for one suite; secrets in what servers returned are masked."""
         [answered] = self.answer([suite], options, configs=configs)
         return answered.masked_run()
 
@@ -288,8 +288,8 @@ class Runner(Closing):
         earlier: FinishedSuite | None,
     ) -> Generator[AnsweredSuite]:
         """
-        Cell by cell, while its connection is open, and its point in time; what cannot be sent is raised when all others
-        were answered.
+        Yield cell by cell, while its connection and its point in time are open. An error of a request that cannot be
+        sent is raised when all other cells are done.
         """
         suites = [_to_depth(suite, options.depth) for suite in suites]
         cells = matrix or Matrix.of_one(options)
@@ -331,7 +331,7 @@ class Runner(Closing):
     def _opened(
         self, connections: Connections, selections: Sequence[Selection], configs: Configs, budget: float | None
     ) -> dict[str, OpenCluster]:
-        """The clusters of the suites that have queries to send, by their paths; to merge, none has to be there."""
+        """The clusters of the suites that have queries to send, by the suites' paths; a merge needs none."""
         sent = [selection.suite for selection in selections if selection.active.queries]
         merged = self._journal if isinstance(self._journal, MergedJournal) else None
         if merged is not None and merged.is_offline:

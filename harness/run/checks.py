@@ -1,8 +1,8 @@
 """
-What a run checks of its target beside the answers to its queries: that it holds documents, that those which are judged
-relevant or expected are visible through it, and that it has the fields that requests name.
+What a run checks of its target: that it holds documents, that the documents judged relevant or expected are visible
+through it, and that it has the fields that requests name.
 
-A check explains and never overrules hits that came back. What cannot be checked is a remark.
+A check explains, and never overrules hits that the target returned. What cannot be checked becomes a remark.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ RESPELLED = 20
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of one target: a *sample* of its documents, and of the ids that were *asked* those *found*."""
+    """What is known of one target: a *sample* of its documents, the ids *asked* for, and those *found* among them."""
 
     sample: Response | None = None
     asked: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
     unread: set[str] = field(default_factory=set)
-    """Ids of look-ups without a whole answer."""
+    """Ids of look-ups whose response was incomplete or failed."""
     types: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Of the fields that there are, of those that were *looked_for*."""
+    """Types of the existing fields among those *looked_for*."""
     looked_for: set[str] = field(default_factory=set)
     names: list[str] | None = None
-    """Of all fields, where one was not there."""
+    """Names of all fields; read only where a field is missing."""
     refusal: str = ""
     """Why fields cannot be looked up."""
     problems: list[str] = field(default_factory=list)
 
 
 class Targets:
-    """The targets of one run, with what is known of each; nothing is asked of one twice."""
+    """The targets of one run, with what is known of each; no request to a target is repeated."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Search, str | None, str], _Known] = {}
@@ -83,10 +83,11 @@ class Targets:
         search: Search,
     ) -> TargetCheck | None:
         """
-        What is to be asked for *suite*, of whose requests, all of one *template*, those of *queries* are *sent* over
+        The check of the target of *suite*; *sent* are the requests for *queries*, all made from *template*, over
         *search*.
 
-        None where nothing can be: an HTTP service has no index, and what a search template makes is not known.
+        None where no check is possible: an HTTP service has no index, and the body that a search template makes is not
+        known.
         """
         if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping) or "template" in sent[0].body:
             return None
@@ -143,9 +144,10 @@ class TargetCheck:
 
     def concluded(self, run: Run, answers: Sequence[Response]) -> Run:
         """
-        *run* with what the *answers* to the requests say of its target.
+        *run* with what the *answers* to the requests say about its target.
 
-        Where that holds nothing that could be found, its rankings are failures, for their scores would be none.
+        Where the target holds nothing that could be found, the rankings become failures: their scores would mean
+        nothing.
         """
         self._note(answers)
         if not run.has_rankings:  # what went wrong there says more, unless it is about a field
@@ -167,7 +169,7 @@ class TargetCheck:
         return replace(run, checks=checks)
 
     def _with_fields(self, checks: TargetChecks) -> TargetChecks:
-        """*checks* with the fields that the requests name and no index has; a point in time does not tell its own."""
+        """*checks* with the fields that the requests name and no index has; those of a point in time are not known."""
         known, places = self._known, dict[str, str]()
         for request in self._naming() if self._index is not None else ():
             places = {**named_fields(request.body), **places}
@@ -188,7 +190,7 @@ class TargetCheck:
         return replace(checks, unknown_fields=fields)
 
     def _naming(self) -> Iterable[SearchRequest]:
-        """The requests that were sent, without those that name the same fields as the first."""
+        """The requests that were sent, without those that must name the same fields as the first."""
         if isinstance(self._search, HookedSearch):
             return self._search.sent.values()
         if not has_fixed_fields(self._template.body):
@@ -197,7 +199,7 @@ class TargetCheck:
         return [self._sent[0], *(self._sent[place] for place in others)]
 
     def _meant(self, name: str) -> str | None:
-        """The field of the target that *name* was probably meant to be; None where it is one, or nothing is near."""
+        """The field of the target that *name* probably misspells; None where it is a field, or no field is near."""
         if self._index is None:
             return None
         if self._known.names is None:
@@ -229,7 +231,7 @@ class TargetCheck:
                 known.unread.update(part)
 
     def _ask_again(self, parts: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Response]:
-        """Which of the ids of *parts* are there, where their number did not tell; a target that refuses all is left."""
+        """Look up the ids of *parts*, whose number of hits was ambiguous; not if the target has refused everything."""
         if isinstance(self._known.sample, Failure):
             return dict.fromkeys(parts, self._known.sample)
         try:
@@ -238,7 +240,7 @@ class TargetCheck:
             return dict.fromkeys(parts, Failure(FailureKind.ERROR, str(error)))
 
     def _is_clear(self, part: Sequence[str], answer: Response) -> bool:
-        """Whether the number of documents in *answer* tells of all of *part*: each is there, or none."""
+        """Whether the number of documents in *answer* settles all of *part*: every id is there, or none is."""
         if isinstance(answer, Failure) or answer.total not in (0, len(part)):
             return False
         self._known.asked.update(part)
@@ -258,7 +260,7 @@ class TargetCheck:
         )
 
     def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
-        """*checks* with the ids there that some of *documents*, which are not visible, were likely meant to be."""
+        """*checks* with existing ids that some of *documents*, which are not visible, probably misspell."""
         absent = [one for one in checks.absent if one in documents]
         similar = (
             find_similar(absent, self._index, self._search, pinned=self._pinned, id_field=self._id_field)
@@ -274,7 +276,7 @@ def find_similar(
     """
     For each of *documents*, which are not visible, the id in *index* that differs in its form only, if there is one.
 
-    Nothing where that cannot be looked up: it would only explain.
+    Empty where the look-up fails: it would only explain.
     """
     spellings = sorted({other for one in documents[:RESPELLED] for other in other_spellings(one)} - set(documents))
     try:
@@ -286,7 +288,7 @@ def find_similar(
 
 
 def _may_name_fields(query: Query) -> bool:
-    """Whether a param of *query*, in the place of a part of the body, may name a field; numbers and texts do not."""
+    """Whether a param of *query* replaces a part of the body and may so name a field; numbers and texts do not."""
     return any(
         isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
         for value in query.params.values()
@@ -294,7 +296,7 @@ def _may_name_fields(query: Query) -> bool:
 
 
 def _counting(request: SearchRequest) -> SearchRequest:
-    """*request* for the number of documents alone, which costs an engine a tenth."""
+    """*request* for the number of documents only, which costs an engine a tenth."""
     return replace(request, body={**request.body, "size": 0})
 
 
@@ -318,7 +320,7 @@ def _expected(suite: Suite) -> set[str]:
 
 
 def _why_wrong(checks: TargetChecks) -> str:
-    """Why no ranking of a target can be right, with what to do about it."""
+    """Why no ranking of a target can be right, and what to do about it."""
     target = checks.target or "the target"
     reasons = "an alias may filter documents, and a login may not see them"
     if checks.documents == 0:
@@ -330,7 +332,7 @@ def _why_wrong(checks: TargetChecks) -> str:
 
 
 def _what_is_there(checks: TargetChecks) -> Iterator[str]:
-    """An id that was meant and the one that is there, or what ids there look like."""
+    """A misspelt id and the existing one, or examples of the ids in the target."""
     similar = next(((one, other) for one, other in checks.absent.items() if other is not None), None)
     if similar is not None:
         one, other = similar

@@ -1,5 +1,5 @@
 """
-The engines that the suites of one run share: one connection a cluster, one embedded node for all, and the indexes that
+The engines that the suites of one run share: one connection per cluster, one embedded node, and the indexes that
 suites build for themselves.
 """
 
@@ -28,7 +28,7 @@ class OpenCluster:
     """
     Where a suite runs: *search* is open, or *error* says why it could not be opened.
 
-    *given* is what the user called the server, a URL or a name of harness.toml; None where only the cluster knows.
+    *given* is the user's name for the server, a URL or a name in harness.toml; None where the user gave none.
     """
 
     cluster: Cluster
@@ -39,16 +39,16 @@ class OpenCluster:
     @property
     def name(self) -> str:
         """
-        What the report calls the server: a URL stays a URL, though harness.toml has the login of that server; a name
-        is followed by the URL that it stands for.
+        The server's name in the report: a URL stays a URL, even if harness.toml has the login of that server; a name is
+        followed by its URL.
         """
         name, url = self.given or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
 
     def masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
         """
-        Hides what came from the environment: the logins of the cluster however short they are, the variables of *suite*
-        that may be secrets, and where there are *hooks* what these may have read.
+        A masker of values from the environment: the logins of the cluster, however short, the variables of *suite* that
+        may be secrets, and with *hooks* whatever these may have read.
         """
         from harness.masking import Masker, login_secrets, login_values
 
@@ -61,16 +61,16 @@ SECONDS_TO_IDENTIFY = 1.0
 
 
 class Connections(Closing):
-    """Opens what suites ask for, keeps it for the suites that follow, and closes everything in the end."""
+    """Opens the clusters of suites, keeps them open for the suites that follow, and closes all of them at the end."""
 
     def __init__(self, environ: Mapping[str, str], options: RunOptions) -> None:
         """
         Args:
             environ: Holds the logins.
-            options: Say what takes the place of every suite's own cluster.
+            options: Say what replaces every suite's own cluster.
 
         Raises:
-            UsageError: they contradict each other, or the hooks of an installed package cannot be used.
+            UsageError: the options contradict each other, or the hooks of an installed package cannot be used.
         """
         check_servers(options)
         self._environ = environ
@@ -88,14 +88,14 @@ class Connections(Closing):
         self, suites: Sequence[Suite], configs: Configs | None = None, *, budget: float | None = None
     ) -> list[OpenCluster]:
         """
-        The cluster of each of *suites*, opened before any of them runs, so that a mistake in the last does not cost the
+        Open the cluster of each of *suites* before any of them runs, so that a mistake in the last does not cost the
         others.
 
-        What could not be opened for the suites of an earlier call is tried again. *configs* holds what was read of
-        harness.toml already. *budget* is the seconds that each may take to say what it is.
+        A cluster that could not be opened in an earlier call is tried again. *configs* has the harness.toml files that
+        were read already. *budget* is the seconds that each server may take to report its engine.
 
         Raises:
-            ConfigError: harness.toml is wrong; holds the problems of all that were read.
+            ConfigError: harness.toml is wrong; holds the problems of all files that were read.
             UsageError: a suite names a cluster that is not known, or a variable that holds a login is not set.
             EngineStartError: the embedded node could not be started.
         """
@@ -133,12 +133,12 @@ class Connections(Closing):
         return opened
 
     def _target_of(self, suite: Suite) -> Target:
-        """What the suite says of its engine says nothing of another cluster's."""
+        """The suite's target; the engine that it states does not apply to another cluster."""
         name = self._options.cluster
         return suite.target if name is None else replace(suite.target, cluster=name, engine=None)
 
     def _cluster_of(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
-        """A client object knows its server itself, so harness.toml need not."""
+        """The suite's cluster; a client object knows its server, so harness.toml need not define it."""
         if self._options.client is not None:
             return Cluster("client")
         return resolve_cluster(target, configs.above(Path(suite.path).parent), url=self._url)
@@ -178,12 +178,12 @@ class Connections(Closing):
 
 
 def targeting(suite: Suite, index: str | None) -> Suite:
-    """*suite* with *index* for its own."""
+    """*suite* with *index* as its own."""
     return replace(suite, target=replace(suite.target, index=index))
 
 
 class FixtureBuilds:
-    """Builds each index once, however many requests are sent to it; what went wrong is told to each of them."""
+    """Builds each index once, however many requests search it; an error is raised for each of them."""
 
     def __init__(self, *, allow_write: bool) -> None:
         """
@@ -195,9 +195,9 @@ class FixtureBuilds:
 
     def index_of(self, suite: Suite, fixture: Fixture, search: Search) -> str:
         """
-        The index of *fixture*, which is that of *suite*; raises as `ensure_index`.
+        The index of *fixture*, the fixture of *suite*; raises as `ensure_index`.
 
-        A file of the suite that cannot be used is no outcome of its queries, and is told anew each time.
+        The error of a file that cannot be used is not kept: each call raises it anew.
         """
         if suite.path not in self._built:
             self._built[suite.path] = self._build(suite, fixture, search)

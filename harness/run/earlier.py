@@ -1,4 +1,4 @@
-"""An earlier run of the same queries: which of its answers are kept, and what is asked in spite of it."""
+"""An earlier run of the same queries: which of its responses are kept, and which queries are sent again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, 
 
 
 def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
-    """What was answered in an *earlier* run, and is not asked again."""
+    """The rankings of an *earlier* run, whose queries are not sent again."""
     responses = {} if earlier is None else earlier.responses
     return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
 
@@ -21,7 +21,7 @@ def without_answered(active: Suite, earlier: Run | None) -> Suite:
 
 
 def joined(run: Run, earlier: Run | None) -> Run:
-    """*run*, which has the answers of *earlier*, with what else that found out."""
+    """*run*, which has the responses of *earlier*, with the other findings of *earlier*."""
     if earlier is None or not earlier.has_rankings:
         return run
     return replace(
@@ -36,7 +36,7 @@ def joined(run: Run, earlier: Run | None) -> Run:
 
 
 def failed_run(active: Suite, request: str | None, engine: Engine, reason: str, earlier: Run | None) -> Run:
-    """A run of the *request* of that name whose queries failed for *reason*, but for those that *earlier* answered."""
+    """A run of *request*, a name, whose queries failed for *reason*, except those that *earlier* has a ranking of."""
     from harness.suites.requests import choose_template
 
     template, kept = choose_template(active, request), kept_answers(earlier)

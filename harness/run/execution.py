@@ -67,10 +67,10 @@ QUERIES_LOCATED = 20
 
 @runtime_checkable
 class Progress(Protocol):
-    """Told how far a run is, from the thread that runs it."""
+    """Receives how far a run is, in the thread that runs it."""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
-        """*queries* of *suite* are about to be sent; *chosen* is the request or index that was asked for, in words."""
+        """*queries* of *suite* are about to be sent; *chosen* is the selected request or index, in words."""
 
     def queries_done(self, count: int) -> None:
         """Another *count* queries of the suite have their response."""
@@ -84,9 +84,9 @@ class AnsweredSuite:
     """
     A suite whose queries were sent under *options*; nothing is scored or decided yet.
 
-    *run* holds the responses, *search* is where they came from, still open, None where nothing answered. *cluster* is
-    what reports call the server, *server* how it is reached. *masker* hides secrets.
-    *sent* are the requests that hooks left, by their queries.
+    *run* holds the responses, *search* is the open connection that they came from, None where nothing answered.
+    *cluster* is the server's name in reports, *server* how to reach it. *masker* hides secrets. *sent* are the requests
+    as hooks changed them, by query.
     """
 
     selection: Selection
@@ -99,16 +99,16 @@ class AnsweredSuite:
     sent: Mapping[str, SearchRequest] = field(default_factory=dict)
 
     def masked_run(self) -> Run:
-        """The run, without secrets in what servers told."""
+        """The run, with secrets masked in what servers returned."""
         return redact_run(self.run, self.masker.mask) if self.masker else self.run
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedSuite:
     """
-    A suite that ran: *suite* with the queries that were selected, their *run* and *scores*, the *report* on it.
+    A suite that ran: *suite* with the queries that were selected, their *run* and *scores*, and its *report*.
 
-    What servers told is masked in *run*. *others* are the queries that were not selected.
+    Secrets are masked in *run*. *others* are the queries that were not selected.
     """
 
     suite: Suite
@@ -124,13 +124,13 @@ class FinishedSuite:
 @dataclass(frozen=True, slots=True)
 class SuiteExecution:
     """
-    A selection of a suite, and what is asked of it.
+    A selection of a suite, and how to run it.
 
-    *cluster* is what the report calls the server, *server* how it is reached. *masker* hides secrets. *progress* is
-    told how far the run is. *builds* are the indexes of the run that it belongs to, *targets* what that has found out
-    about what it searches; without them it builds and asks its own. *section* is that of a journal, which gets the
-    responses. Where it has an earlier run, or *earlier* is one of the same suite, only the queries that had no answer
-    there are asked.
+    *cluster* is the server's name in the report, *server* how to reach it. *masker* hides secrets. *progress* receives
+    how far the run is. *builds* and *targets* are shared by the cells of a run: the indexes that were built, and what
+    is known of the targets; without them the cell has its own. *section* is the part of a journal that stores the
+    responses. Where it has an earlier run, or *earlier* is one of the same suite, only the queries without a response
+    there are sent.
     """
 
     selection: Selection
@@ -146,12 +146,12 @@ class SuiteExecution:
 
     def over(self, search: Search, still: ExitStack) -> AnsweredSuite:
         """
-        Send the queries over an open connection; *still* closes the point in time that the suite may ask for.
+        Send the queries over an open connection; *still* closes the point in time that the suite may search.
 
-        An engine that goes away, or refuses, is no error of this call: the queries fail.
+        An engine that goes away or refuses is not an error of this call: the queries fail.
 
         Raises:
-            UsageError: the suite has no request of the name that was asked for, or the journal cannot be written.
+            UsageError: the suite has no request of the selected name, or the journal cannot be written.
         """
         earlier = self._earlier()
         active = self._start(earlier)
@@ -186,7 +186,7 @@ class SuiteExecution:
         return replace(self._answered_suite(run, search), sent=sent)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:
-        """There is no connection: each selected query fails with *error*, which is None where none is selected."""
+        """Without a connection, each selected query fails with *error*, which is None where no query is selected."""
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier) and (whole := self._whole(earlier, active, None)):
@@ -200,7 +200,7 @@ class SuiteExecution:
         return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
 
     def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite | None:
-        """*earlier* as it is, with *search* to look for more if the target is the same; None if it is asked anew."""
+        """*earlier*, unchanged, with *search* for look-ups if the target is the same; None if queries are sent anew."""
         from harness.suites.requests import choose_template
 
         own = choose_template(active, self.options.request).index or active.target.index
@@ -218,7 +218,7 @@ class SuiteExecution:
         return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
 
     def _state_now(self, earlier: Run, active: Suite, search: Search | None) -> IndexState | None:
-        """That of the target of *earlier*, which a suite with a fixture builds, unless nothing is asked any more."""
+        """The state of the target of *earlier* now; a fixture is built first, unless nothing is to be sent."""
         from harness.suites.requests import on_index
 
         if search is None or earlier.index is None:
@@ -233,18 +233,18 @@ class SuiteExecution:
         return watch.first
 
     def _earlier(self) -> Run | None:
-        """The earlier run, whose answers are not asked for again."""
+        """The earlier run, whose rankings are not requested again."""
         if self.section is not None:
             return self.section.earlier
         earlier = self.earlier
         return None if earlier is None or earlier.suite != self.selection.selected else earlier.run
 
     def _is_whole(self, earlier: Run) -> bool:
-        """Whether nothing is left to ask."""
+        """Whether no query is left to send."""
         return self.section.is_whole if self.section else not without_answered(self.selection.active, earlier).queries
 
     def _start(self, earlier: Run | None) -> Suite:
-        """The queries that run, on the index that was asked for; that of a fixture has no name before it is built."""
+        """The queries that run, on the selected index; the index of a fixture has no name before it is built."""
         from harness.suites.requests import on_index
 
         active = self.selection.active
@@ -302,24 +302,24 @@ class SuiteExecution:
 
     @property
     def _asks_further(self) -> bool:
-        """A pool is compared with nothing; and a hook may add what ranks otherwise for another number of hits."""
+        """Whether to request one hit more: not for a pool, nor with hooks, which may depend on the number of hits."""
         return not (self.options.unjudged or self._hooks.concern_searches)
 
     def _watch(self, active: Suite, search: Search) -> TargetWatch:
-        """Of the target, unless its state need not be known: that of a pool."""
+        """The watch of the target; it watches nothing for a pool, or without queries."""
         if not self._is_checked or not active.queries:
             return TargetWatch(None, budget=self.options.budget)
         return watch_target(active, self.options.request, search, budget=self.options.budget)
 
     def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
-        """*run* with what ties with its last hits, where that is compared with another run's."""
+        """*run* with the documents that tie with its last hits, where it is compared with another run."""
         from harness.run.searching import search_tails
 
         left = None if self.options.budget is None else self.options.budget - run.seconds
         return search_tails(active, run, search, budget=left) if self.options.tails or self._is_compared else run
 
     def _with_titles(self, active: Suite, run: Run, search: Search) -> Run:
-        """*run* with titles that its request does not return; what is pooled is looked up with more than that."""
+        """*run* with titles that its request does not return; a pool looks them up later, with more fields."""
         from harness.run.searching import look_up_titles, untitled_hits
 
         if self.options.unjudged:
@@ -331,7 +331,7 @@ class SuiteExecution:
         return run
 
     def _with_facts(self, run: Run, search: Search) -> Run:
-        """*run* with what its index is, where that is compared with a baseline's or kept, or merged with others."""
+        """*run* with the facts on its index, where a baseline or a merge needs them."""
         is_wanted = self._is_compared or self.options.shard is not None
         return replace(run, facts=search.index_facts(run.index)) if is_wanted else run
 
@@ -341,12 +341,12 @@ class SuiteExecution:
 
     @property
     def _is_checked(self) -> bool:
-        """Whether the target is checked; what is pooled need not be judged."""
+        """Whether the target is checked; documents of a pool need no judgments."""
         return self.selection.suite.checks and not self.options.no_checks and not self.options.unjudged
 
     @property
     def _is_compared(self) -> bool:
-        """Whether the run is held against a baseline, or becomes one."""
+        """Whether the run is compared with a baseline, or becomes one."""
         return self.options.save_baseline or self.selection.compares
 
     def _failed_run(self, active: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
@@ -420,10 +420,10 @@ def conclude(
 
 def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | None]:
     """
-    The baseline, which thresholds and the report compare *run* with, and *run* with what its index is by now.
+    *run* with the facts on its index, and the baseline that thresholds and the report compare it with.
 
-    Without a threshold that compares, a baseline only informs: it is read where one stands beside the suite or was
-    named, and a query has an answer. It costs three small requests and no deeper search.
+    Without a threshold that compares, a baseline only informs: it is read where it is beside the suite or was named,
+    and a query has a ranking. It costs three small requests and no deeper search.
     """
     options, suite = answered.options, answered.selection.selected
     if options.save_baseline:
@@ -438,7 +438,7 @@ def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | N
 
 
 def _with_old_titles(answered: AnsweredSuite, run: Run, reference: Reference | None) -> Run:
-    """*run* with the titles of the documents that only the baseline's rankings have, which keeps no titles."""
+    """*run* with the titles of documents that only the baseline ranks: a baseline stores no titles."""
     from harness.run.searching import look_up_titles
 
     if reference is None or reference.run is None or answered.search is None or not answered.options.locate:
@@ -456,7 +456,7 @@ def _with_old_titles(answered: AnsweredSuite, run: Run, reference: Reference | N
 def _locate(
     answered: AnsweredSuite, worst: Sequence[str]
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
-    """Where the missing documents of the *worst* queries rank; a report without that is still a report."""
+    """The missing documents of the *worst* queries, with ranks as far as they are known, and why others are not."""
     from harness.run.missing import lacks_documents, locate_missing
 
     run, search = answered.run, answered.search
@@ -478,7 +478,7 @@ def _locate(
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
-    """The requests that the report shows, masked; none if a service's address is not known, or a hook fails by now."""
+    """The requests that the report shows, masked; none if the service's address is not known, or a hook fails."""
     from harness.run.searching import sent_requests
 
     suite, server = answered.selection.selected, answered.server or Cluster(answered.cluster)

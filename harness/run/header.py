@@ -24,12 +24,12 @@ COMPARED = ("uuids", "documents")
 """What of two states of a target is compared."""
 
 Cell: TypeAlias = tuple[str, Json, Json]
-"""What tells a cell from the others of a journal: the suite, the request and the index that were asked for."""
+"""What identifies a cell in a journal: the suite, and the request and the index that were selected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a section is about."""
+    """The first line of a section of a journal: the cell, and what its responses depend on."""
 
     journal: int
     """`SCHEMA`."""
@@ -37,24 +37,24 @@ class Header:
     """The path of its file, as it was given."""
     name: str
     cluster: str
-    """What reports call the server."""
+    """The server's name in reports."""
     queries: int
     """The number of queries that run, in all parts."""
     parts: Mapping[str, str]
-    """What the answers depend on, by a name for users: texts and fingerprints."""
+    """What the responses depend on, by a name for users: texts and fingerprints."""
     options: Mapping[str, Json] = field(default_factory=dict)
-    """Those of `SENT_BY` that were given, by field."""
+    """The options of `SENT_BY` that were given, by field."""
     shard: Shard = ALL_QUERIES
     """The part of the queries that runs."""
     matrix: Mapping[str, Json] = field(default_factory=dict)
-    """The fields of the `Matrix` that the cell is of."""
+    """The fields of the cell's `Matrix`."""
     builds_index: bool = False
-    """Whether the suite builds its index, whose name then says what it holds."""
+    """Whether the suite builds its index, whose name then identifies its content."""
     engine: Engine = NOT_ASKED
     state: IndexState | None = None
     """The target before the searches."""
     continues: bool = False
-    """Whether the section goes on with the one before it of the same cell."""
+    """Whether the section continues the previous section of the same cell."""
 
     @property
     def own_queries(self) -> int:
@@ -63,7 +63,7 @@ class Header:
 
     @property
     def cell(self) -> Cell:
-        """The cell that the section is about."""
+        """The cell of the section."""
         return self.suite, self.options.get("request"), self.options.get("index")
 
     def differences(self, other: Header) -> list[str]:
@@ -72,7 +72,7 @@ class Header:
         return [name for name in {**parts, **others} if parts.get(name) != others.get(name)]
 
     def change_since(self, other: Header) -> str:
-        """How the target changed since that of *other*; empty if it did not, or if nothing is known of it."""
+        """How the target differs from that of *other*; empty if it does not, or if that is not known."""
         if NOT_ASKED in (self.engine, other.engine):
             return ""
         if self.engine != other.engine:
@@ -84,7 +84,7 @@ class Header:
 
     @property
     def known(self) -> list[str]:
-        """What is known of the state of the target, of `COMPARED`."""
+        """The names among `COMPARED` that are known of the target's state."""
         return [name for name in COMPARED if getattr(self.state, name, None) is not None]
 
     def comparable(self, state: IndexState | None) -> IndexState | None:
@@ -98,13 +98,13 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "tags": (list,), "queries": (list,),
     "budget": (int, float), "warm_up": (int,), "requests": (list,), "indexes": (list,), "all_requests": (bool,),
 }  # fmt: skip
-"""The types in JSON of the options and of the fields of a `Matrix` that are no text; a list is of texts."""
+"""The JSON types of the options and of the fields of a `Matrix` that are not texts; a list holds texts."""
 
 MATRIX = ("requests", "indexes", "all_requests")
 
 
 def wrong_in(header: Header) -> str:
-    """What no run writes into a header, for an error; empty if there is nothing."""
+    """A value in *header* that no run writes, for an error; empty if there is none."""
     for what, given, known in (("options", header.options, SENT_BY), ("matrix", header.matrix, MATRIX)):
         for name, value in given.items():
             if name not in known:
@@ -132,9 +132,9 @@ def header_of(
 
     Args:
         selection: All queries that run, of which a shard has some.
-        options: Those of the cell.
-        matrix: The fields of the `Matrix` that the cell is of.
-        cluster: What reports call the server.
+        options: The options of the cell.
+        matrix: The fields of the cell's `Matrix`.
+        cluster: The server's name in reports.
         masker: Hides secrets.
     """
     mask = (lambda text: text) if masker is None else masker.mask
@@ -176,7 +176,7 @@ def header_of(
 
 
 def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
-    """One fingerprint of all *values*, without secrets, which need not be in memory at once."""
+    """One fingerprint of all *values*, secrets masked; the values need not be in memory at once."""
     found = ""
     for value in values:
         found = fingerprint([found, mask(json.dumps(value, default=_plain))])
@@ -184,13 +184,13 @@ def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
 
 
 def _question(query: Query) -> Json:
-    """What of *query* is no judgment and no threshold, and decides what is sent and how it counts."""
+    """The parts of *query* that decide what is sent and how it counts, without judgments and thresholds."""
     left_out = ("judgments", "thresholds", "skip", "mark")
     return [getattr(query, one.name) for one in fields(query) if one.name not in left_out]
 
 
 def _plain(value: object) -> Json:
-    """What stands in JSON for a value of a suite: its places in files and values of the environment are left out."""
+    """A value of a suite as JSON, without its places in files and without values of the environment."""
     if is_dataclass(value):
         left_out = {"mark", *(("path", "variables") if isinstance(value, Suite) else ())}
         return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in left_out}

@@ -1,4 +1,4 @@
-"""One query of a suite, run alone by the same composition, and what there is to see of it. Nothing is decided."""
+"""One query of a suite, run alone by the same composition, and everything to show of it. Nothing is decided."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def inspect_query(
     path: Path, query: str, options: RunOptions, *, environ: Mapping[str, str], documents: Sequence[str] = ()
 ) -> QueryInspection:
     """
-    Run one query of a suite, as a run of the suite would, and show what came of it.
+    Run one query of a suite, as a run of the suite would, and return everything to show of it.
 
     Args:
         path: The suite's file.
@@ -53,8 +53,8 @@ def inspect_query(
 
     Raises:
         InputError: the suite or harness.toml is wrong.
-        UsageError: the suite has no such query or request, an option asks for what cannot be, or documents are to be
-            explained by an HTTP service.
+        UsageError: the suite has no such query or request, an option cannot be met, or documents are to be explained by
+            an HTTP service.
         EngineStartError: the embedded node could not be started.
     """
     from harness.suites import load_suite
@@ -70,7 +70,7 @@ def inspect_query(
 
 
 def _undecided(suite: Suite, query: str) -> Suite:
-    """*suite* with the measures of the one query, and nothing that decides or skips."""
+    """*suite* with only the measures of *query*, without thresholds and waivers."""
     by_id = {one.id: one for one in suite.queries}
     if query not in by_id:
         raise UsageError(f"{suite.path}: no query has the id {query!r}{did_you_mean(query, by_id)}")

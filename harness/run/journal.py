@@ -43,7 +43,7 @@ NO_JOURNAL = "found no line of a journal of `harness run`"
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a journal holds of a cell; *rest* is the run without its responses, None if it did not end."""
+    """The records of one cell in a journal; *rest* is the run without its responses, None if it did not end."""
 
     header: Header
     responses: dict[str, Response]
@@ -51,7 +51,7 @@ class Recorded:
 
     @property
     def run(self) -> Run:
-        """The run as far as it came."""
+        """The run, as far as it was recorded."""
         return replace(self.rest or Run({}, self.header.engine), responses=self.responses)
 
     @property
@@ -62,11 +62,11 @@ class Recorded:
 
 def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
     """
-    What a journal holds of each cell, in the order of their first sections, and whether all was reported.
+    The records of each cell in a journal, in the order of their first sections, and whether the run was reported.
 
     Args:
-        content: Of the file.
-        path: Named in errors.
+        content: The bytes of the file.
+        path: The file's name in errors.
 
     Raises:
         FormatError: It is no journal, or one of another version.
@@ -137,9 +137,9 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 class Section:
     """
-    The part of a journal that is about one cell, as it is written.
+    The section of a journal for one cell, as it is written.
 
-    *earlier* is an earlier run of the same, None if there is none. It *is_whole* if nothing is left to ask.
+    *earlier* is an earlier run of the same cell, None if there is none. It *is_whole* if no query is left to send.
     """
 
     def __init__(
@@ -154,12 +154,12 @@ class Section:
     ) -> None:
         """
         Args:
-            header: What it is about.
+            header: The section's header.
             masker: Hides secrets.
             write: Appends lines.
-            recorded: An unfinished run of the same.
-            tell: Is given a line for the user.
-            asks: Whether queries without an answer are asked again; if not, *recorded* is the whole run.
+            recorded: An unfinished run of the same cell.
+            tell: Called with a line for the user.
+            asks: Whether queries without a ranking are sent again; if not, *recorded* is the whole run.
         """
         self.asks = asks
         self._header = header
@@ -168,13 +168,13 @@ class Section:
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
         if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
-            self.earlier = replace(self.earlier, states=())  # `begin` holds the target against that of the header
+            self.earlier = replace(self.earlier, states=())  # `begin` compares the target with that of the header
         self._tell = tell
         self._has_header = False
 
     @property
     def is_whole(self) -> bool:
-        """Whether *earlier* ended with an answer to each query, or nothing is asked."""
+        """Whether *earlier* ended with a ranking for each query, or nothing is to be sent."""
         recorded = self._recorded
         if recorded is None or recorded.rest is None:
             return False
@@ -182,14 +182,14 @@ class Section:
 
     @property
     def cluster(self) -> str | None:
-        """What reports call the server of *earlier*, masked; None if there is none."""
+        """The name in reports of the server of *earlier*, masked; None without *earlier*."""
         return None if self._recorded is None else self._recorded.header.cluster
 
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
         """
         Whether *engine* and *state* are those that *earlier* ended with, as far as that is known.
 
-        If they are not, there is no *earlier* any more, unless nothing is asked.
+        If they are not, *earlier* becomes None, unless nothing is to be sent.
         """
         if self._recorded is None or self.earlier is None:
             return False
@@ -205,7 +205,7 @@ class Section:
         Write the header, with the *state* of the target before the searches.
 
         Returns:
-            What is gone on with: the earlier run, unless the target is another by now.
+            The earlier run, to be continued; None if the target is another by now.
         """
         header = self._hidden(replace(self._header, engine=engine, state=state))
         if self._recorded is not None:
@@ -219,7 +219,7 @@ class Section:
         return self.earlier
 
     def _compare(self, header: Header, change: str) -> None:
-        """Go on with *earlier* only if there is no *change*; it remembers that one may be unknown."""
+        """Continue *earlier* only if there is no *change*; record where a change could not be detected."""
         if change:
             self._tell(f"{header.name}: starting anew: {change}")
             self._recorded = self.earlier = None
@@ -233,10 +233,11 @@ class Section:
 
     def end(self, run: Run, heard: Mapping[str, Response], replaced: Collection[str] = ()) -> None:
         """
-        Write what the whole *run* found out: its responses but for those that were *heard* and did not change, which
-        were added or are an earlier run's, and the rest. Those of the queries *replaced* were others when they came.
+        Write the rest of the whole *run*, and those of its responses that are not in the journal yet: responses that
+        were *heard* and did not change were added before, or are an earlier run's. Those of the queries *replaced* did
+        change.
 
-        Where it ended before its first search, the header is written now, and does not know the target.
+        Where the run ended before its first search, the header is written now, without the target.
         """
         if not self._has_header:
             self.begin(NOT_ASKED, None)
@@ -273,9 +274,9 @@ class Journal:
         """
         Args:
             path: Of the file.
-            resume: Whether an unfinished run in it is gone on with.
+            resume: Whether to continue an unfinished run in it.
             is_kept: Whether the file stays when the run is finished.
-            tell: Is given a line for the user, such as why a run starts anew.
+            tell: Called with a line for the user, such as why a run starts anew.
 
         Raises:
             UsageError: There is a file that is no journal, or it cannot be read.
@@ -292,7 +293,7 @@ class Journal:
         self._refusal = self._why_anew() if resume else ""
 
     def _why_anew(self) -> str:
-        """Read what is there; why none of it can be gone on with, empty if some may."""
+        """Read the file; returns why the run in it cannot be continued, empty if it may."""
         if not self._path.exists():
             return f"there is no journal {self._path}"
         content = read_content(self._path)
@@ -307,7 +308,7 @@ class Journal:
         return ""
 
     def section(self, header: Header, masker: Masker | None) -> Section:
-        """The section of the cell that *header* is about, with what an earlier run has of the same."""
+        """The section of the cell of *header*, with the records of an earlier run of the same cell."""
         recorded = self._recorded.get(header.cell)
         why = self._refusal
         if recorded is not None and (names := recorded.header.differences(header)):
@@ -319,7 +320,7 @@ class Journal:
         return Section(header, masker, self._write, recorded, self._tell)
 
     def finish(self, *, is_complete: bool) -> None:
-        """All was reported: remove the file, or note that in it, if the run *is_complete*; else it can be gone on."""
+        """The run was reported: remove the file, or mark it as finished, if *is_complete*; else it can be continued."""
         if self._file is None and not self._recorded:
             return
         if is_complete and self._is_kept:
@@ -359,7 +360,7 @@ class Journal:
         return UsageError(f"{self._path}: another run writes this journal; wait for it, or name another file")
 
     def _continued(self) -> IO[bytes]:
-        """The file that is there, without a last line that was cut short."""
+        """The existing file, without a last line that was cut short."""
         file = self._path.open("r+b")
         self._lock(file)
         if os.fstat(file.fileno()).st_size != self._size:
@@ -369,7 +370,7 @@ class Journal:
         return file
 
     def _begun(self, data: bytes) -> IO[bytes]:
-        """A new file with *data*, which nobody sees without it."""
+        """A new file with *data*, which is never visible without it."""
         part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         try:
             file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -1,7 +1,7 @@
 """
-The parts of a run put together: the journals of all shards, as one run whose answers are all there.
+The parts of a run merged: the journals of all shards, as one run that has all responses.
 
-What is put together has to be one run: the same suites, judgments, requests and target, each part once.
+The parts have to be of one run: the same suites, judgments, requests and target, each part once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What the journal called *file* holds of a cell."""
+    """The records of one cell in the journal *file*."""
 
     file: str
     recorded: Recorded
@@ -44,9 +44,9 @@ class _Part:
 
 class MergedJournal:
     """
-    The journals of the parts of a run, which has all answers then: nothing is written, and no query is sent.
+    The journals of all parts of a run, used as its journal: nothing is written, and no query is sent.
 
-    *suites* are those that ran.
+    *suites* are the suites that ran.
     """
 
     def __init__(self, contents: Sequence[tuple[str, bytes]]) -> None:
@@ -55,8 +55,8 @@ class MergedJournal:
             contents: The name of each journal, for errors, and its content.
 
         Raises:
-            FormatError: One is no journal.
-            UsageError: They are not the parts of one run; names every reason.
+            FormatError: A file is not a journal.
+            UsageError: The journals are not the parts of one run; names every reason.
         """
         parts: dict[Cell, list[_Part]] = {}
         for file, content in contents:
@@ -71,22 +71,22 @@ class MergedJournal:
 
     @property
     def matrix(self) -> Mapping[str, Any]:
-        """The fields of the `Matrix` that they ran with."""
+        """The fields of the `Matrix` that the parts ran with."""
         return {name: _hashable(one) for name, one in self._first.matrix.items()}
 
     @property
     def is_offline(self) -> bool:
-        """Whether the server was the run's own, and is no more."""
+        """Whether the server was an embedded node, which ended with the run."""
         return "embedded" in self._first.options
 
     def options(self, others: RunOptions) -> RunOptions:
-        """*others* with the options that chose what was sent where."""
+        """*others* with the options of the parts that decided what was sent and where."""
         given: dict[str, Any] = {**self._first.options, "request": None, "index": None}
         return replace(others, **{name: _hashable(one) for name, one in given.items()})
 
     def check_all_taken(self) -> None:
         """
-        Refuse what no suite has by now.
+        Refuse recorded cells that no suite has by now.
 
         Raises:
             UsageError: A suite was changed after it ran.
@@ -97,10 +97,10 @@ class MergedJournal:
 
     def section(self, header: Header, masker: Masker | None) -> Section:
         """
-        The whole run of the cell that *header* is about.
+        The whole run of the cell of *header*.
 
         Raises:
-            UsageError: The suite is another by now.
+            UsageError: The suite changed.
         """
         recorded = self._left.pop(header.cell, None)
         if recorded is None:
@@ -146,7 +146,7 @@ def _problems(files: Sequence[str], parts: Mapping[Cell, Sequence[_Part]]) -> It
 
 
 def _unlike(first: _Part, part: _Part) -> str:
-    """In what *part* is of another run than *first*; empty if it is of the same."""
+    """How *part* shows that it is of another run than *first*; empty if it is of the same."""
     if first.header.shard.parts != part.header.shard.parts:
         return f"it is one of {part.header.shard.parts} parts, and the other one of {first.header.shard.parts}"
     names = first.header.differences(replace(part.header, shard=first.header.shard))
@@ -174,7 +174,7 @@ def _unfinished(found: Sequence[_Part]) -> Iterator[str]:
 
 
 def _moved(found: Sequence[_Part]) -> Iterator[str]:
-    """What a part was searched on that is not what the first was."""
+    """How the target of a part differs from the target of the first."""
     asked = [part for part in found if _is_asked(part.header)]
     for part in asked[1:]:
         change = part.header.change_since(asked[0].header)
@@ -183,7 +183,7 @@ def _moved(found: Sequence[_Part]) -> Iterator[str]:
 
 
 def _is_asked(header: Header) -> bool:
-    """Whether a target was looked at: a part may have no query, and an engine may have been away."""
+    """Whether a target was asked: a part may have no query, and an engine may have been away."""
     return header.engine != NOT_ASKED and header.own_queries > 0
 
 
@@ -220,7 +220,7 @@ def _all_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
 
 
 def _all_checks(checks: Sequence[TargetChecks], responses: Mapping[str, Response]) -> TargetChecks | None:
-    """What the target is known to lack: a document that one part returned is there."""
+    """The checks of all parts as one: a document that any part returned is not absent."""
     if not checks:
         return None
     hits = (hit for one in responses.values() if isinstance(one, Ranking) for hit in one.hits)
@@ -244,6 +244,6 @@ def _lacks_state(parts: Sequence[Recorded]) -> bool:
 
 
 def _states(runs: Sequence[Run]) -> tuple[IndexState, ...]:
-    """The states of a part during which the target changed, else of the first that has some."""
+    """The states of the part during which the target changed, else of the first part that has some."""
     moving = [run for run in runs if why_moving(run)]
     return next((run.states for run in [*moving, *runs] if run.states), ())

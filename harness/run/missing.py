@@ -1,4 +1,4 @@
-"""Where the documents are that a ranking lacks, and why it does: one more request for the worst queries of a run."""
+"""Where the documents rank that a ranking lacks, and why it lacks them: one more request for the worst queries."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def locate_missing(
     suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks | None = None
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], str]:
     """
-    Where the relevant and the expected documents are that are not among the hits of *run*.
+    Find the relevant and the expected documents that are not among the hits of *run*.
 
-    Three more searches for each query, in one request: the same but for its size finds their ranks, a look-up by ids
-    finds which are visible, with their titles, and the same query with a filter on the ids tells what matches. They
-    explain a run and decide nothing: where they fail, the documents are named as far as they are known.
+    One request has three more searches for each query: the same search with a larger size finds their ranks, a look-up
+    by ids finds which are visible, with their titles, and the same query with a filter on the ids finds which match.
+    They explain a run and decide nothing: where they fail, the documents are named as far as they are known.
 
     Args:
-        suite: That *run* is of.
+        suite: The suite of *run*.
         run: Holds the rankings, and the index that was searched.
-        search: Where *run* came from.
-        queries: Ids of the queries to look at; what has no ranking is left out.
-        hooks: What the requests of *search* go through, for those that are made of them.
+        search: The search that returned *run*.
+        queries: Ids of the queries to look at; those without a ranking are left out.
+        hooks: The hooks that change requests, for the further searches too.
 
     Returns:
-        The missing documents of each query, best grade first, and why no rank is known, empty if one may be. A relevant
-        document is one of positive gain. No query has documents if none could be asked at all.
+        The missing documents of each query, best grade first; and why no rank is known, empty if ranks may be known. A
+        relevant document has a positive gain. No query has documents if no search could be sent at all.
     """
     chosen = frozenset(queries)
     missing = {query.id: _missing(query, suite, run) for query in suite.queries if query.id in chosen}
@@ -71,7 +71,7 @@ def locate_missing(
 
 
 def _why_no_rank(deep: Sequence[Response]) -> str:
-    """The first reason where each deeper search failed, as all do when a point in time has expired; empty if not."""
+    """The first reason if every deeper search failed, as after a point in time expired; else empty."""
     reasons = [one.reason for one in deep if isinstance(one, Failure)]
     return reasons[0] if reasons and len(reasons) == len(deep) else ""
 
@@ -86,7 +86,7 @@ def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The answers about the missing documents of one query, whose request is *sent*; None for what was not asked."""
+    """The responses about the missing documents of one query, whose request is *sent*; None where nothing was sent."""
 
     sent: SearchRequest
     deep: Response
@@ -123,7 +123,7 @@ class _Found:
 
 
 def _lacks(response: Response | None, document: str) -> bool:
-    """Whether *response* has all that was asked for, and not *document*."""
+    """Whether *response* is complete and does not have *document*."""
     if not isinstance(response, Ranking) or any(hit.id == document for hit in response.hits):
         return False
     return response.total is None or response.returned >= response.total
@@ -132,7 +132,7 @@ def _lacks(response: Response | None, document: str) -> bool:
 def _search_for(
     missing: Mapping[str, Sequence[MissingDocument]], suite: Suite, run: Run, search: Search, hooks: Hooks
 ) -> dict[str, _Found]:
-    """What was found by query; nothing of an HTTP service, which is not asked for more than its users ask for."""
+    """What was found, by query; empty for an HTTP service, which gets no further searches."""
     from harness.suites.requests import build_requests, on_index
 
     lacking = replace(suite, queries=tuple(query for query in suite.queries if query.id in missing))
@@ -153,7 +153,7 @@ def _search_for(
 
 
 def _look_up(request: SearchRequest, ids: Sequence[str], title_field: str | None) -> SearchRequest:
-    """A search for the documents *ids* themselves, where *request* searched."""
+    """A search by id for the documents *ids*, in the indexes of *request*."""
     found = ids_request(
         "", request.index, ids, pinned=pinned_of(request.body), title_field=title_field, id_field=request.id_field
     )
@@ -165,7 +165,7 @@ RANKS_ONLY = frozenset({"collapse", "rescore", "terminate_after"})
 
 
 def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequest]:
-    """*request* for those of *ids* that match it; none where what it returns is not all that matches."""
+    """*request* filtered to *ids*; none where it does not return all documents that match."""
     body = request.body
     if not isinstance(body, Mapping) or "template" in body or not shows_all([request.url_params, body]):
         return
@@ -179,7 +179,7 @@ def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequ
 def _with_similar(
     located: Mapping[str, tuple[MissingDocument, ...]], found: Mapping[str, _Found], search: Search
 ) -> dict[str, tuple[MissingDocument, ...]]:
-    """*located* with the ids that are there, and differ in their form only from some of those that are not."""
+    """*located* with existing ids that differ in their form only from ids that are not visible."""
     absent = [one.id for documents in located.values() for one in documents if one.absence is Absence.NOT_VISIBLE]
     if not absent:
         return dict(located)

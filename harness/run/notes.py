@@ -1,4 +1,4 @@
-"""The notes of a report on how its suite was run: with what, on what, and what was left out."""
+"""The notes of a report on how its suite was run: over which connection, on which index, and what was left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.words import count, one_of
 
 
 def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
-    """What is not safe about the connection to *cluster*, and what its login may not find out about *engine*."""
+    """What is insecure about the connection to *cluster*, and what the login may not read about *engine*."""
     from harness.search.login import remarks_on
 
     yield from [] if cluster is None else remarks_on(cluster)
@@ -21,14 +21,14 @@ def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
 
 
 def hooks_note(options: RunOptions) -> Iterator[str]:
-    """The code that is not in the suite, so that nobody looks for a difference there alone."""
+    """The hooks, which are code outside the suite that may change requests and so results."""
     in_force = [] if options.hooks is None else list(options.hooks.in_force())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
 
 
 def single_search_note(suite: Suite, run: Run) -> Iterator[str]:
-    """That each query costs a request, where an `_msearch` cannot carry what the suite asks for."""
+    """That each query costs a request, where an `_msearch` cannot carry the suite's parameters."""
     from harness.search.msearch import IN_HEADER
 
     template = suite.requests.get(run.request)
@@ -38,7 +38,7 @@ def single_search_note(suite: Suite, run: Run) -> Iterator[str]:
 
 
 def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
-    """An index in place of the suite's own, so that nobody takes the figures for those of the latter."""
+    """The index that was searched in place of the suite's own."""
     index, template = options.index, suite.requests.get(run.request)
     own = (template.index if template else None) or suite.target.index
     if index is not None and index != own:
@@ -46,7 +46,7 @@ def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
 
 
 def kept_note(run: Run) -> Iterator[str]:
-    """That answers of several runs are put together, whose target nobody compared."""
+    """That the responses are of several runs, whose targets could not be compared."""
     if run.target_unknown:
         yield (
             "answers of an earlier run or of another part were kept, and the state of "
@@ -55,7 +55,7 @@ def kept_note(run: Run) -> Iterator[str]:
 
 
 def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """What was not sent and not decided, because it was not asked for."""
+    """The queries and thresholds that the options left out."""
     choice = Choice.of(options)
     if choice.queries and not selection.selected.queries:
         yield f"nothing was sent: the suite has no query {one_of(choice.queries)}{choice.with_tags}"

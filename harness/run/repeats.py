@@ -1,4 +1,4 @@
-"""The searches of a run made again, to see whose ranking is the same each time."""
+"""Repeats of the searches of a run, to find the queries whose ranking varies."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def search_again(
     Each repeat has a `preference` of its own, so that other copies of a shard may answer, unless the request has one.
 
     Args:
-        suite: As it ran.
-        search: Where the answers of *run* came from.
+        suite: The suite, as it ran.
+        search: The search that returned *run*.
         run: The first repeat.
-        watch: Of its target; a repeat that its budget cuts short is left out, and so are those after it.
-        times: How often the searches are made, with the first.
-        further: Whether one hit more than is needed is asked for, as in *run*.
-        tails: Whether what ties with the last hits is looked for, as in *run*.
-        on_answers: Called with the responses that are newly there, by query.
+        watch: The watch of the target; a repeat that its budget cuts short is left out, and so are those after it.
+        times: The number of repeats, with the first.
+        further: Whether one hit more than is needed is requested, as in *run*.
+        tails: Whether documents that tie with the last hits are searched for, as in *run*.
+        on_answers: Called with new responses, by query.
     """
     repeats: list[Repeat] = []
     for number in range(2, times + 1):

@@ -1,4 +1,4 @@
-"""What a run found out, put together for the reports: pure, from the suite, its run, the scores and the verdicts."""
+"""Assembles the report of a run: pure, from the suite, its run, the scores and the verdicts."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ def assemble(
     searched: Mapping[str, str | bool] | None = None,
 ) -> SuiteReport:
     """
-    Put one suite's report together.
+    Assemble the report of one suite.
 
     Args:
-        suite: With the queries that were selected only.
+        suite: The suite with the selected queries only.
         run: Their responses.
-        scores: Of every selected query and every measure that is asked of it.
-        verdicts: As the gate gave them.
+        scores: The scores of every selected query for each of its measures.
+        verdicts: The verdicts of the gate.
         located: Missing relevant documents of the queries for which a deeper search was made.
-        cluster: The name or the URL of what answered.
+        cluster: The name or the URL of the server.
         deselected: How many queries were not selected.
         decides: Whether thresholds were to be decided.
-        notes: Sentences that stand before those found here.
+        notes: Sentences that precede the notes found here.
         reference: The baseline that the run was compared with.
         report_only: Whether nothing was to be decided.
         sent: Requests by query, as they were sent.
@@ -144,9 +144,9 @@ def assemble(
 @dataclass(frozen=True, slots=True)
 class _DocumentFacts:
     """
-    What all queries share: the missing documents that were *located*, *titles* by document, whether the request itself
-    puts documents of equal score in an order, what the queries were *before*, in the baseline, what was *sent*, and
-    what the *checks* of the target found.
+    What the reports of all queries share: the missing documents that were *located*, *titles* by document, whether the
+    request itself orders documents of equal score, the queries *before*, in the baseline, the requests *sent*, and the
+    *checks* of the target.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
@@ -160,12 +160,12 @@ class _DocumentFacts:
 @dataclass(slots=True)
 class _Found:
     """
-    What one walk through all responses finds, so that there is no other before the report is written.
+    What one pass over all responses finds, so that no other is needed before the report is written.
 
-    *outcomes* are those that are no plain score, with their reasons, by the place of the query. *titles* are all that
-    the run brought: a document that one query misses may have been returned for another. The other lists have the
-    queries with hits that came *twice*, those for which the engine *stopped* early, and those whose number of matching
-    documents, or whose time, is unknown, with why.
+    *outcomes* are those other than a plain score, with their reasons, by the place of the query. *titles* are all that
+    the run returned: a document that one query misses may have been returned for another. The other lists have the
+    queries with repeated hits (*twice*), those for which the engine *stopped* early, and those whose number of matching
+    documents, or whose time, is unknown, with the reason.
     """
 
     hits: int = 0
@@ -211,7 +211,7 @@ def _expected(query: Query) -> Iterator[str]:
 
 
 def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
-    """The same, with where they rank and what they are called, as far as that is known."""
+    """As `missing_documents`, with ranks and titles as far as they are known."""
     missing = known.located.get(query.id) or missing_documents(query, ranking, gain)
     titles = [known.titles.get(document.id) for document in missing]
     titled = (
@@ -221,7 +221,7 @@ def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) 
 
 
 def _invisible(document: MissingDocument, checks: TargetChecks | None) -> MissingDocument:
-    """*document*, and that it is not visible, where nothing else is known of it."""
+    """*document*, marked as not visible if *checks* say so and nothing else is known of it."""
     if checks is None or document.absence is not None or document.id not in checks.absent:
         return document
     similar = checks.absent[document.id]
@@ -235,7 +235,7 @@ def _query_reports(
     known: _DocumentFacts,
     outcomes: Mapping[int, tuple[Outcome, str]],
 ) -> QueryReports:
-    """The reports on all queries, which are built as they are asked for."""
+    """The reports of all queries, built on access."""
 
     def outline(place: int) -> QueryReport:
         query, (outcome, reason) = suite.queries[place], outcomes.get(place, _SCORED)
@@ -292,7 +292,7 @@ def _query_report(
 
 
 def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -> tuple[Outcome, str]:
-    """What became of a query as a whole: what a person must mend comes before the scores that there are."""
+    """The outcome of a query as a whole, with its reason: a problem to be mended comes before scores."""
     failed = [score for score in scores if score.outcome is Outcome.ERROR]
     if failed and isinstance(response, Ranking):
         return Outcome.ERROR, f"{', '.join(score.measure for score in failed)}: {failed[0].reason}"
@@ -319,7 +319,7 @@ def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -
 
 
 def _ties(scores: Sequence[float | None]) -> list[bool]:
-    """For each of *scores* whether one beside it is the same."""
+    """For each of *scores* whether a neighbour is the same."""
     return [
         score is not None and score in (*scores[max(place - 1, 0) : place], *scores[place + 1 : place + 2])
         for place, score in enumerate(scores)
@@ -351,7 +351,7 @@ def _gain(query: Query, document: str, gain: Gain) -> float | None:
 
 
 def ungraded_notes(suite: Suite) -> list[str]:
-    """That judgment files name documents which nobody graded yet, where they do."""
+    """That judgment files name documents without a grade, where they do."""
     if not suite.ungraded:
         return []
     documents = "1 document has" if suite.ungraded == 1 else f"{suite.ungraded:,} documents have"
@@ -361,7 +361,7 @@ def ungraded_notes(suite: Suite) -> list[str]:
 def _baseline_notes(
     suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
-    """What changed since the baseline, and what is not compared with it, where no verdict says that there is none."""
+    """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
     if reference is None or (reference.run is None and compares_with_baseline(suite)):
         return
     yield from reference.changes
@@ -379,14 +379,14 @@ def _notes(twice: Sequence[str]) -> list[str]:
 
 
 def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> list[str]:
-    """What would put documents of equal score in an order, where that order moves a figure."""
+    """How to give documents of equal score an order, where that order moves a figure."""
     moved = sum(verdict.ties is not None for verdict in verdicts)
     remedy = tie_break(template) if moved else ""
     return [f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"] if remedy else []
 
 
 def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
-    """Which judgments are of documents that no search can return, and what is not known of the target."""
+    """The judged documents that no search can return, and what could not be checked of the target."""
     checks = run.checks
     if checks is None:
         return
@@ -399,7 +399,7 @@ def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
 
 
 def _doubts(run: Run, found: _Found) -> list[str]:
-    """What answers say of themselves that leaves their rankings as they are, and may be news to whoever reads them."""
+    """Remarks that leave the rankings as they are: a target that changed, unknown numbers of matches or times."""
     doubts = {
         "the engine collected only a part of the documents because of `terminate_after`": found.stopped,
         "the number of matching documents is unknown": found.uncounted,

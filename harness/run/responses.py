@@ -1,8 +1,8 @@
 """
-The responses of a run, which are in a file and not in memory, however many queries there are.
+The responses of a run, stored in a file instead of in memory.
 
-A response with ten hits takes 2,000 bytes in memory and 300 in the file. Whoever goes through all of them more than
-once pays for reading them again, so the code of a run does that seldom: to score, to count, and to write the report.
+A response with ten hits takes 2,000 bytes in memory and 300 in the file. Each pass over all responses reads the file
+again, so a run makes few: to score, to count, and to write the report.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ NOWHERE = -1
 
 class StoredResponses(Mapping[str, Response]):
     """
-    The responses of queries by their ids, for `Run.responses`: each is written when it comes, and read when asked for.
+    Responses by query id, for `Run.responses`: each is written when it is received, and read on access.
 
-    They are in the order of the queries, in whatever order they came. The temporary file holds them as they came, with
-    what is masked later. Only this user can read it, where the system can it has no name, and it is gone when this
-    object is. Without a folder for temporary files the responses stay in memory. *replaced* are the queries that had
-    another response before.
+    They are in the order of the queries, whatever the order in which they were received. The temporary file holds them
+    before secrets are masked. Only this user can read it. Where the system allows it the file has no name, and it is
+    deleted with this object. Without a folder for temporary files the responses stay in memory. *replaced* are the
+    queries that had another response before.
     """
 
     def __init__(self, queries: Iterable[str]) -> None:
-        """*queries* are the ids of those that may get a response."""
+        """*queries* are the ids of the queries that may get a response."""
         self._places = {query: place for place, query in enumerate(queries)}
         self._begins = array("q", [NOWHERE]) * len(self._places)
         self._sizes = array("L", [0]) * len(self._places)
@@ -48,11 +48,11 @@ class StoredResponses(Mapping[str, Response]):
         self._limit: int | None = IN_MEMORY  # None once there is a file, or if there can be none
         self.replaced: set[str] = set()
         self._size = self._answered = 0
-        self._lock = Lock()  # what is made of a run may be shown by several threads
+        self._lock = Lock()  # several threads may read the responses
 
     def keep(self, responses: Mapping[str, Response]) -> None:
         """
-        Take *responses*, in place of those that came before for the same queries.
+        Store *responses*, in place of earlier responses of the same queries.
 
         Raises:
             UsageError: The temporary file cannot be written.
@@ -82,7 +82,7 @@ class StoredResponses(Mapping[str, Response]):
         return _unpacked(self._read(self._begins[place], self._sizes[place]))
 
     def _leave_memory(self) -> None:
-        """Go on in a temporary file, if there is a folder for one."""
+        """Move to a temporary file, if there is a folder for one."""
         self._limit = None
         with suppress(FileNotFoundError):
             file = TemporaryFile()  # noqa: SIM115 - it is open as long as this object is
@@ -114,13 +114,13 @@ class StoredResponses(Mapping[str, Response]):
         return dict, (dict(self),)
 
 
-# Plain lists of values take a tenth of the time that it takes to pickle the objects. Nobody but this process writes the
-# file, so what is read is what was written. A frozen dataclass sets its fields in Python, one after the other; those of
-# hits are set as slots, in a third of the time, for there are ten times as many of them.
+# Plain lists of values take a tenth of the time that it takes to pickle the objects. Only this process writes the file,
+# so the values need no checks. A frozen dataclass sets its fields in Python, one after the other; the fields of hits
+# are set as slots, in a third of the time, for there are ten times as many hits as responses.
 
 
 def _values_of(kind: type) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the values of all fields of a dataclass."""
+    """A function that returns the values of all fields of an object of the dataclass *kind*."""
     return attrgetter(*(one.name for one in fields(kind)))
 
 

@@ -1,4 +1,4 @@
-"""A suite and a search to a run: each request is sent, each response is kept, ties and titles are completed."""
+"""Suite and search -> run: sends each request, keeps each response, completes ties and titles."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ SIZES = (100, SEARCHED)
 
 def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequest:
     """
-    *request* for one hit more, where that cannot change the others.
+    *request* for one hit more, where that cannot change the other hits.
 
-    A body that says its size is sent as it stands, and so is what a search template or a service makes of its own.
+    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
     """
     from harness.suites.depth import deepest_size
 
@@ -92,10 +92,10 @@ def _asked(request: SearchRequest, suite: Suite) -> int:
 
 def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool) -> Response:
     """
-    *response*, that to the request at *place* of those *sent*, with *depth* hits, and what ties with the last of them.
+    *response*, to the request at *place* in *sent*, cut to *depth* hits, with the documents that tie with the last.
 
-    Nothing more does where a deeper hit has another score, or an exact total shows that nothing more matches. With
-    `collapse` the total counts the documents of all groups; there, a short answer has the last group.
+    No further document ties where a deeper hit has another score, or where an exact total shows that nothing more
+    matches. With `collapse` the total counts the documents of all groups; there, a short response has the last group.
     """
     from harness.suites.depth import is_short, shows_all
 
@@ -113,17 +113,17 @@ def search_tails(
     suite: Suite, run: Run, search: Search, *, budget: float | None = None, preference: str | None = None
 ) -> Run:
     """
-    Ask again, further down, for what ties with the last hits of *run*, where that is not known.
+    Search deeper for documents that tie with the last hits of *run*, where these are not known.
 
     Args:
-        suite: As it ran.
-        run: Its answers. Those of a service stay as they are: it is not asked for more than its users ask for.
-        search: Where they came from.
+        suite: The suite, as it ran.
+        run: The run. Responses of a service stay as they are: it is not sent deeper searches.
+        search: The search that returned *run*.
         budget: Seconds that this may take.
         preference: Chooses the shard copies that answer, as in *run*.
 
     Returns:
-        The run with the tails that were found. One is believed only where the deeper answer has the same first hits.
+        The run with the tails that were found. A tail counts only where the deeper response has the same first hits.
     """
     from harness.suites.requests import build_requests, choose_template
 
@@ -152,15 +152,15 @@ def search_tails(
 
 
 def _goes_on(response: Response | None) -> bool:
-    """Whether documents that are not known may have the score of the last hit."""
+    """Whether unknown documents may have the score of the last hit."""
     groups = tie_groups(response) if isinstance(response, Ranking) else []
     return bool(groups) and not groups[-1].closed
 
 
 def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> SearchRequest | None:
     """
-    *request* for as many as *size* hits, to show what ties with its last; None where it cannot be asked for more than
-    it asks for itself, or for more than *beyond*.
+    *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
+    itself, or than *beyond*.
     """
     from harness.suites.depth import deeper, deepest_size
 
@@ -171,7 +171,7 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
 
 
 def _completed(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
-    """*ranking* with the tail that *deep*, the answer to *sent*, shows, if that begins as *ranking* does."""
+    """*ranking* with the tail from *deep*, the response to *sent*, if *deep* begins with the hits of *ranking*."""
     from harness.suites.depth import collapses
 
     if not isinstance(ranking, Ranking):
@@ -201,19 +201,19 @@ def execute(
     Send the request of every query of *suite*.
 
     Args:
-        suite: As loaded with an environment, with the queries that run.
-        search: Where to.
+        suite: The suite as loaded with an environment, with the queries that run.
+        search: The search to send them over.
         request: The name of the request template; the suite's first where None.
-        on_answers: Called with the responses that are newly there, by query, from the calling thread.
+        on_answers: Called with new responses, by query, from the calling thread.
         budget: Seconds that the searches may take; the queries that are left then did not run.
-        further: Whether one hit more than is needed is asked for, where the request allows it, to tell whether the last
-            one ties with others.
-        targets: Checks what is searched, with the first of the queries; None leaves that out.
+        further: Whether to request one hit more than is needed, where the request allows it, to see whether the last
+            hit ties with others.
+        targets: Checks the target, along with the first queries; None for no check.
         whole: The suite with the queries that do not run, whose documents are looked up too.
-        warm_up: How often the queries are sent before, within the budget, for answers that are thrown away.
+        warm_up: How often to send the queries before, within the budget; these responses are dropped.
         preference: Chooses the shard copies that answer, unless the request or a point in time does.
-        kept: The responses of queries that are not sent, as an earlier run has them.
-        responses: Where the responses are kept, with those of *kept*; None makes it.
+        kept: Responses of an earlier run, whose queries are not sent.
+        responses: Where to store the responses, with those of *kept*; None makes a new store.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -221,7 +221,7 @@ def execute(
     Raises:
         UsageError: The suite has no request of that name.
         SuiteError: A query's values make a request that cannot be sent.
-        SearchError: No query could be asked at all.
+        SearchError: No query could be sent at all.
     """
     from harness.suites.depth import collapses
     from harness.suites.requests import choose_template
@@ -281,7 +281,7 @@ def execute(
 
 
 def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:
-    """What is left of the *budget* after *sent* was sent so many times; a search that fails is the run's to report."""
+    """The *budget* that is left after sending *sent* *times* times; an error is left for the run to report."""
     begun = time.perf_counter()
     left = budget
     with suppress(SearchError):
@@ -293,7 +293,7 @@ def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: f
 
 
 def preferring(preference: str, request: SearchRequest) -> SearchRequest:
-    """*request* with *preference*, unless it has one, or searches what takes none."""
+    """*request* with *preference*, unless it has one, or its target takes none."""
     if request.http is not None or pinned_of(request.body) is not None or "preference" in request.url_params:
         return request
     return replace(request, url_params={**request.url_params, "preference": preference})
@@ -307,9 +307,10 @@ def _sent_without_checks(
     budget: float | None,
 ) -> Mapping[int, Response]:
     """
-    The new answers, by place, to those of *sent* whose answers, which are *found*, failed only as all *checked* did.
+    Send again those of *sent* whose responses in *found* failed exactly as all *checked* did; returns the new responses
+    by place.
 
-    What refuses a check may refuse the whole request that it is in; the queries are then sent again without it.
+    An engine that refuses a check may refuse the whole batch with it; the queries are then sent again without it.
     """
     refusals = {one for one in checked if isinstance(one, Failure)}
     if len(refusals) != 1 or not all(isinstance(one, Failure) for one in checked):
@@ -325,7 +326,7 @@ def requests_of(
     suite: Suite, template: RequestTemplate, *, further: bool = True, preference: str | None = None
 ) -> Sequence[SearchRequest]:
     """
-    The request for each query of *suite* as it is sent, built when it is asked for: only those under way are in memory.
+    The request for each query of *suite* as it is sent, built on access: only requests under way are in memory.
 
     Building one raises SuiteError where the values of its query make a request that cannot be sent.
     """
@@ -339,7 +340,7 @@ def requests_of(
 
 
 def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
-    """The request for the hits of *query* that are needed."""
+    """The request for the needed number of hits of *query*."""
     from harness.suites.requests import build_request
 
     request = build_request(suite, template, query)
@@ -347,7 +348,7 @@ def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequ
 
 
 def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
-    """*request*, one that can be sent, as it goes to *cluster* alone; nothing is masked, and no login is in it."""
+    """*request*, which must be valid, as sent to *cluster* by itself; not masked, and without the login."""
     http = request.http
     if http is not None:
         from harness.search.http import sent_url
@@ -371,8 +372,9 @@ def sent_requests(
     known: Mapping[str, SearchRequest],
 ) -> dict[str, SentRequest]:
     """
-    The requests of `REQUESTS_KEPT` queries with a ranking in *run*, those of the *first* before others, without headers
-    and login; nothing is masked. What hooks left is *known*; *hooks* are called for the queries of an earlier run.
+    The requests of `REQUESTS_KEPT` queries with a ranking in *run*, the queries *first* before others, without headers
+    and login; not masked. *known* has the requests as hooks changed them; *hooks* are called for the queries of an
+    earlier run.
     """
     from harness.suites.requests import on_index
 
@@ -390,14 +392,14 @@ def sent_requests(
 
 def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[str]) -> Run:
     """
-    *run* with the titles of *documents*, as far as no hit of the run brought them.
+    *run* with the titles of *documents* that no hit of the run returned.
 
-    They are looked up by id, so that the request of the suite stays as it is. A look-up that fails decides nothing.
+    They are looked up by id, so that the suite's request stays as it is. A look-up that fails decides nothing.
 
     Args:
         suite: Names the title field; without one nothing is looked up.
         run: Holds the rankings, and the index that was searched.
-        search: Where *run* came from.
+        search: The search that returned *run*.
         documents: Ids, of which the first `TITLES_AT_MOST` without a title are looked up.
     """
     template = suite.requests.get(run.request)
@@ -428,7 +430,7 @@ def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[s
 
 
 def untitled_hits(suite: Suite, run: Run) -> list[str]:
-    """The hits of *run*, where its request selects the fields of hits itself and none of these is the title."""
+    """The documents in *run* without a title because its request selects the fields of hits, and not the title."""
     template = suite.requests.get(run.request)
     if template is None or not isinstance(template.body, Mapping) or not SELECTING & template.body.keys():
         return []

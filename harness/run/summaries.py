@@ -29,7 +29,7 @@ def measure_summaries(
     suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
 ) -> tuple[MeasureSummary, ...]:
     """
-    Each measure that every query of *suite* has a score of, over them all; a query without a value is left out.
+    Each measure that all queries of *suite* share, over all of them; a query without a value is left out.
 
     *before* are the queries in the baseline, by id.
     """
@@ -43,16 +43,16 @@ def tag_summaries(
     before: Mapping[str, QueryBaseline] = _NOTHING,
 ) -> tuple[TagSummary, ...]:
     """
-    The same figures over the queries of each tag, and over those without any.
+    The figures of `measure_summaries` over the queries of each tag, and over those without any.
 
     Args:
-        suite: With the queries that were selected only.
-        scores: Of each of them and every measure.
-        verdicts: Of the thresholds, of which those `for` a tag are named with it.
+        suite: The suite with the selected queries only.
+        scores: The scores of each query and measure.
+        verdicts: The verdicts of the thresholds; those `for` a tag are named with it.
         before: The queries in the baseline, by id.
 
     Returns:
-        The tag of the greatest share first, equal ones by name, the queries without a tag last. Nothing where no query
+        The tag with the greatest share first, equal ones by name, the queries without a tag last. Empty where no query
         has a tag.
     """
     groups = _groups(suite.queries)
@@ -84,7 +84,7 @@ def _groups(queries: Iterable[Query]) -> dict[str | None, list[Query]]:
 
 
 def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
-    """What the queries of each group weigh of all."""
+    """The share of each group in the weight of all queries."""
     weights = weighed([1.0] * len(queries), [query.weight for query in queries])
     over_mean = dict(zip((query.id for query in queries), weights, strict=True))
     return {tag: math.fsum(over_mean[query.id] for query in members) / len(queries) for tag, members in groups.items()}
@@ -129,7 +129,7 @@ def _summary(
 def _change(
     queries: Sequence[Query], measure: str, values: Mapping[str, float], before: Mapping[str, QueryBaseline]
 ) -> MeanChange | None:
-    """How the mean changed over the queries of which *values* and *before* both have a score."""
+    """How the mean changed over the queries with a score in both *values* and *before*."""
     known = {query: before[query].scores.get(measure) for query in values if query in before}
     kept = {query: value for query, value in known.items() if value is not None}
     if not kept:

@@ -1,4 +1,4 @@
-"""Looks at the state of a target before, between and after the searches of a run."""
+"""Reads the state of a target before, between and after the searches of a run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SHARE = 0.05
 
 class TargetWatch:
     """
-    The *states* that a target was in, each only where it is not as at the look before.
+    The *states* of a target during a run, consecutive equal ones once.
 
-    A change that is taken back before the searches end, such as an alias that is moved there and back, is seen if a
-    look falls between. The quicker the server answers, the more often it is looked at.
+    A change that is reverted before the searches end, such as an alias that is moved and moved back, is seen if the
+    state is read in between. The quicker the server answers, the more often the state is read.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class TargetWatch:
     ) -> None:
         """
         Args:
-            read: Gives the state, with so many seconds for each request, and with the copies that answer with a
-                `preference`, that of runs where None; None where nothing is looked at.
-            budget: Seconds for the run, after which there is no look.
-            once: Whether the first look is the only one: a point in time does not change.
+            read: Returns the state, given the seconds for each request and the `preference` whose shard copies it lists
+                (None for that of runs); None to watch nothing.
+            budget: Seconds for the run, after which the state is not read again.
+            once: Whether to read the state only once: a point in time does not change.
         """
         self.states: list[IndexState] = []
         self._read = read
@@ -62,11 +62,11 @@ class TargetWatch:
 
     @property
     def first(self) -> IndexState | None:
-        """The state at the first look, None if it is unknown."""
+        """The first state, None if it is unknown."""
         return self.states[0] if self.states else None
 
     def look(self) -> None:
-        """Look at the target now."""
+        """Read the target's state now."""
         if self._read is None:
             return
         state = self._timed(self._read, None)
@@ -77,17 +77,17 @@ class TargetWatch:
 
     def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
         """
-        The shard copies that answer searches with *preference*, the first of each.
+        The shard copies that answer searches with *preference*, the first copy of each shard.
 
         Returns:
-            None if they are unknown, or if a cluster that takes seconds to say was asked lately.
+            None if they are unknown, or if a cluster that takes seconds to report them was asked lately.
         """
         if self._read is None or (self._is_slow and perf_counter() < self._due):
             return None
         return self._timed(self._read, preference).copies
 
     def _timed(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
-        """What *read* gives within the budget; it decides when the next look is due."""
+        """The result of *read* within the budget; its time decides when the next one is due."""
         begun = perf_counter()
         state = read(min(SECONDS_FOR_STATE, SECONDS_FOR_STATE if self.left is None else self.left), preference)
         ended = perf_counter()
@@ -95,7 +95,7 @@ class TargetWatch:
         return state
 
     def look_if_due(self) -> None:
-        """Look at the target if that was not done lately; called whenever a query has its response."""
+        """Read the target's state if that was not done lately; called whenever queries have their responses."""
         if perf_counter() >= self._due:
             self.look()
 
@@ -103,10 +103,10 @@ class TargetWatch:
 @contextmanager
 def held_still(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
     """
-    *search*, in which the target of *suite* is a point in time if the suite says so, until the end of the block.
+    *search*, with a point in time as the target of *suite* if the suite says so, until the end of the block.
 
     Raises:
-        SearchError: It cannot be opened.
+        SearchError: The point in time cannot be opened.
     """
     if not suite.target.point_in_time or not suite.queries:
         yield search
@@ -128,7 +128,7 @@ def _first_request(suite: Suite, request: str | None) -> SearchRequest:
 
 def watch_target(suite: Suite, request: str | None, search: Search, *, budget: float | None) -> TargetWatch:
     """
-    A watch of what *suite* searches with its request of that name; a point in time cannot change.
+    A watch of the target of *suite* with its request *request*, a name; a point in time cannot change.
 
     Raises:
         UsageError: The suite has no request of that name.
