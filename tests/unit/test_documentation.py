@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cli import COMMANDS, main
+from harness.cli import COMMANDS
 from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]
@@ -72,17 +72,6 @@ def test_the_readmes_suite_loads(tmp_path):
     suite = load_suite(path, {})
     assert [query.id for query in suite.queries] == ["red-shoes", "head-torch"]
     assert len(suite.thresholds) == 5
-
-
-def test_the_walkthroughs_import_writes_the_suite_that_it_shows(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    [text] = [block for block in blocks(WALKTHROUGH, "yaml") if block.startswith("suite:")]
-    [session] = [block for block in blocks(WALKTHROUGH, "console") if "ratings.csv" in block]
-    for name, content in re.findall(r"^\$ cat (\S+)\n(.*?)(?=^\$)", session, re.MULTILINE | re.DOTALL):
-        Path(name).write_text(content, encoding="utf-8")
-    [line] = re.findall(r"^\$ harness (import .*)", session, re.MULTILINE)
-    assert main(line.split()) == 0
-    assert Path(line.split()[-1]).read_text(encoding="utf-8") == text
 
 
 def test_thresholds_of_the_session_are_those_of_the_product_suite():
