@@ -63,6 +63,12 @@ class ClickLog:
 
     def add(self, query: str, document: str, position: int, *, shown: int, clicked: int) -> None:
         """Count what happened at a position. Queries that differ in case or blanks are one, written as the first."""
+        try:
+            f"{query}{document}".encode()
+        except UnicodeEncodeError:
+            what = "queries and documents that hold half of a character (a lone surrogate)"
+            self.leftovers.add((self.source, 0, 0), what, first=repr(f"{query}, {document}"))
+            return
         pair = self._texts.setdefault(folded(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
         if clicked:
@@ -283,7 +289,8 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     log = ClickLog(basis="CSV", source=sources[0])
     for path in map(Path, sources):
         table = read_table(path)
-        columns = {"query": table.need(*_QUERIES), "document": table.need(*_DOCUMENTS)}
+        query = table.column("query_text", "user_query") or table.need(*_QUERIES)  # "query" may be an id beside a text
+        columns = {"query": query, "document": table.need(*_DOCUMENTS)}
         position = table.column(*_POSITIONS)
         if position is None:
             log.leftovers.add((str(path), 1, 1), "the rank bias: there is no column 'position'")

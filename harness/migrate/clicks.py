@@ -138,7 +138,8 @@ def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickMode
     shown = _by_position(counted.values())
     clicked = _by_position(log.clicked[pair] for pair in counted if pair in log.clicked)
     if not clicked.total():
-        raise UsageError("the sources have no click on a document that was shown, so there is nothing to grade by")
+        sentence = "the sources have no click on a document that was shown, so there is nothing to grade by"
+        raise UsageError("\n  ".join([sentence, *map(str, log.leftovers.values())]))
     if model.propensities is None:
         return {position: clicked[position] / count for position, count in sorted(shown.items()) if count}
     seen = sum(count * model.propensities.get(position, 0.0) for position, count in shown.items())

@@ -16,12 +16,13 @@ from typing import TypeAlias
 from harness.baseline import has_baseline, read_entry
 from harness.errors import FormatError
 from harness.files.judgments import read_subtopic_judgments
-from harness.files.opening import Source, read_source
+from harness.files.opening import Form, Source, decode, form_of, open_bytes
 from harness.files.records import read_number
 from harness.files.runs import read_run
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.placed import MOST_BYTES
+from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 
 __all__ = ["read", "write"]
@@ -98,10 +99,7 @@ def _kind_of(source: str) -> tuple[str, Path]:
     if separator and kind in _KINDS:
         return kind, Path(path)
     path_of = Path(source)
-    if path_of.suffix.lower() in (".gz", ".zst"):
-        return ("run" if "run" in path_of.name else "qrels"), path_of
-    lines = read_source(path_of, source, limit=MOST_BYTES).lines
-    shown = [line for line in lines if line.strip() and not line.startswith("#")][:_SHOWN_LINES]
+    shown = [line for line in _source(path_of).lines if line.strip() and not line.startswith("#")][:_SHOWN_LINES]
     if not shown:
         raise FormatError.at(source, 0, 0, "the file is empty; expected topics, qrels or a run")
     if "qrel" in path_of.name.lower():
@@ -114,8 +112,17 @@ def _kind_of(source: str) -> tuple[str, Path]:
     return "topics", path_of
 
 
+def _source(path: Path) -> Source:
+    """The text of a file, unpacked where it is packed."""
+    with open_bytes(path, str(path)) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise FormatError.at(str(path), 0, 0, f"the file is larger than {MOST_BYTES // 2**20} MiB, the limit")
+    return decode(content, str(path))
+
+
 def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = _source(path)
     begin = next((line.strip() for line in source.lines if line.strip()), "")
     has_tags = (begin.startswith("<") and "\t" not in begin) or any(map(_TOPIC_TAG.match, source.lines))
     found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
@@ -134,7 +141,7 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
     for number, line in lines:
         place = (source.path, number, 1)
         match = next((found for form in forms if (found := form.fullmatch(line))), None)
-        if match is None or _is_object(line):
+        if match is None or _is_json(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
             raise FormatError([source.problem(number, 1, message)])
         if have_priority:
@@ -148,10 +155,10 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
         yield match[1], text, remarks, place
 
 
-def _is_object(line: str) -> bool:
-    """Whether *line* is one of JSON lines, whose first key would be taken for a number."""
+def _is_json(line: str) -> bool:
+    """Whether *line* is an object or a list, whose begin would be taken for a number."""
     try:
-        return line.lstrip().startswith("{") and isinstance(json.loads(line), dict)
+        return isinstance(json.loads(line), (dict, list))
     except (ValueError, RecursionError):
         return False
 
@@ -190,9 +197,7 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
     end = 0
     for tag in [*_TOPIC_TAG.finditer(text), None]:
         if opened is None and (tag is None or not tag[1]):
-            between = " ".join(re.sub(r"<[^>]*>", " ", text[end : tag.start() if tag else None]).split())
-            if between:
-                draft.leave((source.path, *source.place(end)), "text outside of topics", first=_shown(between))
+            _leave_between(text[end : tag.start() if tag else None], draft, (source.path, *source.place(end)))
             opened = tag
         elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
             message = f"this <{opened[2]}> is not closed"
@@ -200,6 +205,16 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
         elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
             yield opened[3], text[opened.end() : tag.start()], (source.path, *source.place(opened.start()))
             opened, end = None, tag.end()
+
+
+def _leave_between(outside: str, draft: Draft, place: Place) -> None:
+    """Note what stands before, between or behind topics."""
+    text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
+    if text:
+        draft.leave(place, "text outside of topics", first=_shown(text))
+    for _, tag, written, _ in _TAG.findall(outside):
+        for name, _ in _attributes(written):
+            draft.leave(place, f"the attribute {name!r} of <{tag}>")
 
 
 def _shown(text: str) -> str:
@@ -282,13 +297,17 @@ def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_t
     """A document that is judged for several subtopics or iterations has the highest of its grades."""
     judgments = read_subtopic_judgments(path)
     place = (str(path), 0, 0)
+    if form_of(path) is Form.CSV:
+        table = read_table(path)
+        table.used.update(("query", "document", "grade", "subtopic"))
+        table.leave_unread(draft.leftovers)
     lines = [
         (number, document, subtopic)
         for number, judged in judgments.items()
         for document, by_subtopic in judged.items()
         for subtopic in by_subtopic
     ]
-    if len({subtopic for *_, subtopic in lines}) > 1:
+    if len({subtopic.removeprefix("Q") for *_, subtopic in lines}) > 1:
         number, document, subtopic = lines[0]
         first = f"{subtopic!r} of document {document!r} for query {number!r}"
         draft.leave(place, "the second column of qrels, an iteration or a subtopic", len(lines), first)

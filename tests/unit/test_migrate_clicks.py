@@ -144,6 +144,21 @@ def test_a_line_may_be_an_impression(graded):
     assert {name: (row["clicks"], row["coec"]) for name, row in rows.items()} == {"a": ("10", "1"), "b": ("10", "1")}
 
 
+def test_a_text_beside_a_query_is_the_text(graded):
+    header, *lines = COUNTED.splitlines()
+    text = "\n".join([f"{header},query_text", *(f"{line},text of {line[0]}" for line in lines)])
+    _, rows, _, told = graded("clicks", text)
+    assert {row["query"] for row in rows.values()} == {"text of t", "text of r"}
+    assert "log.csv:1:1: the column 'query'" in told
+
+
+def test_an_error_for_want_of_clicks_lists_what_was_left_out(graded):
+    lines = "query,document,position,action\ntent,a,1,impression\ntent,a,1,Click\n"
+    status, _, _, told = graded("clicks", lines)
+    assert status == 2
+    assert "nothing to grade by\n  log.csv:3:1: events with the action 'Click'\n" in told
+
+
 def test_columns_that_are_not_read_are_listed(graded):
     header, *lines = COUNTED.splitlines()
     counted = "\n".join([f"{header},action", *(f"{line},view" for line in lines)])
@@ -297,6 +312,14 @@ def test_searches_without_an_impression_are_listed_where_others_have_some(graded
     assert (
         "query_response_hit_ids of searches without an impression, as other searches have some (query_id 'x')" in told
     )
+
+
+def test_half_a_character_is_listed(graded):
+    odd = json.dumps({"query_id": "x", "user_query": "rope\ud800", "query_response_hit_ids": ["a"]})
+    status, rows, _, told = graded("ubi", f"{ubi(impressions=False)}{odd}\n", name="ubi.jsonl", output="graded.jsonl")
+    assert (status, rows) == (0, {})
+    what = "queries and documents that hold half of a character (a lone surrogate)"
+    assert f"ubi.jsonl: {what} ('rope\\ud800, a')" in told
 
 
 def test_documents_that_a_search_did_not_return_are_listed(graded):

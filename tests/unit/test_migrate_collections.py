@@ -1,5 +1,6 @@
 """TREC files, BEIR folders and datasets of ir_datasets become suites, and come back."""
 
+import gzip
 import itertools
 import json
 from pathlib import Path
@@ -127,12 +128,13 @@ def test_a_label_that_only_some_titles_have_is_text():
 
 def test_what_is_repeated_in_a_topic_is_a_comment_and_what_is_outside_of_topics_is_listed(capsys):
     topic = "<top number=7><title lang=en>Map<title lang=fr>Carte<desc>Old<desc>New</top>"
-    write_files({"topics.txt": f"Topics of\n2026\n{topic}\n<end>the end</end>"})
+    write_files({"topics.txt": f"Topics of\n2026\n{topic}\n<end year='2026'>the end</end>"})
     assert [(query.id, query.text) for query in moved("trec", ["topics.txt"], *REQUEST).queries] == [("7", "Map")]
     assert "  # desc: Old\n  # title: Carte\n  # desc: New\n" in Path("moved.relevance.yaml").read_text()
     said = capsys.readouterr().err
     assert "topics.txt:1:1: text outside of topics (2 times, first 'Topics of 2026')" in said
     assert "topics.txt:3:1: the attribute 'lang' of <title> (2 times)" in said
+    assert "the attribute 'year' of <end>" in said
 
 
 def test_columns_behind_the_text_are_comments_and_a_header_names_them():
@@ -147,6 +149,19 @@ def test_text_behind_a_sign_that_opens_no_tag_is_kept():
         {"a": '<topics>\n<topic number="1">A tumour < 5 cm</topic>\n<topic number="2"><query>a<5 b</query></topic>'}
     )
     assert [query.text for query in moved("trec", ["a"], *REQUEST).queries] == ["A tumour < 5 cm", "a<5 b"]
+
+
+def test_packed_files_are_told_apart_by_their_lines():
+    for name, text in (("04.testset.gz", SGML), ("a.gz", QRELS)):
+        Path(name).write_bytes(gzip.compress(text.encode()))
+    suite = moved("trec", ["04.testset.gz", "a.gz"], *REQUEST)
+    assert judgments(suite) == {TEXTS["301"]: {"doc-1": 2, "doc-2": 0}, "Poliomyelitis": {"007": 1}}
+
+
+def test_columns_of_csv_judgments_are_listed(capsys):
+    write_files({"topics": ONE_A_LINE, "qrels.csv": "query,document,grade,judge\n301,a,1,Kim\n"})
+    moved("trec", ["topics", "qrels.csv"], *REQUEST)
+    assert "qrels.csv:1:1: the column 'judge'" in capsys.readouterr().err
 
 
 def test_a_digit_before_a_colon_is_a_priority_in_every_line_or_none():
@@ -184,6 +199,12 @@ def test_subtopics_of_qrels_are_listed_and_the_highest_grade_is_kept(capsys):
     assert f"qrels: other grades of a document; the highest is kept (document 'a' of query {name!r}: 0, 2)" in said
 
 
+def test_a_second_column_of_qrels_that_says_nothing_is_not_listed(capsys):
+    write_files({"topics": ONE_A_LINE, "qrels": "301 Q0 a 1\n302 0 c 1\n"})
+    moved("trec", ["topics", "qrels"], *REQUEST)
+    assert capsys.readouterr().err == ""
+
+
 def test_judgments_of_other_queries_are_listed(capsys):
     write_files({"topics.txt": ONE_A_LINE, "qrels.txt": QRELS + "999 0 d 1\n999 0 e 1\n"})
     moved("trec", ["topics.txt", "qrels.txt"], *REQUEST)
@@ -198,6 +219,7 @@ def test_judgments_of_other_queries_are_listed(capsys):
         ({"a": "<top>\n<num> 3\n</top>"}, "a:1:1: this topic has no title or query"),
         ({"a": "<top><num>1<title>a\n<top><num>2<title>b</top>"}, "a:1:1: this <top> is not closed"),
         ({"a": "<top><num>1<title>a</top>\n<top><num>2<title>b"}, "a:2:1: this <top> is not closed"),
+        ({"topics=a": '[{"id":"1", "text":"map"}]\n'}, "a:1:1: found a line that is no topic"),
         ({"topics=a": '{"id": "1", "text": "map"}\n'}, "a:1:1: found a line that is no topic"),
         ({"a": "<topics><x/></topics>"}, "a:1:1: found no <top> or <topic> that is closed"),
         ({"a": ONE_A_LINE + "301\tagain\n"}, "a:3:1: topic '301' is there twice"),
