@@ -41,9 +41,9 @@ class Exported:
     files: dict[str, str] = field(default_factory=dict)
     leftovers: Leftovers = field(default_factory=Leftovers)
 
-    def leave(self, mark: Mark, what: str, count: int = 1) -> None:
-        """Note that *what* at *mark* is not in the files."""
-        self.leftovers.add((mark.path, mark.line, mark.column), what, count)
+    def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
+        """Note that *what* at *mark* is not in the files; *first* is what the first one is."""
+        self.leftovers.add((mark.path, mark.line, mark.column), what, count, first)
 
     def leave_others(
         self,

@@ -375,9 +375,10 @@ def _distinct_texts(suite: Suite, exported: Exported) -> Mapping[str, Query]:
     for query in suite.queries:
         text = query.text or query.id
         if not query.text:
-            exported.leave(query.mark, f"query {query.id!r} has no text; its id is the text in Quepid")
+            exported.leave(query.mark, "queries without a text; the id is the text in Quepid", first=repr(query.id))
         if text in texts:
-            exported.leave(query.mark, f"query {query.id!r}: Quepid has one query with the text {text!r}")
+            what = "queries with the text of another; Quepid has one query of a text"
+            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
         else:
             texts[text] = query
     return texts

@@ -292,8 +292,8 @@ def own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
 def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> bool:
     if grade == int(grade):
         return True
-    what = f"grade {grade:g} of document {document!r} for query {query.id!r}; _rank_eval has whole numbers only"
-    exported.leave(query.mark, what)
+    what = "grades that are no whole numbers, which _rank_eval does not have"
+    exported.leave(query.mark, what, first=f"{grade:g} of document {document!r} of query {query.id!r}")
     return False
 
 

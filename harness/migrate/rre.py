@@ -245,7 +245,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     groups: dict[tuple[str, ...], list[Query]] = {}
     for query in suite.queries:
         if len(query.tags) > 2:
-            exported.leave(query.mark, f"tags of query {query.id!r}: a topic and a group are two")
+            exported.leave(query.mark, "tags of queries beside two, a topic and a group", first=repr(query.id))
         groups.setdefault(query.tags[:2], []).append(query)
     written = {
         "index": template.index or suite.target.index or "",
@@ -266,7 +266,7 @@ def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported
     entries = []
     for query in queries:
         if not query.text:
-            exported.leave(query.mark, f"query {query.id!r} has no text; its id is the text in RRE")
+            exported.leave(query.mark, "queries without a text; the id is the text in RRE", first=repr(query.id))
         values = {f"${{{name}}}": value for name, value in query.params.items()}
         entries.append(
             {

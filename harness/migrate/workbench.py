@@ -178,7 +178,7 @@ def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -
         elif stored in guessed:
             text, answer = guessed[stored]
             fields = {"referenceAnswer": answer}
-            draft.leave(entry.place, f"what stands behind '#', taken as the reference answer of the query {text!r}")
+            draft.leave(entry.place, "what stands behind '#', taken as a reference answer", first=f"query {text!r}")
         query = draft.of_text(text)
         draft.name_too(query, stored)
         if text in texts:
@@ -328,9 +328,12 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     for query in suite.queries:
         text = query.text or query.id
         if not query.text:
-            exported.leave(query.mark, f"query {query.id!r} has no text; its id is the text in the workbench")
+            exported.leave(
+                query.mark, "queries without a text; the id is the text in the workbench", first=repr(query.id)
+            )
         if text in texts:
-            exported.leave(query.mark, f"query {query.id!r}: the workbench has one query with the text {text!r}")
+            what = "queries with the text of another; the workbench has one query of a text"
+            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
         else:
             texts[text] = dict(query.judgments)
             fields[text] = {
