@@ -1,12 +1,12 @@
 """
-Committed baselines: what a suite's requests returned when somebody said that it was good.
+Committed baselines: the rankings that a suite's requests returned when they were accepted as good.
 
 Rankings are kept, not only scores. So a baseline becomes a `Run` again and is scored anew with the judgments, the gain
 and the measures of today, and a change of those is never taken for a change of the search.
 
-`entries` turns a run into an entry and says what changed since, `files` is one JSON file beside the suite,
-`contradictions` refuses what cannot be, `differences` compares a run with a baseline. Here a run is kept, and what is
-kept becomes what the gate compares with.
+`entries` turns a run into an entry and lists what changed since, `files` reads and writes the JSON file beside the
+suite, `contradictions` refuses inconsistent entries, `differences` compares a run with a baseline. This module saves
+runs, and reads baselines as the reference of the gate.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ __all__ = [
 
 def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
     """
-    What *run* is held against.
+    The reference to compare *run* with.
 
     Args:
-        suite: Today's, with the queries that were selected.
-        run: Of today; its request chooses the entry.
+        suite: Today's suite, with the queries that were selected.
+        run: Today's run; its request chooses the entry.
         file: The file of baselines; None takes the one beside the suite.
 
     Returns:
@@ -77,7 +77,7 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
     The baseline of one request.
 
     Raises:
-        BaselineError: There is none, it cannot be read or contradicts itself, or the file is that of another suite.
+        BaselineError: There is no baseline, it cannot be read or contradicts itself, or it is another suite's.
     """
     path = file or baseline_path(suite.path)
     return entry_of(read_baselines(path), path, suite, request)
@@ -100,7 +100,7 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
     """
     *baseline* scored by the judgments, the gain, the profile and the measures of today.
 
-    It does not have the queries that ask something else today: what answered the one is no answer to the other.
+    Queries whose text or params changed are left out: their rankings answered another query.
     """
     changed = changed_questions(baseline, suite)
     same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
@@ -151,14 +151,14 @@ CI_VARIABLES = (
     "WOODPECKER",
     "bamboo_planKey",
 )
-"""What CI services set; not all of them set CI. Source: vendors.json and index.js of the npm package ci-info."""
+"""Variables that CI services set; not all set CI. Source: vendors.json and index.js of the npm package ci-info."""
 
 _NO = ("0", "false")
 
 
 def ci_variable(environ: Mapping[str, str]) -> str | None:
     """
-    The variable by which a CI service makes itself known; None where there is none, and where CI is false.
+    The variable that shows that this is CI; None where there is none, and where CI is false.
 
     >>> ci_variable({"TF_BUILD": "True"})
     'TF_BUILD'
@@ -171,12 +171,12 @@ def ci_variable(environ: Mapping[str, str]) -> str | None:
 
 def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> None:
     """
-    Refuse to save a baseline in CI, where nobody has looked at what would become the measure of all later runs.
+    Refuse to save a baseline in CI, where nobody has reviewed what later runs would be compared with.
 
     Args:
-        environ: Where a CI service makes itself known.
+        environ: Holds the variables of a CI service.
         option: The option or command that saves, for the message.
-        forced: What saves in CI all the same, for the message.
+        forced: The option that saves in CI all the same, for the message.
 
     Raises:
         UsageError: this is CI; names the variable that says so.
@@ -192,10 +192,10 @@ def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> Non
 @dataclass(frozen=True, slots=True)
 class BaselineUpdate:
     """
-    What a file is to hold after a run: *file* with the entry of *request*, ready to be written to *path*.
+    The new content of a file after a run: *file* with the entry of *request*, ready to be written to *path*.
 
-    *before* is the entry that it replaces. *notes* are sentences on what else there is to know: that a file which could
-    not be read is replaced whole, that queries stay which ask something else by now.
+    *before* is the entry that it replaces. *notes* are remarks, such as that a file which could not be read is replaced
+    whole, or that kept queries have another text or params by now.
     """
 
     path: Path
@@ -226,7 +226,7 @@ def keep_run(
     standing: Mapping[Path, BaselineFile] | None = None,
 ) -> BaselineUpdate:
     """
-    Put a run into the baselines of its suite; nothing is written yet.
+    Add a run to the baselines of its suite; nothing is written yet.
 
     Args:
         suite: With the queries that were selected.
@@ -235,13 +235,12 @@ def keep_run(
         created: The day, as an ISO date.
         partial: Whether only a part of the suite's queries was selected.
         others: The queries of the suite that were not selected.
-        file: Where baselines stand; None takes the file beside the suite.
-        standing: What files are to hold after runs that were kept before and are not written yet, by path.
+        file: The file of baselines; None takes the one beside the suite.
+        standing: The new contents of files, by path, from earlier runs that are not written yet.
 
     Raises:
         UnansweredBaseline: A query has no ranking.
-        BaselineError: No query ran; a part of a suite cannot be put beside what is there; or *file* is that of
-            another suite.
+        BaselineError: No query ran; a part of a suite cannot be merged into the entry; or *file* is another suite's.
     """
     entry = make_baseline(suite, run, scores, created=created, harness=__version__)
     path = file or baseline_path(suite.path)
@@ -263,7 +262,7 @@ def keep_run(
 
 
 def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
-    """Of a new entry only the queries that stayed as they were can ask something else than the suite."""
+    """A note on kept queries of a new entry, which did not run, whose text or params differ from the suite's."""
     changed = changed_questions(entry, suite)
     if changed:
         changes = listed([changed_question(query, *both) for query, both in changed.items()])
@@ -271,7 +270,7 @@ def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
 
 
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
-    """The file so far. One that cannot be read is replaced, but never by a part of a suite."""
+    """The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite."""
     if not path.exists():
         return None, []
     try:
@@ -283,7 +282,7 @@ def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]
 def _sound(
     file: BaselineFile, path: Path, request: str, suite: Suite, *, partial: bool
 ) -> tuple[BaselineFile, list[str]]:
-    """*file* without the entry of *request* where that contradicts itself, of which nothing is to stay."""
+    """*file* without the entry of *request* if that contradicts itself and so must not stay, and notes."""
     if request not in file.requests:
         return file, []
     try:

@@ -1,8 +1,8 @@
 """
-Whether what a baseline holds fits together: of each query what became of it, its ranking and its scores.
+Whether a baseline is consistent: the outcome of each query, its ranking and its scores.
 
-A baseline is written by the harness, and then merged by git and now and then edited. What says of a query what cannot
-be is no baseline for it. What follows from judgments that have changed since is not known, and not checked. Pure.
+A baseline is written by the harness, and then merged by git and sometimes edited. An inconsistent entry is refused.
+Scores of queries whose judgments changed since cannot be checked against their rankings. Pure.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
     """
     Refuse a baseline that contradicts itself.
 
-    A measure that is not known here, of a package that is not installed or of a later version, is no contradiction. Nor
-    is the value of a measure of the user's own, whose formula may have changed since.
+    An unknown measure, of a package that is not installed or of a later version, is not a contradiction. Nor is any
+    value of a user's own measure, whose formula may have changed since.
 
     Args:
-        baseline: As it was read.
-        path: Of its file, for the message.
-        request: Whose entry it is, for the message.
-        suite: Says what the kept ranking scores of each query that is judged as it was. Of other queries, and where it
-            is None, scores are only held to what their measures can reach.
+        baseline: The baseline, as read.
+        path: The path of its file, for the message.
+        request: The request of the entry, for the message.
+        suite: Gives the judgments to score kept rankings anew, for queries whose judgments did not change. For other
+            queries, and where it is None, scores are only checked against the range of their measures.
 
     Raises:
-        BaselineError: Names the request, the first query that contradicts itself, and what contradicts what.
+        BaselineError: Names the request, the first inconsistent query, and the contradiction.
     """
     entry = f"the baseline {path} contradicts itself: request {request}"
     for sentence in _of_entry(baseline):
@@ -79,7 +79,7 @@ def _of_entry(baseline: Baseline) -> Iterator[str]:
 
 
 def _fits(value: Json, digest: str | None) -> bool:
-    """Whether *digest* is that of *value*; where something is masked in it, that cannot be told."""
+    """Whether *digest* is that of *value*; true where a part of *value* is masked, which cannot be checked."""
     return "${" in json.dumps(value) or fingerprint(value) == digest
 
 
@@ -107,7 +107,7 @@ def _reach(baseline: Baseline, measures: Mapping[str, Measure]) -> dict[str, tup
 def _scored_anew(
     baseline: Baseline, suite: Suite, measures: Mapping[str, Measure]
 ) -> dict[str, dict[str, float | None]]:
-    """What the rankings of queries that are judged as they were score, by measure, by the gain and profile of then."""
+    """New scores of the kept rankings by query and measure, with the entry's gain, where judgments did not change."""
     then = replace(suite, gain=read_gain(baseline.gain), profile=baseline.profile)
     run = as_run(baseline, "", depth=baseline.depth)
     found: dict[str, dict[str, float | None]] = {}
@@ -126,7 +126,7 @@ def _of_query(
     scored: Mapping[str, float | None],
     reach: Mapping[str, tuple[float, float]],
 ) -> Iterator[str]:
-    """What *kept* cannot be; *scored* is what its ranking scores, *reach* how far scores go, by measure where known."""
+    """The contradictions in *kept*; *scored* are its ranking's scores, *reach* the ranges, by measure where known."""
     yield from _of_numbers(kept)
     yield from _of_outcome(kept)
     yield from _of_ranking(kept, baseline.depth)

@@ -1,6 +1,6 @@
 """
-What differs between two runs, and between a run and its baseline: scores, rankings, and the texts of the request, the
-mapping and the settings. Pure.
+Differences between two runs, or a run and its baseline: scores, rankings, and the texts of the request, the mapping and
+the settings. Pure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from harness.words import count, listed
 
 @dataclass(frozen=True, slots=True)
 class DocumentNotes:
-    """What is known of documents apart from where they rank; *gain* is None where no grade is worth anything."""
+    """What is known of documents apart from their ranks; *gain* is None where there are no gains."""
 
     grades: Mapping[str, float] = field(default_factory=dict)
     gain: Gain | None = None
@@ -53,11 +53,11 @@ def compare_documents(
     Compare two rankings document by document.
 
     Args:
-        reference: What is compared with.
-        candidate: What is compared.
-        depth: Ranks that are looked at; documents below are not there.
+        reference: The ranking to compare with.
+        candidate: The ranking to compare.
+        depth: Ranks to compare; documents below are ignored.
         notes: Grades and titles.
-        ties: Whether documents of equal score stand in an order that nobody asked for.
+        ties: Whether the request leaves documents of equal score in any order.
 
     Returns:
         Each document of either ranking once: the candidate's in its order, then those only in the reference.
@@ -70,7 +70,7 @@ def compare_documents(
 
 
 def changed_ranks(documents: Iterable[MovedDocument]) -> tuple[MovedDocument, ...]:
-    """Those of *documents* that have another rank in the candidate, or are in one of the two only."""
+    """Those of *documents* that have another rank in the candidate, or are in only one of the two rankings."""
     return tuple(document for document in documents if document.reference != document.candidate)
 
 
@@ -91,7 +91,7 @@ def _document(name: str, before: int | None, after: int | None, notes: DocumentN
 
 def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
     """
-    The documents of groups that are groups of ties on both sides, at the same places, with the same documents.
+    The documents of tie groups that are at the same places with the same documents on both sides.
 
     The scores of the two sides need not be the same: another engine may multiply all by a constant.
     """
@@ -114,10 +114,10 @@ def compare_queries(
     Each query of *suite* that has a ranking in *run* and in *reference*, by id.
 
     Args:
-        suite: With the queries that were selected.
+        suite: The suite with the queries that were selected.
         run: Its responses.
-        scores: Of the run.
-        reference: What it is compared with; scored by today's judgments, so that a difference is one of the ranking.
+        scores: The scores of the run.
+        reference: The run to compare with; scored by today's judgments, so that only the rankings cause differences.
         titles: Titles by document, as far as they are known.
     """
     if reference.run is None:
@@ -144,12 +144,12 @@ def compare_queries(
 
 
 def _depth(measure: Measure, suite: Suite) -> int:
-    """How many ranks *measure* looks at."""
+    """The number of ranks that *measure* counts."""
     return min(measure.cutoff or suite.depth, suite.depth)
 
 
 def _reaches(reference: Reference, measure: Measure, suite: Suite) -> bool:
-    """Whether *reference* has as many hits as *measure* looks at."""
+    """Whether *reference* has as many hits as *measure* counts."""
     return _depth(measure, suite) <= reference.depth
 
 
@@ -192,7 +192,7 @@ def text_diffs(baseline: Baseline, suite: Suite, run: Run) -> tuple[TextDiff, ..
     """
     How the request, the mapping and the settings changed since *baseline*, as far as both texts are known.
 
-    Secrets are masked. What changed only in what is masked, or in what is too large to be kept, has no difference here.
+    Secrets are masked. A change within a masked part, or in a text too large to be kept, is not shown.
     """
     masker, facts = Masker(suite.variables), run.facts or IndexFacts()
     before, request = baseline.index, request_json(suite, run.request)

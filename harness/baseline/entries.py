@@ -1,4 +1,4 @@
-"""What a file of baselines holds of one request: made from a run, put into the file, and read back."""
+"""The entry of one request in a file of baselines: made from a run, added to the file, and read back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from harness.words import count, listed
 
 
 def request_fingerprint(suite: Suite, request: str) -> str | None:
-    """Changes when what `request_json` gives does; None where the suite has no such request."""
+    """The fingerprint of `request_json`; None where the suite has no such request."""
     found = request_json(suite, request)
     return None if found is None else fingerprint(found)
 
@@ -42,7 +42,7 @@ def request_json(suite: Suite, request: str) -> Json:
     """
     Body, index, URL parameters and HTTP request, as the suite has them; None where it has no such request.
 
-    A value from the environment stands as its variable, for it may be a secret, or differ from one machine to another.
+    A variable replaces its value from the environment, which may be a secret, or differ between machines.
     """
     template = suite.requests.get(request)
     if template is None or template.masked is not None:
@@ -54,7 +54,7 @@ def request_json(suite: Suite, request: str) -> Json:
 
 
 def judgments_fingerprint(query: Query) -> str:
-    """Changes when a document of *query* is judged otherwise, newly, or no more."""
+    """The fingerprint of the judgments of *query*."""
     return fingerprint({document: float(grade) for document, grade in query.judgments.items()})
 
 
@@ -69,7 +69,7 @@ def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
 
 
 def changed_questions(baseline: Baseline, suite: Suite) -> dict[str, tuple[Question, Question]]:
-    """What queries of *suite* asked when *baseline* was saved, and what they ask today, where that is not the same."""
+    """The queries of *suite* whose text or params changed since *baseline* was saved, with those of then and now."""
     masker = Masker(suite.variables)
     return {
         query.id: (Question(kept.question, kept.text, kept.params), question_of(query, masker))
@@ -80,9 +80,9 @@ def changed_questions(baseline: Baseline, suite: Suite) -> dict[str, tuple[Quest
 
 def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]:
     """
-    What is no longer as it was when *baseline* was saved, a sentence each.
+    What changed since *baseline* was saved, a sentence each.
 
-    What the login may not read of an index, then or now, is not said to have changed.
+    Facts on an index that the login could not read, then or now, are not reported as changed.
     """
     found = [*_of_suite(baseline, suite, run.request), *_of_index(baseline.index, run.facts or IndexFacts())]
     if str(run.engine) != baseline.engine:
@@ -138,17 +138,17 @@ REFUSAL = "no baseline is saved from a run with errors"
 
 def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: str, harness: str) -> Baseline:
     """
-    What is kept of a run. Its titles are not, for they may be long and change without a change of the ranking.
+    Make an entry from a run. Titles are not kept: they may be long, and change without a change of the ranking.
 
     Args:
-        suite: With the queries that were selected.
-        run: Their responses, with what is known of the index.
-        scores: Of the run.
+        suite: The suite with the queries that were selected.
+        run: Their responses, with the facts on the index.
+        scores: The scores of the run.
         created: The day, as an ISO date.
-        harness: The version that makes it.
+        harness: The version of the harness.
 
     Raises:
-        UnansweredBaseline: A query that was not skipped has no ranking, or a measure no number for one.
+        UnansweredBaseline: A query that was not skipped has no ranking, or a measure cannot score one.
         BaselineError: No query ran.
     """
     refuse_unanswered(suite, run, REFUSAL)
@@ -185,10 +185,10 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
     """
     Refuse a run with queries that have no ranking and were not skipped, or on an index that changed meanwhile.
 
-    *what* says what is not done with it.
+    *what* names the refused action, for the message.
 
     Raises:
-        UnansweredBaseline: Names them, and why the first has no answer.
+        UnansweredBaseline: Names the queries, and why the first has no ranking.
     """
     unanswered = [
         query
@@ -207,7 +207,7 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
 
 
 def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
-    """What no number could be computed for is not kept as undefined, which is for the judgments to say."""
+    """Refuse scores that could not be computed: they must not be kept as undefined, which depends on judgments only."""
     failed = next((score for score in scores if score.outcome is Outcome.ERROR), None)
     if failed is not None:
         sentence = f"{suite.path}: {REFUSAL}: {failed.measure} of query {failed.query!r}: {failed.reason}"
@@ -269,19 +269,19 @@ def with_entry(
     """
     *file* with *entry* in the place of the request's old one; other requests stay as they are.
 
-    Queries that the run did not touch stay too: all of them where it was *partial*, else those that the suite still
-    has, which were skipped.
+    Queries of the old entry that did not run stay too: all of them where the run was *partial*, else those that the
+    suite still has, which were skipped.
 
     Args:
         file: The suite's baselines so far.
         suite: The whole suite, with the queries that were not selected too.
-        request: Whose entry it is.
-        entry: Of the queries that ran.
-        partial: Whether only a part of the suite was asked for.
+        request: The request of the entry.
+        entry: The entry of the queries that ran.
+        partial: Whether only a part of the suite was selected.
 
     Raises:
-        BaselineError: Queries would stay that were kept under another request, depth, gain, profile, engine or index,
-            so that the entry would claim for them what was never so.
+        BaselineError: Queries that would stay were kept under another request, depth, gain, profile, engine or
+            index than the new entry states.
     """
     requests = dict(file.requests) if file else {}
     old = requests.get(request)

@@ -25,7 +25,7 @@ SCHEMA = 2
 
 def baseline_path(suite: str | Path) -> Path:
     """
-    Where a suite's baselines stand: beside it.
+    The path of a suite's baselines: beside the suite.
 
     >>> baseline_path("suites/products.relevance.yaml").as_posix()
     'suites/products.baseline.json'
@@ -36,7 +36,7 @@ def baseline_path(suite: str | Path) -> Path:
 
 
 def remedy_for(suite: str | Path, file: Path | None = None) -> str:
-    """What to do about a baseline that does not serve; *file* was named in place of the one beside the suite."""
+    """What to do about an unusable baseline; *file* was named in place of the one beside the suite."""
     named = "" if file is None else f" --baseline {file.as_posix()}"
     return f"`harness baseline save {Path(suite).as_posix()}{named}` saves one"
 
@@ -46,7 +46,7 @@ def read_baselines(path: Path) -> BaselineFile:
     Read a file of baselines.
 
     Raises:
-        BaselineError: It is not there, cannot be read, is no baseline, or is of another version.
+        BaselineError: The file does not exist, cannot be read, is not a baseline, or is of another version.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ def write_baselines(path: Path, file: BaselineFile) -> None:
 
 
 def _encoded(file: BaselineFile) -> bytes:
-    """UTF-8, but for half a surrogate pair, which it lacks: then all that is not ASCII is escaped."""
+    """UTF-8; text with a lone surrogate, which UTF-8 cannot encode, has everything but ASCII escaped."""
     try:
         return dumps(file).encode()
     except UnicodeEncodeError:
@@ -138,7 +138,7 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
 
 
 def _lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:
-    """What holds mappings, at whatever depth, is spread over lines; what holds only values and lists stands on one."""
+    """JSON lines of *value*: anything that contains a mapping takes several lines, other lists and values one."""
     if not _holds_mappings(value):
         return [json.dumps(value, sort_keys=True, ensure_ascii=ascii_only, allow_nan=False)]
     is_list = isinstance(value, list)

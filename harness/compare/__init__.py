@@ -1,8 +1,8 @@
 """
-Two runs side by side, whatever they were read from or run on.
+Compares two runs, from files, from a baseline or searched on an engine.
 
-`sides` makes a side of a baseline, a report, a run file, or a request, index or cluster that is searched; `scores`
-scores both alike; `report` decides thresholds and says what entered, left and moved.
+`sides` makes a side from a baseline, a report, a run file, or a request, index or cluster that is searched; `scores`
+scores both alike; `report` decides thresholds and lists the documents that entered, left and moved.
 """
 
 from __future__ import annotations
@@ -88,18 +88,18 @@ __all__ = [
 
 
 SideChoice: TypeAlias = str | ComparedSide
-"""A side as its text, or one that is there already."""
+"""A side as text, or one that was read or run already."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
     """
-    What is compared, by what and how.
+    The two sides to compare, and how.
 
-    *suite* is a file, or one that is loaded. *request* is that of index, cluster and embedded sides, and says which
-    entry of a baseline or a report is meant. *measures* are the suite's own where there are none. The comparison is
-    held to *thresholds*. *profile*, *gain* and *complete* go with *qrels*. *run* is what holds for both sides where
-    they are searched.
+    *suite* is a file, or a loaded suite. *request* is the request of index, cluster and embedded sides, and chooses the
+    entry of a baseline or a report. Without *measures* the suite's own are compared. *thresholds* decide the
+    comparison. *profile*, *gain* and *complete* go with *qrels*. *run* has the options of both sides where they are
+    searched.
     """
 
     reference: SideChoice
@@ -117,13 +117,13 @@ class ComparisonRequest:
 
     @property
     def named(self) -> list[Measure]:
-        """Every measure that is asked for, those of thresholds too."""
+        """Every measure that the request names, those of thresholds too."""
         return [*self.measures, *filter(None, map(measure_named, self.thresholds))]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedComparison:
-    """Two sides that were read or run, and what is selected of the suite, or the judgments, that they are scored by."""
+    """Two sides that were read or run, and the selected suite, or the judgments, to score them by."""
 
     request: ComparisonRequest
     pair: tuple[ComparedSide, ComparedSide]
@@ -132,7 +132,7 @@ class PreparedComparison:
 
     def report(self, thresholds: Sequence[Threshold] | None = None) -> ComparisonReport:
         """
-        The comparison as it is made now, held to *thresholds*, to those that were asked for where None.
+        The comparison, made now and decided by *thresholds*; None for those of the request.
 
         Raises:
             UsageError, StatisticError, MeasureError: as `assemble_comparison` and `by_suite`.
@@ -159,7 +159,7 @@ class PreparedComparison:
         return by_stored_scores(self.pair, measures, thresholds)
 
     def _filled(self, queries: Iterable[str]) -> tuple[ComparedSide, ComparedSide]:
-        """Both sides; where it was asked for, run files with those of *queries* that they lack, without hits."""
+        """Both sides; with `complete`, run files get those of *queries* that they lack, without hits."""
         first, second = self.pair
         added = list(queries) if self.request.complete else []
         return with_empty(first, added), with_empty(second, added)
@@ -167,9 +167,9 @@ class PreparedComparison:
 
 def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, str]) -> PreparedComparison:
     """
-    Read or run both sides: files first, then what has to be searched, the reference before the candidate.
+    Read or run both sides: files first, then sides to search, the reference before the candidate.
 
-    All that can be refused without an engine is refused before the first query is sent.
+    Errors that need no engine are raised before the first query is sent.
 
     Args:
         request: What is compared.
@@ -178,7 +178,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
 
     Raises:
         InputError: The suite, a run file, a report or a judgment file is wrong.
-        UsageError: What is asked for cannot be; says all that is wrong with it.
+        UsageError: The options contradict each other or the sides; names every problem.
         BaselineError: A baseline cannot be read.
         EngineStartError: The embedded node could not be started.
     """
@@ -207,15 +207,15 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
 
 def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str) -> ComparisonReport:
     """
-    What a run returned beside the baseline of its request, held to no threshold.
+    Compare a run with the baseline of its request; no threshold is decided.
 
     Args:
-        answered: The run, with what is known of its index.
+        answered: The run, with the facts on its index.
         file: The file of baselines; None takes the one beside the suite.
-        name: What the run is called.
+        name: The name of the run in the report.
 
     Raises:
-        UnansweredBaseline: A query has no answer.
+        UnansweredBaseline: A query has no ranking.
         BaselineError: There is no baseline, or it cannot be read.
         StatisticError: as `assemble_comparison`.
     """
@@ -243,7 +243,7 @@ def compare_files(
     judgments: Path, reference: Path, candidates: Sequence[Path], options: FileOptions, how: ComparisonOptions
 ) -> tuple[Comparison, ...]:
     """
-    Compare each of several run files with *reference*, measure by measure; rankings are not.
+    Compare the scores of each of several run files with *reference*, measure by measure; not their rankings.
 
     Raises:
         FormatError: A file is wrong; holds all its problems.
@@ -257,14 +257,14 @@ def compare_files(
 
 
 def _untitled(sides: Iterable[ComparedSide | None]) -> tuple[str, ...]:
-    """The documents of sides from files that have no titles, which a side that is searched looks up."""
+    """The documents without titles of sides from files; a side that is searched looks them up."""
     runs = [side.run for side in sides if side is not None]
     hits = [hit for run in runs for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
     return tuple(dict.fromkeys(hit.id for hit in hits if hit.title is None))
 
 
 def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:
-    """Whether the same request stands on both sides, so that ties of the one are held against those of the other."""
+    """Whether both sides may have the same request, so that their ties are comparable."""
     elsewhere = (FormKind.BASELINE, FormKind.INDEX, FormKind.CLUSTER, FormKind.EMBEDDED)
     return any(isinstance(form, Form) and form.kind in elsewhere for form in forms)
 
@@ -286,7 +286,7 @@ def _name(form: Form | ComparedSide) -> str:
 
 
 def _refuse(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> None:
-    """Refuse what cannot be, before anything is searched."""
+    """Raise UsageError for every contradiction in the request, before anything is searched."""
     refusals = list(_refusals(request, forms, suite))
     if refusals:
         raise UsageError.of_lines(refusals)
@@ -297,7 +297,7 @@ def _refuse(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | No
 
 
 def _refuse_deeper(request: ComparisonRequest, sides: Sequence[tuple[str, int | None]], suite: Suite) -> None:
-    """Refuse what looks deeper than the sides, of which some are still to be searched."""
+    """Refuse measures and agreements that are deeper than the sides, some of which may not be searched yet."""
     depths = Depths.named(sides, suite)
     depths.refuse_ranks(request.options.depth)
     depths.refuse_measures(request.named)
@@ -307,7 +307,7 @@ def _refuse_deeper(request: ComparisonRequest, sides: Sequence[tuple[str, int | 
 
 
 def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
-    """The requests and indexes of the suite that are to be searched."""
+    """The requests and indexes of the suite to search."""
     from harness.run import Matrix
 
     requests = [form.value for form in forms if form.kind is FormKind.REQUEST]
@@ -317,7 +317,7 @@ def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
 
 
 def _refusals(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> Iterator[Sentence]:
-    """A sentence for each two options that do not go together."""
+    """A sentence for each two options that exclude each other."""
     for form in forms:
         if suite is None and form.is_live:
             yield f"{form} is asked with the queries and requests of a suite; give ", SUITE
@@ -346,7 +346,7 @@ def _judgments(request: ComparisonRequest) -> FileScorer | None:
 
 
 def _read(form: Form | ComparedSide, request: ComparisonRequest, suite: Suite | None) -> ComparedSide | None:
-    """The side that is there already or stands in a file; None where it has to be searched."""
+    """The side, if it was given or is read from a file; None where it has to be searched."""
     if isinstance(form, ComparedSide):
         return form
     path, name = Path(form.value), str(form)

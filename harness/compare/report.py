@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 USUAL_DEPTH = 10
-"""Ranks that are compared where the rankings are whole and nobody says how deep to look."""
+"""Ranks that are compared where the rankings are whole and no depth is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class CompareOptions:
     """
     How two runs are compared.
 
-    *depth* is how many ranks are looked at, all that both have where it is None. *p* is the persistence of rank-biased
-    overlap. *how* says how differences are tested. *today* is the day that skips are held against.
+    *depth* is the number of ranks to compare; None for all that both have. *p* is the persistence of rank-biased
+    overlap. *how* says how differences are tested. *today* decides which skips are in force.
     """
 
     today: date
@@ -83,12 +83,12 @@ def assemble_comparison(
         pair: The reference and the candidate.
         scored: Their scores.
         options: How they are compared.
-        created: The time that the report bears.
+        created: The time in the report.
 
     Raises:
-        UsageError: There is no query to compare, more ranks are asked for than there are, a threshold cannot be
+        UsageError: There is no query to compare, *options* have more ranks than there are, a threshold cannot be
             decided, or the packages for statistics are not installed.
-        StatisticError: The t test was asked for and no query differs.
+        StatisticError: The test is the t test and no query differs.
     """
     suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
     if not suite.queries:
@@ -126,7 +126,7 @@ def assemble_comparison(
 def _verdicts(
     pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, depth: int, options: CompareOptions
 ) -> tuple[Verdict, ...]:
-    """The gate's, the first side in the place of a baseline."""
+    """The verdicts of the gate, with the first side as the baseline."""
     reference, candidate = pair
     thresholds = tuple(_with_defaults(one, depth, options.p) for one in scored.suite.thresholds)
     suite = replace(scored.suite, thresholds=thresholds)
@@ -144,7 +144,7 @@ def _verdicts(
 
 
 def _within(side: Side, suite: Suite) -> Side:
-    """*side* with only what is wrong with queries that are compared."""
+    """*side* with only the failures of queries that are compared."""
     known = {query.id for query in suite.queries}
     return replace(side, unanswered={query: why for query, why in side.unanswered.items() if query in known})
 
@@ -162,7 +162,7 @@ def _in_neither(scored: ScoredSides) -> Iterator[str]:
 
 
 def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
-    """The same name of a request, and no longer the same request."""
+    """A sentence where both sides have a request of the same name with another content."""
     first, second = pair
     known = first.template is not None and second.template is not None
     if known and first.template != second.template and first.side.request == second.side.request:
@@ -180,7 +180,7 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
     The thresholds, read by the grammar of suites.
 
     Raises:
-        UsageError: A text is out of the grammar, or is not about a difference; names all such.
+        UsageError: A text does not fit the grammar, or is not about a difference; names all such texts.
     """
     thresholds, refusals = [], []
     for text in texts:
@@ -208,11 +208,11 @@ def check_thresholds(suite: Suite, *, judged: bool, depth: int | None) -> None:
     Args:
         suite: Holds them, and the queries that are compared with their tags.
         judged: Whether there are scores.
-        depth: How many hits of a query there are, None where the rankings are whole.
+        depth: The number of hits per query, None where the rankings are whole.
 
     Raises:
-        UsageError: A tag that no query has, a number out of reach, an agreement that looks too deep, or a drop of
-            scores where there are none.
+        UsageError: No query has a threshold's tag, a number is out of reach, an agreement is deeper than the rankings,
+            or a threshold is on a drop of scores where there are none.
     """
     refusals = [
         (f"threshold {one.text!r}: ", *sentence)
@@ -238,7 +238,7 @@ def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None
 
 
 def _deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:
-    """The cutoffs of what *thresholds* name, and at least one number."""
+    """The cutoffs of the measures and agreements of *thresholds*; never empty."""
     conditions = [one.condition for one in thresholds]
     agreements = [one.agreement for one in conditions if isinstance(one, AgreementCondition)]
     measures = [one.measure for one in conditions if isinstance(one, BaselineCondition)]
@@ -246,7 +246,7 @@ def _deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:
 
 
 def _with_defaults(threshold: Threshold, depth: int, p: float) -> Threshold:
-    """*threshold*; an agreement looks as deep, and with the same persistence, as the report unless it says."""
+    """*threshold*; an agreement without a cutoff or a persistence of its own takes that of the report."""
     condition: Condition = threshold.condition
     if not isinstance(condition, AgreementCondition):
         return threshold
@@ -263,13 +263,13 @@ def same_questions(
     pair: tuple[ComparedSide, ComparedSide], suite: Suite | None
 ) -> tuple[tuple[ComparedSide, ComparedSide], tuple[str, ...]]:
     """
-    Take the answers to other questions from two sides.
+    Remove the responses to queries whose text or params differ.
 
-    A query of the reference that asks something else than the candidate, or than *suite*, is one that the reference
-    does not have. Where only the candidate is known to ask something else than the suite, it has no answer.
+    A query of the reference with another text or other params than in the candidate, or in *suite*, is removed from the
+    reference. Where only the candidate is known to differ from the suite, its response becomes a failure.
 
     Returns:
-        Both sides, and a sentence on each that asked something else.
+        Both sides, and a sentence on each that has other texts or params.
     """
     reference, candidate = pair
     now = questions_of(suite) if suite is not None else {}
@@ -299,7 +299,7 @@ def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) 
 
 
 def _without(one: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> ComparedSide:
-    """*one* without what it has of the queries that are *changed*."""
+    """*one* without the responses, scores and judgments of the queries *changed*."""
     responses = {query: response for query, response in one.run.responses.items() if query not in changed}
     return replace(
         one,
@@ -333,7 +333,7 @@ class SideBySide:
     """
     Compares queries one by one: *depth* ranks, with persistence *p*.
 
-    *ties* says that documents of equal score stand in an order that nobody asked for.
+    *ties* says that the request leaves documents of equal score in any order.
     """
 
     scored: ScoredSides
@@ -342,7 +342,7 @@ class SideBySide:
     ties: bool
 
     def pairs(self) -> dict[str, RankPair]:
-        """The rankings of the queries that both sides answered."""
+        """The rankings of the queries that have one on both sides."""
         answered = {query.id: self._rankings(query.id) for query in self.scored.suite.queries}
         return {
             query: compare_rankings(*(_documents(ranking) for ranking in rankings), depth=self.depth, p=self.p)
@@ -351,7 +351,7 @@ class SideBySide:
         }
 
     def queries(self, pairs: Mapping[str, RankPair]) -> list[QueryComparison]:
-        """Every query, in the suite's order; *pairs* are those that `pairs` gave."""
+        """Every query, in the suite's order; *pairs* are the rankings from `pairs`."""
         titles = self._titles()
         tables = [score_tables(self.scored, scores) for scores in self.scored.scores]
         found = []
@@ -376,7 +376,7 @@ class SideBySide:
         return (first, second) if isinstance(first, Ranking) and isinstance(second, Ranking) else None
 
     def _titles(self) -> dict[str, str]:
-        """Every title that either run brought or looked up, the candidate's first."""
+        """Every title that either run returned or looked up, the candidate's first."""
         looked_up = {document: title for run in self.scored.runs for document, title in run.titles.items()}
         responses = chain.from_iterable(run.responses.values() for run in self.scored.runs)
         hits = chain.from_iterable(one.hits for one in responses if isinstance(one, Ranking))
@@ -387,7 +387,7 @@ def most_moved_first(queries: Sequence[QueryComparison], measure: str | None) ->
     """
     *queries* by how far *measure* changed, then by how little their rankings agree; those without both rankings last.
 
-    Equal ones stay as they stand.
+    Equal ones keep their order.
     """
 
     def order(query: QueryComparison) -> tuple[bool, bool, float, float]:

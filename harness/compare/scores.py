@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Depths:
     """
-    How many hits of a query each side was asked for, by its name; None where its rankings are whole.
+    The number of hits per query that each side requested, by its name; None where its rankings are whole.
 
-    *suite* is the file of the suite that both are compared by, and *of_suite* how many hits its requests ask for; empty
-    and None without one.
+    *suite* is the file of the suite that both are compared by, and *of_suite* the number of hits that its requests ask
+    for; empty and None without a suite.
     """
 
     sides: tuple[tuple[str, int | None], ...]
@@ -51,18 +51,18 @@ class Depths:
 
     @classmethod
     def of(cls, pair: Iterable[ComparedSide], suite: Suite | None) -> Self:
-        """Those of two sides that are there."""
+        """The depths of two sides that were read or run."""
         return cls.named(((one.side.name, one.depth) for one in pair), suite)
 
     @classmethod
     def named(cls, sides: Iterable[tuple[str, int | None]], suite: Suite | None) -> Self:
-        """Those of *sides* that may have to be asked yet."""
+        """The depths of *sides*, as names and depths; a side need not be searched yet."""
         asks = suite is not None and bool(suite.requests)
         return cls(tuple(sides), suite.path if suite else "", suite.depth if suite and asks else None)
 
     @property
     def common(self) -> int | None:
-        """How many hits both have of a query; None where the rankings are whole."""
+        """The number of hits per query that both have; None where the rankings are whole."""
         known = [depth for _, depth in self.sides if depth is not None]
         return min([*known, self.of_suite] if self.of_suite is not None else known, default=None)
 
@@ -70,7 +70,7 @@ class Depths:
         """
         Raise UsageError where *depth* ranks are more than both have.
 
-        None asks for as many as there are.
+        None, for as many as there are, is always fine.
         """
         if depth is not None and self.common is not None and depth > self.common:
             raise UsageError(
@@ -78,7 +78,7 @@ class Depths:
             )
 
     def refuse_measures(self, measures: Iterable[Measure]) -> None:
-        """Raise UsageError where one of *measures* looks at more hits than both have; names all such."""
+        """Raise UsageError where one of *measures* is deeper than both rankings; names all such measures."""
         deeper = sorted({one.text for one in measures if self.common is not None and (one.cutoff or 0) > self.common})
         if deeper:
             names = ", ".join(deeper)
@@ -87,7 +87,7 @@ class Depths:
             )
 
     def refuse_agreements(self, thresholds: Iterable[Threshold]) -> None:
-        """Raise UsageError where an agreement without a cutoff would look at fewer hits than the suite asks for."""
+        """Raise UsageError where an agreement without a cutoff would have fewer hits than the suite requests."""
         if self.of_suite is None or self.common == self.of_suite:
             return
         conditions = (one.condition for one in thresholds)
@@ -103,16 +103,16 @@ class Depths:
         return " and ".join(name for name, depth in self.sides if depth == self.common) or self.suite
 
 
-# With judgments both runs are scored anew, so that nothing but the rankings differs. Without, the scores that both hold
-# serve, if they were made alike. Else the rankings alone are compared.
+# With judgments both runs are scored anew, so that only the rankings differ. Without judgments the stored scores of
+# both are compared, if they were computed alike; else only the rankings.
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSides:
     """
-    *suite* holds the queries that are compared, the measures, gain and profile; *scores* those of both runs, empty
-    where nothing is judged. *depth* is how many hits both have of a query, None where the rankings are whole. *notes*
-    are sentences on how the scores came about.
+    *suite* holds the queries that are compared, the measures, gain and profile; *scores* the scores of both runs, empty
+    where nothing is judged. *depth* is the number of hits per query that both have, None where the rankings are whole.
+    *notes* are sentences on how the scores were computed.
     """
 
     suite: Suite
@@ -135,18 +135,18 @@ def by_suite(
     thresholds: Sequence[Threshold],
 ) -> ScoredSides:
     """
-    Score both runs with the judgments of *suite*, whose own thresholds are left aside.
+    Score both runs with the judgments of *suite*, whose own thresholds are ignored.
 
     Args:
-        pair: What is compared.
+        pair: The sides to compare.
         suite: Gives judgments, gain and profile.
-        queries: Those of its queries that are compared.
-        measures: What is computed; the suite's own where it is empty.
-        thresholds: What the comparison is held to.
+        queries: The queries of the suite to compare.
+        measures: The measures to compute; the suite's own where it is empty.
+        thresholds: The thresholds of the comparison.
 
     Raises:
-        UsageError: A measure looks at more hits than a side has.
-        MeasureError: A measure has no number for a ranking.
+        UsageError: A measure is deeper than the rankings of a side.
+        MeasureError: A measure cannot score a ranking.
     """
     bare = replace(
         suite,
@@ -168,7 +168,7 @@ def by_judgments(
     """
     Score both runs with *judgments*, as `FileScorer` scores the file of a run.
 
-    Queries that nobody judged have no score, and count in the agreement. Raises as `by_suite`.
+    Queries without judgments have no score, and count in the agreement. Raises as `by_suite`.
     """
     suite = plain_suite(pair, judgments.profile, judgments.gain or profile_gain(judgments.profile))
     suite = replace(
@@ -222,24 +222,24 @@ def _scored(
 
 
 def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
-    """A measure that has no number for a ranking would be compared over other queries than the rest."""
+    """Raise MeasureError where a measure cannot score a ranking: it would be compared over fewer queries."""
     for score in scores:
         if score.outcome is Outcome.ERROR and isinstance(run.responses.get(score.query), Ranking):
             raise MeasureError(f"{name}: {score.measure} cannot score query {score.query!r}: {score.reason}")
 
 
 def deepest_ranking(*runs: Run) -> int:
-    """How many hits the longest ranking has, and at least 1."""
+    """The number of hits of the longest ranking, at least 1."""
     rankings = (response for run in runs for response in run.responses.values())
     return max((len(one.hits) for one in rankings if isinstance(one, Ranking)), default=1) or 1
 
 
 def plain_suite(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gain: Gain) -> Suite:
     """
-    All queries that the two know, as a suite without a name, a file, requests or measures.
+    All queries of both sides, as a suite without a name, a file, requests or measures.
 
-    Who compares without a suite has not said `undefined: fail`: queries without a score are left out, and counted.
-    What queries weigh is the second's to say, unless it has no scores.
+    Queries with an undefined score are left out, and counted, as under `undefined: skip`. The weights are those of the
+    second side, unless it has no scores.
     """
     known: dict[str, Query] = {}
     for query in (query for one in pair for query in one.queries):
@@ -250,7 +250,7 @@ def plain_suite(pair: tuple[ComparedSide, ComparedSide], profile: Profile, gain:
 
 
 def _joined(first: Query | None, second: Query) -> Query:
-    """What two sides know of one query: a run file has no text, and a baseline no grades."""
+    """One query from what two sides have of it: a run file has no text, and a baseline no grades."""
     if first is None:
         return second
     text = first.text if first.text != first.id else second.text
@@ -269,15 +269,15 @@ def by_stored_scores(
     pair: tuple[ComparedSide, ComparedSide], measures: Sequence[Measure], thresholds: Sequence[Threshold]
 ) -> ScoredSides:
     """
-    Take the scores that both sides hold; where one has none, only the rankings are compared.
+    Use the stored scores of both sides; where one has none, only the rankings are compared.
 
     Args:
-        pair: What is compared.
-        measures: What is looked at; all that both hold where it is empty.
-        thresholds: What the comparison is held to.
+        pair: The sides to compare.
+        measures: The measures to compare; all that both have where it is empty.
+        thresholds: The thresholds of the comparison.
 
     Raises:
-        UsageError: They were made with another gain or profile, or there are none of a measure that was asked for.
+        UsageError: The scores were computed with different gains or profiles, or a requested measure has none.
     """
     reference, candidate = pair
     profile, gain = reference.profile or candidate.profile, reference.gain or candidate.gain
@@ -298,10 +298,10 @@ def by_stored_scores(
 
 def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:
     """
-    The scores of *one*, an error for what is undefined there and scored in *other*.
+    The scores of *one*; a score that is undefined there and has a value in *other* becomes an error.
 
-    Whether a score is defined, the judgments alone say. So those of *one* have gone missing, and such a query must not
-    be left out as one that nobody ever judged.
+    Only the judgments decide whether a score is defined, so judgments of *one* are missing. Such a query must not be
+    left out as if it had never been judged.
     """
     there = {(score.query, score.measure) for score in other.scores if score.value is not None}
     gone = f"undefined, where {other.side.name} has a score: its judgments are missing"
@@ -357,7 +357,7 @@ def _shared_measures(pair: tuple[ComparedSide, ComparedSide], named: Iterable[Me
 
 
 def _judged_otherwise(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
-    """Scores that were made with other judgments differ for that reason too."""
+    """A sentence where the scores of both sides were computed with different judgments."""
     first, second = pair
     if first.fingerprints and second.fingerprints:
         both = first.fingerprints.keys() & second.fingerprints.keys()
@@ -403,16 +403,16 @@ def compare_measures(
     Test each measure of *scored* over the queries that have a score on both sides.
 
     Args:
-        names: What the two are called.
-        scored: Holds the scores.
-        how: How differences are tested; as usual where None.
+        names: The names of the two sides.
+        scored: The scores.
+        how: How differences are tested; None for the defaults.
 
     Returns:
-        The comparison, None where no measure has two such queries or the packages for statistics are not installed, and
+        The comparison, None where no measure has two such queries or the packages for statistics are not installed; and
         a sentence for each measure that is not tested.
 
     Raises:
-        StatisticError: The t test was asked for and no query differs.
+        StatisticError: The test is the t test and no query differs.
     """
     reference, candidate = (score_tables(scored, scores) for scores in scored.scores)
     both = {measure: _in_both(reference[measure], candidate[measure]) for measure in reference}
@@ -437,7 +437,7 @@ def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -
     """
     Compare each of *runs* with the first, by its name; needs the packages for statistics.
 
-    With several candidates, the p-values are corrected for all that were looked at, not for one candidate's only.
+    With several candidates, the p-values are corrected for all comparisons, not for those of one candidate.
 
     Raises:
         UsageError: the runs have no scored query in common.
@@ -456,7 +456,7 @@ def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -
 
 
 def score_tables(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Table]:
-    """By measure, then by query of *scored*, the values of *scores*; None where there is no finite one."""
+    """The values of *scores* by measure, then by query of *scored*; None where there is no finite value."""
     values = {
         (score.query, score.measure): score.value
         for score in scores
@@ -469,7 +469,7 @@ def score_tables(scored: ScoredSides, scores: Sequence[Score]) -> dict[str, Tabl
 
 
 def _untested(measure: str, reference: Table, candidate: Table, weights: Mapping[str, float]) -> str:
-    """The means of a measure, where nothing can be tested."""
+    """A sentence with the means of a measure that cannot be tested."""
     both = {query: (value, candidate[query]) for query, value in reference.items()}
     pairs = {query: pair for query, pair in both.items() if None not in pair}
     before, after = (mean_of({query: pair[side] or 0.0 for query, pair in pairs.items()}, weights) for side in (0, 1))
@@ -482,7 +482,7 @@ def _in_both(first: Mapping[str, float | None], second: Mapping[str, float | Non
 
 
 def absent_packages() -> list[str]:
-    """Those of the packages for statistics that are not installed."""
+    """The packages for statistics that are not installed."""
     return [name for name in NEEDED if find_spec(name) is None]
 
 

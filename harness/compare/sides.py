@@ -1,11 +1,11 @@
 """
-The two sides of a comparison: what they are called, and how each is read from a file or searched.
+The two sides of a comparison: how they are written, and how each is read from a file or searched.
 
-On a command line and in Python they are called::
+On a command line and in Python a side is written as one of::
 
     baseline  baseline:FILE  report:FILE  run:FILE  request:NAME  index:NAME  cluster:NAME-or-URL  embedded[:VERSION]
 
-A URL, and a file that says by itself what it is, need no word before them.
+A URL, and a file whose kind is clear from its name or content, need no word before them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from harness.words import did_you_mean, nearest
 
 
 SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("request"), Option("measure", "measures")
-"""What a comparison is told beside its sides, as refusals name it."""
+"""Options of a comparison that error messages name."""
 
 FORMS = (
     "baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, embedded "
@@ -85,13 +85,13 @@ class FormKind(StrEnum):
 KINDS = {str(kind): kind for kind in FormKind}
 OF_FILES = (FormKind.BASELINE, FormKind.REPORT, FormKind.RUN)
 ALONE = (FormKind.BASELINE, FormKind.EMBEDDED)
-"""What may stand without a colon."""
+"""The kinds that may be written without a colon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """
-    What a text asks for: *value* is the file, the name, the URL or the version; empty for what stands alone.
+    A side as written: *value* is the file, the name, the URL or the version; empty for a word without a colon.
 
     >>> str(Form(FormKind.REQUEST, "candidate"))
     'request:candidate'
@@ -102,15 +102,15 @@ class Form:
 
     @property
     def is_live(self) -> bool:
-        """Whether something has to be asked, and no file read."""
+        """Whether an engine or a service is searched, instead of a file read."""
         return self.kind not in OF_FILES
 
     def options(self, options: RunOptions, request: str | None) -> RunOptions:
         """
-        What a live form asks for, beside what holds for both sides.
+        The options of this side, which is live: those of both sides with its own.
 
         Args:
-            options: Of both sides.
+            options: The options of both sides.
             request: The request that an index or a cluster is searched with; the suite's first where None.
         """
         if self.kind is FormKind.REQUEST:
@@ -131,14 +131,14 @@ class Form:
 
 def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
     """
-    What *text* asks for.
+    Read a side from *text*.
 
     Args:
         text: As the user gave it.
         requests: Names of the suite's requests, for a hint.
 
     Raises:
-        UsageError: It is none of the forms; says which would fit.
+        UsageError: It is none of the forms; suggests those that would fit.
     """
     word, colon, value = text.partition(":")
     if "://" in text and word in ("http", "https"):
@@ -168,7 +168,7 @@ def _with_value(kind: FormKind) -> str:
 
 
 def _kind_of(path: Path) -> FormKind:
-    """By its members where it is JSON, by its name where it ends as run files do; nothing else tells."""
+    """The kind of a file: by its members if it is JSON, by its name if that ends like a run file's; else unknown."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
     if suffixes[-1:] == [".json"]:
         members = _members(path)
@@ -195,7 +195,7 @@ def _members(path: Path) -> frozenset[str]:
 
 
 def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) -> str:
-    """What *text* could have been meant to be."""
+    """Suggestions for what *text* may have been meant to be."""
     if colon:
         meant = nearest(word, FormKind)
         guess = f"; did you mean {f'{meant}:{value}'!r}?" if meant else ""
@@ -214,14 +214,14 @@ def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) ->
 @dataclass(frozen=True, slots=True)
 class ComparedSide:
     """
-    A side with its rankings, and all that it knows by itself, whatever it was read from or run on.
+    A side with its rankings and all that its source says about them.
 
-    *depth* is how many hits were asked for, None where the rankings are whole. *queries* have the texts, tags and
-    grades that it holds. *scores* are as a file holds them, made with *gain* and *profile*, None where it has none.
-    *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request puts
-    documents of equal score in an order of its own. *fingerprints* of the judgments by query are a baseline's.
-    *questions* are what its queries asked, where that is known. *changed_questions* are what it was asked and what is
-    asked now; its answers to the former are taken from it.
+    *depth* is the number of hits requested, None where the rankings are whole. *queries* have the texts, tags and
+    grades of the source. *scores* are the stored ones, computed with *gain* and *profile*, None where there are none.
+    *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request itself
+    orders documents of equal score. *fingerprints* of the judgments by query are a baseline's. *questions* are the
+    texts and params of its queries, where they are known. *changed_questions* are those that differ, then and now;
+    their responses are removed.
     """
 
     side: Side
@@ -242,7 +242,7 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
     """
     A run of *suite*, called *name*.
 
-    Without requests the suite holds the judgments of rankings that were given in Python, and are whole.
+    A suite without requests holds the judgments of rankings that were given in Python, which are whole.
     """
     template = suite.requests.get(run.request)
     unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
@@ -260,14 +260,14 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
 
 
 RunLoaded: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
-"""Runs a loaded suite, with what was read of harness.toml; what servers told is masked in the run."""
+"""Runs a loaded suite, with the harness.toml files read so far; secrets are masked in the run."""
 
 SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
 
 
 def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
     """
-    Run *suite* as *form* has it. An engine that does not answer is no error: its queries are unanswered.
+    Run *suite* as *form* says. An engine that does not answer is not an error: its queries fail.
 
     Raises:
         UsageError: The suite has no such request, or no cluster of that name is known.
@@ -279,7 +279,7 @@ def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, r
 
 def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedSide:
     """
-    What *report*, made at the time *created*, tells of its run; a query that was skipped is not in it.
+    The side of *report*, made at the time *created*, without queries that were skipped.
 
     Secrets are masked in a report.
     """
@@ -329,7 +329,7 @@ def _response(query: QueryReport) -> Response:
 
 
 def _grades(query: QueryReport) -> dict[str, float]:
-    """Those that the report shows: of hits, of the ideal ranking and of relevant documents that were not found."""
+    """The grades in the report: of hits, of the ideal ranking and of relevant documents that were not found."""
     ranked = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
     missing = {document.id: document.grade for document in query.missing}
     return {document: grade for document, grade in (ranked | missing).items() if grade is not None}
@@ -345,7 +345,7 @@ def _scores(query: QueryReport) -> list[Score]:
 
 
 def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
-    """Whether neighbours of equal score are not shown as tied: then the request had put them in order."""
+    """Whether neighbours of equal score are not marked as tied: the request then orders them itself."""
     return any(
         first.score is not None and first.score == second.score and not first.tied
         for first, second in pairwise(ranking)
@@ -354,11 +354,11 @@ def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
 
 def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:
     """
-    A baseline: *path*, or that of *suite* where it is None.
+    The side of the baseline at *path*, or of that of *suite* where it is None.
 
     Raises:
-        BaselineError: It is not there, cannot be read, contradicts itself, is another suite's, or has no entry of the
-            request.
+        BaselineError: The baseline does not exist, cannot be read, contradicts itself, is another suite's, or has no
+            entry of the request.
         UsageError: It has several entries and *request* does not say which.
     """
     if suite is not None:
@@ -388,7 +388,7 @@ def _choose(name: str, known: Iterable[str], request: str | None) -> str:
 
 
 def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
-    """The run of *request* that *entry* keeps, called *name*."""
+    """The side of *entry*, the baseline of *request*, called *name*."""
     run = as_run(entry, request, depth=entry.depth)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     scores = (
@@ -412,11 +412,11 @@ def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
 
 def report_side(name: str, path: Path, suite: Suite | None, request: str | None) -> ComparedSide:
     """
-    One suite of a JSON report.
+    The side of one suite of a JSON report.
 
     Raises:
-        FormatError: The file is no report.
-        UsageError: It does not hold the suite, or holds several that could be meant.
+        FormatError: The file is not a report.
+        UsageError: The report does not hold the suite, or several of its suites match.
     """
     from harness.report.json import loads_report
 
@@ -455,8 +455,8 @@ def _which(report: SuiteReport) -> str:
 
 def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
-    A run file: documents by their score, the highest first, equal ones as `harness.files.scored_runs.evaluate_files`
-    orders them.
+    The side of a run file: documents by score, the highest first, equal ones in the order of
+    `harness.files.scored_runs.evaluate_files`.
 
     Raises:
         FormatError: The file is wrong; holds all its problems.
@@ -478,7 +478,7 @@ def cut_at(run: Run, depth: int | None) -> Run:
 
 
 def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
-    """*one* with those of *queries* that it does not hold, without hits; only a run file cannot hold such itself."""
+    """*one* with those of *queries* that it lacks, as empty rankings; only for run files, which cannot hold these."""
     absent = [query for query in queries if query not in one.run.responses]
     if one.side.kind is not SideKind.RUN or not absent:
         return one
@@ -491,6 +491,6 @@ def _cut(response: Response, depth: int) -> Response:
 
 
 def questions_of(suite: Suite) -> dict[str, Question]:
-    """What each query of *suite* asks; of one without requests, which holds judgments alone, nothing is known."""
+    """Text and params of each query of *suite*; none for a suite without requests, which only holds judgments."""
     masker = Masker(suite.variables)
     return {query.id: question_of(query, masker) for query in suite.queries} if suite.requests else {}

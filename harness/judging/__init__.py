@@ -1,4 +1,4 @@
-"""Work on judgments that needs suites and an engine: what is to be judged, and what is judged wrongly."""
+"""Work on judgments that needs suites and an engine: pools of unjudged documents, and lint of judgments."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ class PoolOptions:
     """
     Where suites run (*run*, *matrix*), down to which rank they are pooled, and which field a *snippet* is cut from.
 
-    *depth* is a suite's deepest cutoff where it is None, and *snippet* the field of a document's longest text. With
-    *fields* their texts are read instead of a snippet. Documents of *reopened*, by query, are pooled though judged.
+    If *depth* is None, it is the suite's deepest cutoff; if *snippet* is None, it is the field with the longest text.
+    With *fields* their texts are read instead of a snippet. Documents of *reopened*, by query, are pooled although
+    judged.
     """
 
     run: RunOptions
@@ -72,16 +73,16 @@ def pool_suites(
     progress: Progress | None = None,
 ) -> list[Pool]:
     """
-    Run suites with each of their requests that are asked for, and pool what nobody has judged.
+    Run suites with each of the selected requests, and pool the unjudged documents.
 
-    Nothing is compared or decided. A query without an answer is named in the pool, and nothing of it is pooled. A suite
-    of which the tags select no query has no pool.
+    Nothing is compared or decided. The pool names a query without a ranking, and has no document of it. A suite of
+    which the tags select no query has no pool.
 
     Args:
         paths: Suite files.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
-        progress: Told how far the runs are.
+        progress: Receives how far the runs are.
 
     Raises:
         InputError: A suite or harness.toml is wrong; holds all problems of all files.
@@ -111,7 +112,7 @@ def _reopened(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:
 
 @dataclass(frozen=True, slots=True)
 class _Pooling:
-    """All cells of one suite, with the open connection that they came over."""
+    """All cells of one suite, with their open connection."""
 
     cells: Sequence[AnsweredSuite]
     options: PoolOptions
@@ -139,7 +140,7 @@ class _Pooling:
         return [f"{cell.run.request} on {cell.run.index}" for cell in self.cells]
 
     def _shallow(self, pool: Pool) -> list[str]:
-        """A sentence for each request that says itself how many hits it wants, and wants fewer than are pooled."""
+        """A sentence for each request with a size of its own that is less than the pooling depth."""
         from harness.suites.depth import size_of
 
         sizes = {name: size_of(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
@@ -150,7 +151,7 @@ class _Pooling:
         ]
 
     def _texts(self, pool: Pool, runs: Sequence[PooledRun]) -> tuple[dict[tuple[str, str], Hit], list[str]]:
-        """Title and snippet of each document, by query and document, and why there are none."""
+        """Title and snippet of each document, by query and document; and sentences on why some are missing."""
         search = self.cells[0].search
         if search is None or not pool.documents:
             return {}, []
@@ -195,9 +196,9 @@ class _Pooling:
 @dataclass(slots=True)
 class Lint:
     """
-    What came of it: *findings* by place, *notes* on what was not looked at and why, and *errors* of engines that did
-    not answer, for which something is not known. *problems* are what else is wrong in suites, which were not looked at.
-    *judgments* and *suites* count what was.
+    The result of a lint: *findings* by place, *notes* on what was not checked and why, and *errors* of engines that did
+    not answer, which leave something unknown. *problems* are other errors in suites, which were not checked.
+    *judgments* and *suites* count what was checked.
     """
 
     findings: list[JudgmentFinding] = field(default_factory=list)
@@ -210,7 +211,7 @@ class Lint:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A suite as read; *fixture* is what its fixture holds."""
+    """A suite as read; *fixture* has the documents of its fixture."""
 
     judged: JudgedSuite
     fixture: FixtureFile | None
@@ -230,13 +231,13 @@ def lint_suites(
     paths: Sequence[Path], options: RunOptions, *, offline: bool, scale: Scale | None, environ: Mapping[str, str]
 ) -> Lint:
     """
-    Look at the judgments of suites.
+    Check the judgments of suites.
 
     Args:
         paths: Suite files.
         options: Where the engine is.
-        offline: Whether no engine is asked; documents of a fixture are known all the same.
-        scale: Where grades have to be, beside the scales of the suites.
+        offline: Whether to ask no engine; documents of a fixture are known all the same.
+        scale: A scale that grades must be on, beside the scales of the suites.
         environ: Where variables and logins are looked up; left alone where *offline*.
 
     Raises:
@@ -262,7 +263,7 @@ def lint_suites(
 
 
 def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple[list[_Read], list[Problem]]:
-    """The suites that can be looked at, and what is wrong with the others."""
+    """The suites that can be checked, and the problems of the others."""
     read: list[_Read] = []
     problems: dict[Problem, None] = {}
     for path in paths:
@@ -283,7 +284,7 @@ def _open(connections: Connections, online: Sequence[_Read]) -> dict[str, OpenCl
 def _knowledge(
     one: _Read, cluster: OpenCluster | None, lint: Lint, masker: Masker, *, offline: bool
 ) -> IndexKnowledge | None:
-    """What is known of the judged documents; None where it is not known of all places where they may be."""
+    """Which judged documents exist; None where one of the places where they may be could not be searched."""
     indexes, fixture = one.indexes(), one.fixture
     ids = {judgment.document for judgment in one.judged.judged}
     if one.suite.target.service == "http":
@@ -309,7 +310,7 @@ def _knowledge(
 def _look_up(
     cluster: OpenCluster, index: str, ids: set[str], id_field: str | None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The documents that are there, and those of another spelling in place of those that are not."""
+    """The documents that exist, and for missing ones the existing ids in another spelling."""
     if cluster is None or cluster.search is None:
         raise (
             cluster.error
@@ -336,12 +337,12 @@ def _notes(one: _Read, has_scale: bool) -> list[str]:
     return notes
 
 
-# A suite with every judgment that it and its files hold, also those for which it could not run.
+# A suite with every judgment that it and its files hold, also those that keep it from running.
 
 
 def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, FixtureFile | None]:
     """
-    Read a suite for a look at its judgments, with what its fixture brings along.
+    Read a suite to check its judgments, with the documents of its fixture.
 
     Args:
         path: The suite file.
@@ -372,7 +373,7 @@ def _inline(loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
 
 
 def _repeats(root: MappingNode) -> Iterator[tuple[str, Repeat]]:
-    """What is judged once more in the judgments of a query of the suite itself, with the query's id."""
+    """Documents that are judged twice in a query's own `judgments` in the suite, with the query's id."""
     queries = root.child("queries")
     for entry in queries if isinstance(queries, ListNode) else ():
         query, judged = (entry.child(key) if isinstance(entry, MappingNode) else None for key in ("id", "judgments"))
@@ -392,7 +393,7 @@ def _repeated(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Ite
 
 
 def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Problem]) -> Iterator[PlacedJudgment]:
-    """Each judgment of the file, twice where it stands twice; what is none goes to *problems*, all of it."""
+    """Each judgment of the file, repeated ones too; every entry that is not a judgment goes to *problems*."""
     findings = Findings(file.name, most=sys.maxsize)
     known = {} if form_of(file.path) is Form.TREC else names
     try:
@@ -407,9 +408,9 @@ def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Probl
 
 def _told_by_the_loader(loaded: LoadedSuite) -> Iterator[Problem]:
     """
-    What the loader found in the suite itself: grades that are none, and what judgments mean for a measure or a gain.
+    The loader's problems in the suite itself: invalid grades, and judgments that do not fit a measure or a gain.
 
-    What it says of a file, and of documents that the fixture lacks, is found again, and in full.
+    Its problems in a file, and documents that the fixture lacks, are left out: the lint finds all of them again.
     """
     inline = {(mark.line, mark.column) for mark in loaded.judgments.inline.values()}
     for problem in loaded.judgments.problems.found:

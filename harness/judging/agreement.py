@@ -1,6 +1,6 @@
 """
-How far judges agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, and the documents on which they differ; and which
-grade a document has that several of them graded. Pure.
+How far judges agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, and the documents on which they differ; and the
+resolution of several grades of a document to one. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair: TypeAlias = tuple[str, str]
 """A query and a document."""
 
 Grades: TypeAlias = Mapping[Pair, float]
-"""What one judge graded."""
+"""The grades of one judge."""
 
 
 # Coefficients. All of them are 1 - observed / expected disagreement, so 1 for judges who always agree and about 0 for
@@ -30,7 +30,7 @@ Grades: TypeAlias = Mapping[Pair, float]
 
 
 class Weights(StrEnum):
-    """What a disagreement between two grades of a scale costs: one, or the steps between them, or their square."""
+    """The cost of a disagreement between two grades of a scale: one, the steps between them, or their square."""
 
     NONE = "unweighted"
     LINEAR = "linear"
@@ -45,9 +45,9 @@ def cohen_kappa(
 
     Args:
         pairs: The two grades of each document that both graded.
-        scale: The grades that there are; grades that were given are added. Weights count the steps between two grades
-            on it, so that 0, 1, 3 are one step apart each.
-        weights: What a disagreement costs.
+        scale: The possible grades; grades that were given are added. Weights count the steps between two grades on it,
+            so that 0, 1, 3 are one step apart each.
+        weights: The cost of a disagreement.
 
     Returns:
         At most 1; None where it is undefined.
@@ -124,7 +124,7 @@ def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, flo
     return {level: float(krippendorff.alpha(reliability_data=data, level_of_measurement=level)) for level in levels}
 
 
-# All of it, for some judges.
+# All coefficients, for two or more judges.
 
 
 def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) -> JudgeAgreement:
@@ -132,8 +132,8 @@ def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) ->
     The agreement of *judges*, by name.
 
     Args:
-        judges: What each of them graded; at least two.
-        scale: The grades that there are, as in `cohen_kappa`.
+        judges: The grades of each judge; at least two judges.
+        scale: The possible grades, as in `cohen_kappa`.
 
     Raises:
         UsageError: A package is not installed, or there are fewer than two judges.
@@ -185,19 +185,19 @@ def _by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
 
 
 class Rule(StrEnum):
-    """How the grade of a document is found that several judges graded."""
+    """How to resolve the grades of several judges to one."""
 
     AGREED = "agreed"
-    """The one that all of them gave; else none."""
+    """The grade that all of them gave; else none."""
     MAJORITY = "majority"
-    """The one that more than half of them gave; else none."""
+    """The grade that more than half of them gave; else none."""
     MEDIAN = "median"
-    """The one in the middle; the lower of two."""
+    """The median grade; the lower of two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The *grades* that a rule found, and the documents that are left *open*."""
+    """The *grades* that a rule found, and the documents that it left *open*."""
 
     grades: Mapping[Pair, float]
     open: tuple[Disagreement, ...]
@@ -210,8 +210,8 @@ def resolve(
     One grade for each document.
 
     Args:
-        judges: What each judge graded, by name.
-        rule: What decides where they differ.
+        judges: The grades of each judge, by name.
+        rule: Decides where they differ.
         most_apart: A document whose grades are further apart is left open.
         settler: The judge whose grade is that of the document, whatever others gave.
 

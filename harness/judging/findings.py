@@ -1,7 +1,4 @@
-"""
-What is wrong with judgments, or looks as if it were: by what was read, and by what an index is
-known to hold. Pure.
-"""
+"""Errors and suspicious values in judgments, found from the files and from the ids that an index holds. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from harness.words import did_you_mean, difference, folded_id, other_names
 
 @dataclass(frozen=True, slots=True)
 class PlacedJudgment:
-    """A judgment as it stands in the suite or in a file; *grade* is None where none was given yet."""
+    """A judgment as written in the suite or in a file; *grade* is None where none was given yet."""
 
     query: str
     document: str
@@ -31,7 +28,7 @@ class PlacedJudgment:
 
 
 def words_of(query: str, document: str) -> str:
-    """What a judgment is about."""
+    """A judgment's query and document, in words."""
     return f"document {document!r} for query {query!r}"
 
 
@@ -40,12 +37,12 @@ def words_of(query: str, document: str) -> str:
 
 def alias_findings(judged: Iterable[PlacedJudgment], existing: Collection[str] | None) -> Iterator[JudgmentFinding]:
     """
-    Ids that differ in their form only, each at its first place, beside the one that came first.
+    Ids that differ in their form only, each at its first place, with the id that came first.
 
     Args:
         judged: All judgments of a suite.
-        existing: The ids that the index holds; None where that is not known. Two that both exist are two documents,
-            and one that does not is told as missing.
+        existing: The ids that the index holds; None where they are not known. Two ids that both exist are two
+            documents; an id that does not exist is reported as missing.
     """
     if existing is not None:
         return
@@ -76,7 +73,7 @@ _SCALE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The *least* and the *greatest* grade, infinite where there is no such bound, and whose scale it is."""
+    """The *least* and the *greatest* grade, infinite where unbounded; *owner* names the scale in messages."""
 
     least: float
     greatest: float
@@ -85,7 +82,7 @@ class Scale:
 
 def parse_scale(text: str) -> Scale:
     """
-    A scale as it is given on the command line.
+    Read a scale as given on the command line.
 
     Raises:
         UsageError: *text* is no scale.
@@ -112,7 +109,7 @@ def scales_of(suite: Suite) -> tuple[Scale, ...]:
 
 
 def off_scale(judged: Iterable[PlacedJudgment], scales: Iterable[Scale]) -> Iterator[JudgmentFinding]:
-    """Each grade that is on one of *scales* not; the first of them is named."""
+    """Each grade that is not on all of *scales*, with the first scale that lacks it."""
     known = tuple(scales)
     for one in judged:
         sentence = None if one.grade is None else next(_sentences(one, one.grade, known), None)
@@ -143,17 +140,17 @@ NAMED = 5
 """Documents that one finding names."""
 
 MANY = 20
-"""Judged documents of which one at least should be there."""
+"""From so many judged documents on, at least one should exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedSuite:
     """
-    A suite with every judgment that was read, those that its loader refuses too.
+    A suite with every judgment that was read, including those that its loader refuses.
 
     *suite* holds the queries and their joined judgments, *judged* each judgment with its place, in the order in which
-    they were read. *unreadable* is what was found in the place of judgments, or follows from them for the suite.
-    *strict* says that judgments for other queries are not wanted, *skip_ungraded* that missing grades are.
+    they were read. *unreadable* are findings on entries that are not judgments, or that judgments cause in the suite.
+    *strict* forbids judgments for other queries, *skip_ungraded* allows missing grades.
     """
 
     suite: Suite
@@ -166,10 +163,10 @@ class JudgedSuite:
 @dataclass(frozen=True, slots=True)
 class IndexKnowledge:
     """
-    What is known of the judged documents: the ids that were *found*, and where.
+    Which judged documents exist: the ids that were *found*, and where.
 
-    *places* says where they were looked for, in words. *repeated* holds, for each alias or pattern, the ids that are in
-    more than one of its indexes.
+    *places* names the places that were searched, in words. *repeated* holds, for each alias or pattern, the ids that
+    are in more than one of its indexes.
     """
 
     places: str
@@ -179,12 +176,12 @@ class IndexKnowledge:
 
 def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge | None) -> list[JudgmentFinding]:
     """
-    Everything to look at in the judgments of one suite, sorted by place.
+    All findings on the judgments of one suite, sorted by place.
 
     Args:
-        judged: As read.
-        scales: The scales that grades have to be on.
-        known: What the index holds; None where nobody was asked.
+        judged: The suite, as read.
+        scales: The scales that grades must be on.
+        known: Which documents exist; None where no index was asked.
     """
     own = {query.id for query in judged.suite.queries}
     ours = [one for one in judged.judged if one.query in own]
@@ -242,7 +239,7 @@ def _unknown_queries(judged: JudgedSuite, own: set[str]) -> Iterator[JudgmentFin
 
 
 def _without_positive(judged: JudgedSuite) -> Iterator[JudgmentFinding]:
-    """A judgment counts where it was read, also from a file that the loader refuses for something else in it."""
+    """Queries without a positive judgment; judgments of files that the loader refuses count too."""
     suite = judged.suite
     read: dict[str, list[float]] = {query.id: list(query.judgments.values()) for query in suite.queries}
     for one in judged.judged:
@@ -259,14 +256,14 @@ def _without_positive(judged: JudgedSuite) -> Iterator[JudgmentFinding]:
 
 
 def _is_positive(suite: Suite, grade: float) -> bool:
-    """One that the gain map lacks is told as that; NaN stands for a variable that is not set yet."""
+    """Whether *grade* has a positive gain; NaN, for a variable that is not set yet, counts as positive."""
     if suite.gain.kind is GainKind.MAP and not math.isnan(grade):
         return dict(suite.gain.table).get(grade, 0.0) > 0
     return grade > 0 or math.isnan(grade)
 
 
 def _not_in_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
-    """Each judgment of a document that is gone; where all of many are, it is rather the place that is wrong."""
+    """Each judgment of a missing document; where all of many are missing, the index is probably wrong."""
     missing = [one for one in judged if one.document not in known.found]
     ids = {one.document for one in missing}
     if len(missing) == len(judged) and len(ids) >= MANY and not known.found:

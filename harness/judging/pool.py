@@ -1,6 +1,6 @@
 """
-What is still to be judged: the documents in the top of several rankings that nobody has graded, and what a measure
-cannot know without them. Pure.
+What is still to be judged: the ungraded documents at the top of several rankings, and how much a measure depends on
+them. Pure.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ from harness.model import (
 
 
 FALLBACK = "nDCG@{depth}"
-"""The measure whose bounds are shown where the suite has none that judgments decide."""
+"""The measure whose bounds are shown where no measure of the suite depends on judgments."""
 
 
 @dataclass(frozen=True, slots=True)
 class PooledRun:
-    """One *run* of the pool, and what it is called there: the *name* of its request."""
+    """One *run* of the pool, and its *name* there: that of its request."""
 
     name: str
     run: Run
 
 
 def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
-    """The first *depth* hits of *query*; none where it was not answered."""
+    """The first *depth* hits of *query*; none where it has no ranking."""
     response = run.responses.get(query.id)
     return response.hits[:depth] if isinstance(response, Ranking) else ()
 
 
 def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
-    """The coverage of each query that was answered, by its id."""
+    """The coverage of each query with a ranking, by its id."""
     worst, best = _scale_ends(suite, measure)
     coverages = {}
     for query in suite.queries:
@@ -106,14 +106,14 @@ def cover_run(suite: Suite, one: PooledRun, covered: Mapping[str, QueryCoverage]
 
 
 def _judged(suite: Suite, run: Run, depth: int) -> dict[str, float]:
-    """Judged@k of each query that was answered, as a threshold on it counts."""
+    """Judged@k of each query with a ranking, computed as for a threshold."""
     measure = parse_measure(f"Judged@{depth}")
     scores = [score_of(suite, query, measure, run) for query in suite.queries]
     return {score.query: score.value for score in scores if score.value is not None}
 
 
 def bounded_measure(suite: Suite, depth: int) -> Measure:
-    """The first of the suite's measures that the grades of returned documents decide."""
+    """The first of the suite's measures that depends on the grades of returned documents."""
     for measure in common_measures(suite):
         definition = definition_of(measure)
         if definition.diverse is None and definition.needs is not Needs.NOTHING:
@@ -123,9 +123,9 @@ def bounded_measure(suite: Suite, depth: int) -> Measure:
 
 def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     """
-    The grades of least and of greatest gain that *measure* takes: of those that have a name, a gain, or are in use.
+    The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.
 
-    Where no grade is known, 0 and 1. Only a map gives a grade below another one the greater gain.
+    Where no grade is known, 0 and 1. Only a gain map can give a lower grade the greater gain.
     """
     settings = settings_of(measure, suite.gain, suite.profile)
     if settings.gain.kind is GainKind.MAP:
@@ -143,7 +143,7 @@ def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
 
 
 def pooling_depth(suite: Suite) -> int:
-    """The deepest cutoff of all that is measured; the suite's depth where nothing has one."""
+    """The deepest cutoff of the suite's measures; the suite's depth where none has a cutoff."""
     measures = [measure for query in suite.queries for measure in measures_of(suite, query)]
     return deepest_cutoff([*common_measures(suite), *measures]) or suite.depth
 
@@ -153,9 +153,9 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
     The unjudged documents of the top *depth* of all *runs*, each once.
 
     Args:
-        suite: With the queries that were selected only, and their judgments.
-        runs: At least one, with names of their own.
-        depth: Ranks that are looked at, >= 1.
+        suite: The suite with the selected queries only, and their judgments.
+        runs: At least one, with different names.
+        depth: Ranks to pool, >= 1.
     """
     measure = bounded_measure(suite, depth)
     covered = {one.name: cover_queries(suite, one, measure, depth) for one in runs}

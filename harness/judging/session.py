@@ -1,6 +1,6 @@
 """
-A judge at work: the documents of a pool in an order, the grades that there are, and those given so far, each of which
-is in a file before it counts.
+A judging session: the documents of a pool in order, the existing grades, and those given so far, each of which is
+written to a file before it counts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def progress_path(suite: Path, judge: str, folder: Path | None = None) -> Path:
     The file of what *judge* graded, beside the suite or in *folder*.
 
     Raises:
-        UsageError: *judge* is no name for a file.
+        UsageError: *judge* cannot be part of a file name.
 
     >>> str(progress_path(Path("shop.relevance.yaml"), "anna"))
     'shop.judged-by.anna.jsonl'
@@ -66,7 +66,7 @@ def _stem(suite: Path) -> str:
 
 def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, Kept]:
     """
-    What all judges of *suite* have graded, by their names.
+    The grades of all judges of *suite*, by their names.
 
     Raises:
         FormatError: A file holds something else.
@@ -80,10 +80,10 @@ def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, Kept]:
 @dataclass(slots=True)
 class Kept:
     """
-    What one judge has graded, in the file *path*.
+    The grades of one judge, kept in the file *path*.
 
     *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
-    *lines* are where the file has the grades that were read.
+    *lines* are the lines of the file with the grades that were read.
     """
 
     path: Path
@@ -95,10 +95,10 @@ class Kept:
     @classmethod
     def read(cls, path: Path) -> Kept:
         """
-        What the file holds, nothing where there is none. A last line that was cut off was not kept, and is left out.
+        Read the file; empty where there is none. A last line that was cut off is dropped.
 
         Raises:
-            FormatError: It cannot be read, or a line is none of these.
+            FormatError: The file cannot be read, or a line is not an entry of it.
         """
         kept = cls(path)
         try:
@@ -112,7 +112,7 @@ class Kept:
 
     def check_writable(self) -> None:
         """
-        Be sure that grades can be kept.
+        Check that grades can be written.
 
         Raises:
             UsageError: They cannot.
@@ -132,14 +132,14 @@ class Kept:
 
         Raises:
             FormatError: The file holds something else by now, and stays as it is.
-            UsageError: The ids are no text that a file can hold.
-            OSError: The grade could not be kept.
+            UsageError: The ids cannot be encoded as text.
+            OSError: The grade could not be written.
         """
         self._keep(pair, grade)
         self._apply(pair, grade)
 
     def undo(self) -> Pair | None:
-        """Take back the last step: the document that it was; None where there is none. Raises as `grade`."""
+        """Undo the last step; returns its document, None where there is no step. Raises as `grade`."""
         if not self.steps:
             return None
         pair, before = self.steps[-1]
@@ -183,7 +183,7 @@ _Entry: TypeAlias = tuple[Pair, float | None, bool]
 """A document, its grade, and whether that is an undone step."""
 
 _BEGIN = b'{"query": "'
-"""Of each line that is written here."""
+"""How each line of the file begins."""
 
 
 def _entries(path: Path, content: bytes) -> list[_Entry]:
@@ -195,7 +195,7 @@ def _entries(path: Path, content: bytes) -> list[_Entry]:
 
 
 def _is_cut(line: bytes) -> bool:
-    """Whether *line*, the last of a file and without an end, is the beginning of one that was written here."""
+    """Whether *line*, the last of a file and without an end, is the beginning of a line of ours that was cut off."""
     try:
         json.loads(line)
     except (ValueError, RecursionError):
@@ -231,7 +231,7 @@ DEFAULT_TOP = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A grade to give: its *label*, and the *key* that gives it, empty where there is none left."""
+    """A grade to give: its *label*, and the *key* to press for it, empty where none is left."""
 
     grade: float
     label: str
@@ -243,7 +243,7 @@ def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[Choice, ...]:
     The grades that a judge can give, the least first: those of *scale*, else those that have a name, else those with a
     gain, else the whole numbers from 0 to the greatest grade that is in use or that a measure allows, else 0 to 3.
 
-    A grade from 0 to 9 has its digit as its key; where another one is among them, their places from 1 are the keys.
+    The key of a grade from 0 to 9 is its digit; if there are other grades too, the keys are the places from 1.
 
     Raises:
         UsageError: There are too many.
@@ -286,10 +286,10 @@ def _whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
 
 def check_on_scale(judges: Iterable[Kept], suite: Suite, scale: Scale | None = None) -> None:
     """
-    Be sure that what *judges* graded is on the scale of `choices_of`, or up to 3 where the suite names no scale.
+    Check that the grades of *judges* are on the scale of `choices_of`, or up to 3 where the suite names no scale.
 
     Raises:
-        FormatError: Grades are not, each with its line.
+        FormatError: Some grades are not; each with its line.
         UsageError: As `choices_of`.
     """
     choices = [one.grade for one in choices_of(suite, scale)]
@@ -325,7 +325,7 @@ def ordered(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
 
     Args:
         pool: The documents.
-        seed: Shuffles the documents of each query, the same way each time; None leaves them by their best rank.
+        seed: Shuffles the documents of each query, the same way each time; None sorts them by their best rank.
     """
     places: dict[str, int] = {}
     for query in (*(one.query for one in pool.queries), *(one.query for one in pool.documents)):
@@ -343,8 +343,8 @@ class Session:
     """
     What a judge sees.
 
-    *existing* are grades that the suite has already, shown unless *blind*; so are those of *others*, ranks and the
-    names of requests. *unanswered* says whether a query had no answer, so that its documents are missing.
+    *existing* are the suite's own grades, shown unless *blind*; so are those of *others*, ranks and the names of
+    requests. *unanswered* says whether a query had no ranking, so that its documents are missing.
     """
 
     suite: Suite
@@ -354,13 +354,13 @@ class Session:
     kept: Kept
     existing: Mapping[Pair, float] = field(default_factory=dict)
     others: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
-    """What other judges gave, by their names, of the documents that are to be settled."""
+    """The grades of other judges, by their names, for the documents to be settled."""
     blind: bool = False
     notes: tuple[str, ...] = ()
     unanswered: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The whole of it, as the page reads it."""
+        """The session as JSON values for the page."""
         queries = {query.id: query for query in self.suite.queries}
         return {
             "suite": self.suite.name,
@@ -386,19 +386,19 @@ class Session:
         }
 
     def takes(self, pair: Pair, grade: object) -> bool:
-        """Whether *pair* is a document to grade, and *grade* one to choose, or None for no grade."""
+        """Whether *pair* is a document to grade, and *grade* one of the choices, or None for no grade."""
         known = any((one.query, one.document) == pair for one in self.documents)
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         return known and (grade is None or (is_number and any(one.grade == grade for one in self.choices)))
 
     @property
     def graded(self) -> int:
-        """The number of its documents that have a grade of the judge's."""
+        """The number of documents that the judge has graded."""
         return sum((one.query, one.document) in self.kept.grades for one in self.documents)
 
 
 def _question(query: Query) -> dict[str, Any]:
-    """The query's text, or its id where it has none, and its params as texts; what is of the environment is masked."""
+    """The query's text, or its id where it has none, and its params as texts; values of the environment are masked."""
     masked = query.masked or {}
     params = {**query.params, **(masked.get("params") or {})}
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in params.items()}
@@ -439,15 +439,15 @@ def open_session(
     progress: Progress | None = None,
 ) -> Session:
     """
-    What there is to judge in the suite *path*: its pool, and documents that a judge graded before, unless the suite has
+    The documents to judge in the suite *path*: its pool, and documents that a judge graded before, unless the suite has
     the grade that the judge of *options* gave.
 
     Args:
         path: The suite.
-        judges: What was graded before, by the name of each judge, the one of *options* among them.
+        judges: The grades kept so far, by the name of each judge, including the judge of *options*.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
-        progress: Told how far the run is.
+        progress: Receives how far the run is.
 
     Raises:
         InputError: The suite or harness.toml is wrong, or a kept grade is not on the scale.

@@ -1,4 +1,4 @@
-"""Grades of judges into the files that hold a suite's judgments, or into a file of their own."""
+"""Writes the grades of judges to the files of a suite's judgments, or to a file of their own."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class FilesChanged(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What came of it: the *files* that were written, how many grades are new, and those of the suite that stayed."""
+    """The result of writing: the *files* written, the number of new grades, and grades that were kept."""
 
     files: tuple[Path, ...] = ()
     added: int = 0
     changed: int = 0
     kept: Mapping[Pair, float] = field(default_factory=dict)
-    """Grades that were given by hand meanwhile, which nobody changes."""
+    """Grades that were edited by hand meanwhile and stay."""
     unknown: int = 0
     """The number of grades for queries that the suite does not have, which are left out."""
 
@@ -67,7 +67,7 @@ class GradedFiles:
     @classmethod
     def read(cls, suite: Path) -> GradedFiles:
         """
-        Remember what the files hold.
+        Read the files and remember their contents.
 
         Raises:
             SuiteError: The suite cannot be read.
@@ -78,16 +78,16 @@ class GradedFiles:
 
     def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> Written:
         """
-        Put *grades* into the suite or the judgment file that has, or would have, the judgment; each file whole.
+        Write *grades* to the suite or the judgment file that has, or would have, the judgment; each file whole.
 
         Args:
-            grades: Those to write.
-            given: All grades that judges ever gave a document. Another one in a file was put there by hand, and stays.
+            grades: The grades to write.
+            given: All grades that judges ever gave a document. Any other grade in a file was edited by hand, and stays.
 
         Raises:
             FilesChanged: A file changed since it was read.
             SuiteError: The suite cannot be read.
-            UsageError: A grade has no place, or a file could not be written.
+            UsageError: No file can hold a grade, or a file could not be written.
         """
         self._require_unchanged()
         judged, _ = read_judged(self.suite, None)
@@ -135,7 +135,7 @@ class GradedFiles:
         return found
 
     def _require_unchanged(self, paths: Iterable[Path] | None = None, done: Sequence[Path] = ()) -> None:
-        """Be sure that *paths*, or all files, are as they were read; *done* are written already."""
+        """Raise FilesChanged unless *paths*, or all files, are as they were read; *done* are written already."""
         looked_at = self.contents if paths is None else paths
         changed = [str(path) for path in looked_at if _bytes_of(path) != self.contents[path]]
         if changed:
@@ -144,7 +144,7 @@ class GradedFiles:
             raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {written} was written")
 
     def _edited(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
-        """The file with *grades*, by name where all its grades are, read again to be sure that it holds them."""
+        """The file's content with *grades*, by name if all its grades are; parsed again to check that it has them."""
         is_suite, form = path == self.suite, form_of(path)
         editor = edit_suite if is_suite else EDITORS.get(form)
         if editor is None or (not is_suite and path.suffix.lower() in (".gz", ".zst")):
@@ -207,7 +207,7 @@ def _replace(path: Path, content: bytes, before: Callable[[], None]) -> None:
 
 
 def _file_grades(path: Path) -> Callable[[str], dict[Pair, str]]:
-    """What reads the grades in the text of a judgment file that is called as *path*."""
+    """A function that reads the grades in the text of a judgment file, in the format of *path*."""
 
     def read(text: str) -> dict[Pair, str]:
         with tempfile.TemporaryDirectory() as folder:
@@ -228,11 +228,11 @@ def _file_grades(path: Path) -> Callable[[str], dict[Pair, str]]:
 
 def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
     """
-    Be sure that *path* holds no grade but those *given*.
+    Check that *path* holds no grade except those *given*.
 
     Raises:
-        FormatError: It is no judgment file.
-        UsageError: It holds other grades.
+        FormatError: The file is not a judgment file.
+        UsageError: The file holds other grades.
     """
     known = read_judgments(path) if path.is_file() and path.stat().st_size else {}
     others = [
@@ -243,12 +243,12 @@ def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
 
 
 def grades_csv(grades: Mapping[Pair, float]) -> str:
-    """Columns query, document and grade, with a byte order mark where the text is not ASCII, as a pool has it."""
+    """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
     begin = "query,document,grade\n"
     text = applied(begin, edit_csv(begin, {pair: number_text(grade) for pair, grade in grades.items()}))
     return text if text.isascii() else "\ufeff" + text
 
 
 def grades_json_lines(grades: Mapping[Pair, float]) -> str:
-    """An object with query, document and grade a line."""
+    """JSON lines, each an object with query, document and grade."""
     return "".join(f"{json_line(*pair, number_text(grade))}\n" for pair, grade in grades.items())

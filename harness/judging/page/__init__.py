@@ -1,9 +1,9 @@
 """
-The judging page: a server for one judge on this machine, and the files of the page beside it.
+The judging page: a server for one judge on this machine; the files of the page are beside it.
 
-It answers nobody but the page itself. A token that is new with each start is part of the page's address, and the page
-sends it as a header, which a page of another origin cannot. The ``Host`` has to be ours, so that a name which somebody
-points at this machine leads nowhere, and so have ``Origin`` and ``Sec-Fetch-Site`` where a browser sends them.
+It answers only the page itself. A token, new with each start, is part of the page's address, and the page sends it as a
+header, which a page of another origin cannot. The ``Host`` has to be the server's own, against DNS rebinding, and so
+have ``Origin`` and ``Sec-Fetch-Site`` where a browser sends them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["JudgingServer", "require_installed"]
 HOST = "127.0.0.1"
 TOKEN = "X-Judging-Token"
 MOST_BYTES = 64 * 1024
-"""Of a request; one holds a grade."""
+"""Bytes of a request, which holds one grade."""
 
 ASSETS = {
     "/judge.css": ("text/css", ("harness.judging.page", "judge.css")),
@@ -57,7 +57,7 @@ HEADERS = {
 
 def require_installed() -> None:
     """
-    Be sure that the page can be served, before anything is searched for it.
+    Check that the page can be served, before any search is sent for it.
 
     Raises:
         UsageError: The package werkzeug is not installed.
@@ -72,20 +72,20 @@ def require_installed() -> None:
 @dataclass(slots=True)
 class JudgingServer:
     """
-    Serves *session* until it is closed; *write* puts the grades where they belong, and says what came of it.
+    Serves *session* until it is closed; *write* writes the grades to their files and returns sentences on that.
 
-    *finished* is set when the judge has finished. *port* is that of the machine's choice where it is 0.
+    *finished* is set when the judge has finished. With *port* 0 the system chooses the port.
     """
 
     session: Session
     write: Callable[[], list[str]]
     reread: Callable[[], None]
-    """Takes files that changed meanwhile as they are now."""
+    """Accepts files that changed meanwhile, as they are now."""
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     finished: threading.Event = field(default_factory=threading.Event)
     said: list[str] = field(default_factory=list)
-    """What *write* said last."""
+    """The last sentences of *write*."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _http: BaseWSGIServer | None = None
     _over: bool = False
@@ -97,7 +97,7 @@ class JudgingServer:
 
     def start(self) -> None:
         """
-        Begin to answer.
+        Start to answer requests.
 
         Raises:
             UsageError: The port is taken.
@@ -121,7 +121,7 @@ class JudgingServer:
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         if self._http is not None:
             self._http.shutdown()
             self._http.server_close()
@@ -160,7 +160,7 @@ class JudgingServer:
         return status, "application/json", json.dumps(answer)
 
     def _refusal(self, request: Request) -> str:
-        """Why the request is not the page's own; empty if it is."""
+        """Why the request is not from the page; empty if it is."""
         own = (f"{HOST}:{self.port}", f"localhost:{self.port}")
         if request.headers.get("Host") not in own:
             return "the host is not this page's"
