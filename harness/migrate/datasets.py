@@ -79,7 +79,7 @@ def _text(query: Any) -> str | None:
     """
     default = getattr(query, "default_text", None)
     if callable(default):
-        return str(default()).strip() or None
+        return str(default() or "").strip() or None
     return next((str(text) for key in _TEXTS if (text := getattr(query, key, None))), None)
 
 

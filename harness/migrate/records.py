@@ -58,8 +58,9 @@ def read(sources: Sequence[str]) -> list[Draft]:
         draft.name = draft.name or path.name.split(".")[0]
         entries += _csv(path, draft) if path.suffix.lower() in (".csv", ".tsv") else _json_records(path, draft)
     known: dict[str, DraftQuery] = {}
+    shared: set[str] = set()
     for entry in sorted(entries, key=lambda one: bool(one.document)):  # queries before judgments of them
-        _add(draft, entry, known)
+        _add(draft, entry, known, shared)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")
     return [draft]
@@ -131,21 +132,17 @@ def _judged(judgments: Placed | None) -> Iterator[tuple[str, float, Place]]:
         yield from ((document, grade.number(), grade.place) for document, grade in judgments.items())
 
 
-def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
-    wanted = entry.id or (entry.query if entry.text or entry.query in known else "")
-    text = entry.text or (entry.query if entry.query != wanted else "")
-    if wanted:
-        query = known.get(wanted)
-        if query is None:
-            query = known[wanted] = draft.add(wanted, entry.place)
-    elif text.strip():
-        query = draft.of_text(text)
-    else:
-        raise FormatError.at(*entry.place, "the query is empty; expected an id or a text")
+def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> None:
+    """Add *entry*; *known* has queries by their ids, and *shared* the texts that several of them have."""
+    query, text = _query_of(draft, entry, known, shared)
     if text and query.text not in (None, text):
         sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
         raise FormatError.at(*entry.place, sentence)
     query.text = query.text or text or None
+    if query.text:
+        draft.name_too(query, query.text)
+        if draft.of_text(query.text) is not query:
+            shared.add(query.text)
     _check_same(entry, query)
     query.tags = list(dict.fromkeys([*query.tags, *entry.tags]))
     query.weight = entry.weight if query.weight is None else query.weight
@@ -160,6 +157,24 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery]) -> None:
         draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     else:
         draft.judge(query, entry.document, entry.grade, entry.place)
+
+
+def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> tuple[DraftQuery, str]:
+    """The query of *entry*, made where it is new, and the text that the entry gives it."""
+    wanted = entry.id or (entry.query if entry.text or entry.query in known else "")
+    text = entry.text or (entry.query if entry.query != wanted else "")
+    if entry.id and entry.text and entry.query not in ("", entry.id, entry.text):
+        draft.leave(entry.place, "'query' beside an id and a text", first=repr(entry.query))
+    if wanted:
+        if wanted not in known:
+            known[wanted] = draft.add(wanted, entry.place)
+        return known[wanted], text
+    if not text.strip():
+        raise FormatError.at(*entry.place, "the query is empty; expected an id or a text")
+    if entry.document and text in shared:
+        what = "which of the queries with one text is judged; the first gets the grade"
+        draft.leave(entry.place, what, first=repr(text))
+    return draft.of_text(text), text
 
 
 def _check_same(entry: _Entry, query: DraftQuery) -> None:

@@ -445,10 +445,12 @@ def test_iterations_of_a_dataset_are_listed_where_they_differ(registered, capsys
     assert f"{name}: judgments of queries that the dataset does not have (query '9')" in said
 
 
-def test_a_dataset_whose_queries_are_documents_has_no_texts(registered):
-    name = registered([OfDocument("1", "d7", "https://news.example/7")], [Judged("1", "d", 1, "")])
+def test_a_dataset_may_have_queries_without_a_text(registered):
+    queries = [OfDocument("1", "d7", "https://news.example/7"), Topic("2", None, None, "", 0, ())]
+    name = registered(queries, [Judged("1", "d", 1, "")])
     assert main(["import", "ir_datasets", name, *REQUEST, "--output", "moved.relevance.yaml"]) == 0
-    assert '- {id: "1", judgments: {d: 1}}' in Path("moved.relevance.yaml").read_text()
+    assert '- {id: "1", judgments: {d: 1}}\n' in Path("moved.relevance.yaml").read_text()
+    assert '- {id: "2"}\n' in Path("moved.relevance.yaml").read_text()
     assert "  # doc_id: d7\n  # url: https://news.example/7\n" in Path("moved.relevance.yaml").read_text()
 
 

@@ -95,6 +95,25 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, s
     assert said in capsys.readouterr().err
 
 
+def test_judgments_by_text_are_of_the_query_that_has_it(capsys):
+    queries = "id,text\n1,tent\n2,rope\n3,rope\n"
+    write_files({"q.csv": queries, "j.csv": "query,document,grade\ntent,a,1\nrope,b,1\nrope,c,0\n"})
+    suite = moved("csv", ["j.csv", "q.csv"], *REQUEST)
+    assert {query.id: dict(query.judgments) for query in suite.queries} == {
+        "1": {"a": 1},
+        "2": {"b": 1, "c": 0},
+        "3": {},
+    }
+    what = "which of the queries with one text is judged; the first gets the grade (2 times, first 'rope')"
+    assert f"j.csv:3:1: {what}" in capsys.readouterr().err
+
+
+def test_a_query_beside_an_id_and_a_text_is_listed(capsys):
+    write_files({"a.jsonl": {"query_id": "1", "query": "tent", "text": "two person tent"}})
+    assert [query.text for query in moved("jsonl", ["a.jsonl"], *REQUEST).queries] == ["two person tent"]
+    assert "a.jsonl:1:1: 'query' beside an id and a text ('tent')" in capsys.readouterr().err
+
+
 def test_many_judgments_get_files_of_their_own():
     lines = [{"query": f"q{n % 50}", "document": f"d {n}", "grade": n % 4} for n in range(2001)]
     write_files({"a.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})
