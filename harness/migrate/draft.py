@@ -130,7 +130,8 @@ class Draft:
         """A new query with the id *wanted*, or one like it where that cannot be the id of a query or is taken."""
         query = DraftQuery(self._free_id(wanted), text, place=place)
         if query.id != wanted:
-            self.leave(place, "ids that a suite cannot have, or has", first=f"{wanted!r}, which is {query.id!r} there")
+            what = "ids of queries that are repeated, empty or not printable"
+            self.leave(place, what, first=f"{wanted!r}, which is {query.id!r} in the suite")
         self.queries.append(query)
         return query
 

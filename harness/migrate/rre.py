@@ -151,8 +151,24 @@ def _add(draft: Draft, rated: _Rated, text_name: str, names: Mapping[str, str]) 
     query.params = {names[name]: _as_text(value) for name, value in values.items()}
     query.place = placeholders.place
     query.tags = list(rated.tags)
+    within = _replaced_within(placeholders)
+    if within:
+        what = "placeholders that RRE replaces within other ones; a suite fills each by itself"
+        draft.leave(placeholders.place, what, first=within)
     if rated.documents is not None:
         _judge(draft, query, rated.documents)
+
+
+def _replaced_within(placeholders: Placed) -> str:
+    """The first placeholder that RRE, which goes from one to the next, finds in a later name or an earlier value."""
+    given = [(name, _as_text(value.json())) for name, value in placeholders.items() if name]
+    for place, (name, value) in enumerate(given):
+        for later, _ in given[place + 1 :]:
+            if name in later:
+                return f"{name!r} in {later!r}"
+            if later in value:
+                return f"{later!r} in the value of {name!r}"
+    return ""
 
 
 def _as_text(value: Json) -> str:

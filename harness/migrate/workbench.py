@@ -34,7 +34,11 @@ _TEXT = "%SearchText%"
 _MARKED = re.compile("%SearchText%|%queryText%")
 """Where a configuration without ``{{`` has the text: its first versions, and later ones."""
 _VARIABLE = re.compile(r"\{\{\{\s*(\w[\w.-]*)\s*\}\}\}|\{\{&?\s*(\w[\w.-]*)\s*\}\}")
-_TAG = re.compile(r"\{\{[#^&{]?\s*(\w[\w.-]*)\s*\}\}")
+_TAG = re.compile(
+    r"\{\{#(?:toJson|join)\b[^}]*\}\}\s*(\w[\w.-]*)\s*\{\{/"
+    r"|\{\{[#^&{]?\s*(?!(?:toJson|join|url)\b)(\w[\w.-]*)\s*\}\}"
+)
+"""A variable in a template that has more than variables, be it in a function of the engine."""
 _TEXT_VARIABLES = ("queryText", "query_string")
 """The text in a template of Mustache; the second while that was being developed."""
 
@@ -291,7 +295,7 @@ def _body(query: Placed, draft: Draft, used: dict[str, str]) -> tuple[Json, Coll
         return used[name]
 
     if "{{" in _VARIABLE.sub("", text):
-        params = {match[1]: "{{" + param(match) + "}}" for match in _TAG.finditer(text)}
+        params = {match[1] or match[2]: "{{" + param(match) + "}}" for match in _TAG.finditer(text)}
         draft.leave(query.place, 'the number of hits, which a search template has; see to "size": "{{size}}" in it')
         return {"template": {"source": text, "params": params}}, ()
     written, bare = placeholders_written(text, *((_VARIABLE, param) if "{{" in text else (_MARKED, lambda _: "text")))

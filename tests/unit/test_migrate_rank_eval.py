@@ -198,6 +198,15 @@ def test_the_line_of_a_console_names_the_index(moved, capsys):
     assert "eval.json:1:1: the parameter 'pretty' of the address" in said
 
 
+def test_ids_that_are_changed_are_listed_once(moved, capsys):
+    ids = ["q", "q", "q", " "]
+    requests = [{"id": one, "request": {"query": {"match": {"t": "x"}}}, "ratings": RATINGS} for one in ids]
+    suite = moved({"requests": requests, "metric": {"recall": {}}}, "--index", "shop")
+    assert [query.id for query in suite.queries] == ["q", "q-2", "q-3", "query"]
+    what = "ids of queries that are repeated, empty or not printable (3 times, first 'q', which is 'q-2' in the suite)"
+    assert f"{what}\n1 thing\n" in capsys.readouterr().err
+
+
 def test_a_stored_template_stays_one(moved, capsys):
     template = {"id": "t", "template": {"id": "stored"}}
     request = {"id": "q", "template_id": "t", "params": {"q": "tent"}, "ratings": RATINGS}

@@ -140,7 +140,7 @@ def test_a_template_of_solr_is_listed(capsys):
 
 
 def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
-    given = {"$query": "a", "$query-a": "1", "$query_a": "2", "$query.a": "3", "$größe": "4", "$text": "5"}
+    given = {"$query-a": "1", "$query_a": "2", "$query.a": "3", "$größe": "4", "$text": "5", "$query": "a"}
     ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": given}]}
     names = '", "'.join(given)
     write_files({"r/a.json": ratings, "templates/m.json": f'{{"query": {{"terms": {{"t": ["{names}"]}}}}}}'})
@@ -149,6 +149,23 @@ def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
     assert bodies(moved("rre", [str(exported("rre"))], output="b.relevance.yaml")) == [
         {"query": {"terms": {"t": list(given.values())}}}
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"$q": "x", "$query": "y"}, "first '$q' in '$query'"),
+        ({"$query": "for $b", "$b": "y"}, "first '$b' in the value of '$query'"),
+        ({"$query": "y", "$q": "x"}, ""),
+        ({"$b": "y", "$query": "for $b"}, ""),
+    ],
+)
+def test_what_rre_replaces_within_other_placeholders_is_listed(capsys, given, said):
+    ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": given}] * 2}
+    write_files({"r/a.json": ratings, "templates/m.json": json.dumps({"query": {"match": {"t": " ".join(given)}}})})
+    assert bodies(moved("rre", ["r/a.json"]))[0] == {"query": {"match": {"t": " ".join(given.values())}}}
+    what = "placeholders that RRE replaces within other ones; a suite fills each by itself (2 times, "
+    assert capsys.readouterr().err.count(f"{what}{said})" if said else what) == bool(said)
 
 
 def test_values_and_gains_are_those_that_rre_takes(capsys):

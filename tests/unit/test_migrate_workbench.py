@@ -239,6 +239,13 @@ def test_a_template_with_sections_is_for_the_engine(capsys):
     assert "the search pipeline 'rerank' beside a search template" in said
 
 
+def test_functions_of_a_template_are_no_variables(capsys):
+    query = '{"query": {"terms": {"b": {{#toJson}}brand{{/toJson}}}}, "_source": "{{queryText}}"}'
+    write_files({"c.json": {**CONFIGURATION, "query": query, "searchPipeline": ""}, "q.json": FIELDS})
+    suite = moved("opensearch-srw", ["c.json", "q.json"])
+    assert bodies(suite)[0]["template"]["params"] == {"brand": "Acme", "queryText": "rope"}
+
+
 def test_grades_below_0_are_listed_once(capsys):
     write_files({"j.csv": "query,docid,rating\nrope,a,-1\nrope,b,-0.5\nrope,c,2\n"})
     moved("opensearch-srw", ["j.csv"], *REQUEST)
