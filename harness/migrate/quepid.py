@@ -438,7 +438,10 @@ def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     if template.http is not None:
         exported.leave(template.mark, "the request, which asks an HTTP service")
         return found
-    found["query_params"] = template_text(template.body, suite, _marker)
+    if "source" in template.body.get("template", {}):
+        exported.leave(template.mark, "the request; Quepid has search templates by their id")
+        return found
+    found["query_params"] = template_text(template.body.get("template", template.body), suite, _marker)
     index = template.index or suite.target.index
     if "://" in suite.target.cluster and index:
         found["search_endpoint"] = {

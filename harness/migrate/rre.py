@@ -274,6 +274,9 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if not written["index"]:
         exported.leave(suite.target.mark, "the index, which the suite does not name")
     exported.files[f"ratings/{suite_stem(suite.path)}.json"] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    beside = ", ".join(repr(key) for key in template.body if key != "query")
+    if beside:
+        exported.leave(template.mark, f"{beside} of the request; RRE sends its query alone")
     exported.files[f"templates/{_TEMPLATE}"] = template_text(template.body, suite, _marker)
     return exported
 

@@ -382,6 +382,15 @@ def test_a_search_template_stays_one(capsys):
     suite = moved("quepid", ["case.json"])
     assert suite.requests["request"].body == {"template": {"id": "shop-search", "params": {"q": "{{text}}"}}}
     assert any("the number of hits, which a search template has" in line for line in listed(capsys))
+    exported("quepid", output="back.json")
+    assert json.loads(json.loads(Path("back.json").read_text())["try"]["query_params"]) == json.loads(params)
+    assert not [line for line in listed(capsys) if "template" in line]
+    inline = {"template": {"source": {"query": {"match": {"t": "{{q}}"}}}, "params": {"q": "{{text}}"}}}
+    write_files({"body.json": inline, "basic.csv": BASIC})
+    moved("quepid", ["basic.csv"], *REQUEST, output="inline.relevance.yaml")
+    exported("quepid", "inline.relevance.yaml", "inline.json")
+    assert "the request; Quepid has search templates by their id" in capsys.readouterr().err
+    assert "query_params" not in json.loads(Path("inline.json").read_text())["try"]
 
 
 def test_options_of_the_case_and_its_endpoint_are_those_of_each_query_that_has_none(capsys):

@@ -190,6 +190,15 @@ def test_rre_sends_the_query_of_a_template_alone(capsys):
     assert "'from', 'size', 'sort' of the template, as RRE sends its query alone" in capsys.readouterr().err
 
 
+def test_what_rre_does_not_send_of_a_suite_s_request_is_listed(capsys):
+    query = "{id: q, text: tent, judgments: {d: 1}}"
+    body = "{query: {match: {t: '{{text}}'}}, sort: [n], size: 20}"
+    head = f"suite: s\ntarget: {{index: i}}\nrequest: {body}\nmeasures: [nDCG@10]\n"
+    write_files({"s.relevance.yaml": f"{head}queries: [{query}]\n"})
+    exported("rre", "s.relevance.yaml")
+    assert "'sort', 'size' of the request; RRE sends its query alone" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["**", "*.json", "[m].json", "/", "", "..", "m\0.json"])
 def test_a_name_that_is_no_file_s_is_listed(capsys, name):
     ratings = {"index": "i", "queries": [{"template": name, "placeholders": {"$query": "a"}}]}
