@@ -28,6 +28,8 @@ def read(sources: Sequence[str]) -> list[Draft]:
         package = importlib.import_module("ir_datasets")
     except ImportError:
         raise UsageError("ir_datasets needs an extra: pip install 'relevance-harness[datasets]'") from None
+    except OSError as error:  # it makes its folder when it is imported
+        raise UsageError(f"ir_datasets cannot use its folder: {error}; IR_DATASETS_HOME names another") from None
     return [_draft(name, package) for name in sources]
 
 
@@ -37,7 +39,9 @@ def _draft(name: str, package: Any) -> Draft:
     except KeyError:
         raise UsageError(f"ir_datasets has no dataset {name!r}") from None
     if not dataset.has_queries():
-        raise UsageError(f"the dataset {name!r} has no queries; one with queries is below it, such as {name}/test")
+        below = [one for one in package.registry if one.startswith(f"{name}/") and package.load(one).has_queries()]
+        such = f"; some below it have, such as {below[0]}" if below else ""
+        raise UsageError(f"the dataset {name!r} has no queries{such}")
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
     place = (name, 0, 0)
     known: dict[str, DraftQuery] = {}

@@ -34,6 +34,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
     """
     source = read_source(path, str(path), limit=MOST_BYTES)
     known: dict[str, dict[str, DraftQuery]] = {}
+    texts: set[str] = set()
     for number, line in enumerate(source.lines, start=1):
         place = (source.path, number, 1)
         if not line.strip():
@@ -54,20 +55,24 @@ def read_ltr(path: Path, draft: Draft) -> None:
             draft.leave(place, "features; a suite has grades alone")
         if more := (match["more"] or "").strip():
             draft.leave(place, "what stands behind the docid", first=repr(more))
-        query = _query(match["id"], match["text"] or "", known, draft, place)
+        query = _query(match["id"], match["text"] or "", known.setdefault(match["id"], {}), texts, draft, place)
         draft.judge(query, match["document"] or match["named"], grade, place)
 
 
-def _query(qid: str, text: str, known: dict[str, dict[str, DraftQuery]], draft: Draft, place: Place) -> DraftQuery:
-    """The query of *qid* and *text*; *known* has those of the file, by the one and the other."""
-    texts = known.setdefault(qid, {})
-    if text in texts:
-        return texts[text]
-    if texts:
+def _query(
+    qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], draft: Draft, place: Place
+) -> DraftQuery:
+    """The query of *qid* and *text*; *known* has those of the qid by their texts, *texts* all of the file."""
+    if text in known:
+        return known[text]
+    if known:
         draft.leave(place, "a qid with several texts; each is a query of its own", first=f"qid:{qid}, {text!r}")
-    if text and any(text in others for others in known.values()):
+    if not text:
+        known[text] = draft.add(qid, place)
+    elif text in texts:
         draft.leave(place, "a text with several qid; each is a query of its own", first=f"qid:{qid}, {text!r}")
-        texts[text] = draft.add_text(text)
+        known[text] = draft.add_text(text)
     else:
-        texts[text] = draft.of_text(text) if text else draft.add(qid, place)
-    return texts[text]
+        known[text] = draft.of_text(text)
+    texts.add(text)
+    return known[text]

@@ -35,7 +35,7 @@ _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>/]+))
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"<\?.*?\?>|<![A-Z][^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
+_DECLARATION = re.compile(r"<\?xml\b.*?\?>|<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
 _NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
 _TEXTS = ("title", "query", "text")
 _NUMBER_COLUMNS = (*_NUMBERS, "query_id", "query-id", "topic", "topic-id")
@@ -166,8 +166,9 @@ def _is_json(line: str) -> bool:
 def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
     text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
-    if comments := len(_COMMENT.findall(source.text)):
-        draft.leave((source.path, 0, 0), "comments of the XML", comments)
+    for comment in _COMMENT.finditer(source.text):
+        place = (source.path, *source.place(comment.start()))
+        draft.leave(place, "comments of the XML", first=_shown(" ".join(comment[0][4:-3].split())))
     found = [
         (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
     ]

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,7 +105,8 @@ def test_a_second_text_or_number_of_a_topic_is_a_comment():
             "the tag <b> in the text of topics; what is",
         ),
         ("<title lang='en'>Map</title>", "Map", "the attribute 'lang' of <title>"),
-        ("<!-- <title>Old</title> --><title>Map</title>", "Map", "comments of the XML"),
+        ("<!-- <title>Old</title> --><title>Map</title>", "Map", "comments of the XML ('<title>Old</title>')"),
+        ("<title>c <!important> <?</title> x ?>", "c <!important> <?", "outside of their tags ('x ?>')"),
         ("<title><![CDATA[a <b> &amp; c]]></title>", "a <b> &amp; c", None),
         ("<desc> Description:\nAll maps", "All maps", "that the text of a topic is its description; it has no title"),
         ("", "None", "this topic has no title or query"),
@@ -463,11 +465,28 @@ def test_a_dataset_that_cannot_be_downloaded_is_a_sentence(registered, capsys):
     assert f"ir_datasets cannot read the dataset '{name}': All download sources failed\n" in capsys.readouterr().err
 
 
+def test_a_dataset_without_queries_names_one_below_it(capsys):
+    pytest.importorskip("ir_datasets")
+    assert main(["import", "ir_datasets", "wikir", "--output", "moved.relevance.yaml"]) == 2
+    said = "the dataset 'wikir' has no queries; some below it have, such as wikir/en1k/"
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_that_ir_datasets_cannot_make_is_a_sentence(capsys, monkeypatch):
+    pytest.importorskip("ir_datasets")
+    write_files({"file": "x"})
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ir_datasets"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("IR_DATASETS_HOME", "file/folder")
+    assert main(["import", "ir_datasets", "vaswani", "--output", "moved.relevance.yaml"]) == 2
+    assert "ir_datasets cannot use its folder: " in capsys.readouterr().err
+
+
 def test_an_unknown_dataset_and_a_missing_extra_are_sentences(capsys, monkeypatch):
     pytest.importorskip("ir_datasets")
     words = ["import", "ir_datasets", "nowhere/nothing", "--output", "moved.relevance.yaml"]
     assert main(words) == 2
     assert "ir_datasets has no dataset 'nowhere/nothing'" in capsys.readouterr().err
-    monkeypatch.setitem(__import__("sys").modules, "ir_datasets", None)
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
     assert main(words) == 2
     assert "pip install 'relevance-harness[datasets]'" in capsys.readouterr().err
