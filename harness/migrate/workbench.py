@@ -189,7 +189,9 @@ def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -
             draft.leave(entry.place, "queries that a set has twice")
         else:
             query.params = {
-                key: value if isinstance(value, str) else json.dumps(value) for key, value in fields.items() if value
+                key: value if isinstance(value, str) else json.dumps(value)
+                for key, value in fields.items()
+                if value not in (None, "")
             }
         texts.add(text)
 
@@ -362,13 +364,19 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             continue
         body = dict(template.body)
         pipeline = body.pop("search_pipeline", "")
-        query_text = template_text(body, suite, lambda param: _TEXT if param == "text" else f"{{{{{param}}}}}")
+        query_text = template_text(body, suite, lambda param: _TEXT if param == "text" else _variable(param, suite))
         if "{{" in query_text:  # then the text is a variable too
             query_text = query_text.replace(_TEXT, "{{queryText}}")
         exported.files[f"search_configuration-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.json"] = _json(
             {"name": name, "index": index, "query": query_text, "searchPipeline": pipeline}
         )
     return exported
+
+
+def _variable(param: str, suite: Suite) -> str:
+    """The variable of Mustache; that of a param which is no text inserts JSON as it is."""
+    is_text = all(isinstance(query.params.get(param, ""), str) for query in suite.queries)
+    return "{{" + param + "}}" if is_text else "{{{" + param + "}}}"
 
 
 def _json(value: Json) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
+from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 QUERIES = {
@@ -237,6 +238,22 @@ def test_a_template_with_sections_is_for_the_engine(capsys):
     said = capsys.readouterr().err
     assert "the number of hits, which a search template has" in said
     assert "the search pipeline 'rerank' beside a search template" in said
+
+
+def test_params_that_are_no_text_come_back_as_they_are():
+    params = {"brands": ["a", 'b"'], "least": 0, "new": False, "word": 'x"y'}
+    request = {
+        "query": {"bool": {"must": {"match": {"t": "{{text}} {{word}}"}}, "filter": [{"terms": {"b": "{{brands}}"}}]}},
+        "min_score": "{{least}}",
+        "explain": "{{new}}",
+    }
+    query = {"id": "q", "text": "rope", "params": params, "judgments": {"d": 1}}
+    suite = {"suite": "s", "target": {"index": "i"}, "measures": ["nDCG@10"], "request": request, "queries": [query]}
+    write_files({"s.relevance.yaml": suite})
+    first = bodies(load_suite(Path("s.relevance.yaml"), {}))
+    back = exported("opensearch-srw", "s.relevance.yaml")
+    assert bodies(moved("opensearch-srw", sorted(map(str, back.iterdir())))) == first
+    assert first[0]["query"]["bool"]["filter"] == [{"terms": {"b": ["a", 'b"']}}]
 
 
 def test_functions_of_a_template_are_no_variables(capsys):
