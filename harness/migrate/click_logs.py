@@ -88,6 +88,12 @@ class _Search:
     clicks: dict[str, Place] = field(default_factory=dict)
     place: Place = ("", 0, 0)
 
+    def see(self, document: str, position: int, place: Place, log: ClickLog) -> None:
+        """Add an impression of *document*, which counts at the first of its positions."""
+        if self.impressions.setdefault(document, position) != position:
+            what = "impressions at another position than the first of the document in its search"
+            log.leftovers.add(place, what, first=f"document {document!r} at position {position}")
+
 
 def read_ubi(
     sources: Sequence[str], actions: Sequence[str] = CLICKS, *, documents: Documents | None = None
@@ -142,6 +148,9 @@ def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
     if isinstance(found, dict):
         if "hits" not in found:
             return [found]
+        shards = found.get("_shards")
+        if found.get("timed_out") is True or (isinstance(shards, dict) and shards.get("failed")):
+            log.leftovers.add((source.path, 0, 0), "documents of shards that failed or timed out in the search")
         hits = found["hits"] if isinstance(found["hits"], dict) else {}
         found, total = hits.get("hits"), hits.get("total")
         total = total.get("value") if isinstance(total, dict) else total
@@ -237,9 +246,9 @@ def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log
     if clicked:
         search.clicks.setdefault(name, place)
     elif known:
-        search.impressions.setdefault(name, int(ordinal))  # type: ignore[arg-type]
+        search.see(name, int(ordinal), place, log)  # type: ignore[arg-type]
     elif name in search.hits:
-        search.impressions.setdefault(name, search.hits.index(name) + 1)
+        search.see(name, search.hits.index(name) + 1, place, log)
     else:
         log.leftovers.add(place, "impressions without a position")
 
@@ -336,7 +345,7 @@ def _take_events(
             continue
         search = searches.setdefault((row.cells[column].strip(), folded(query)), _Search(query))
         if name == IMPRESSION:
-            search.impressions.setdefault(document, at)
+            search.see(document, at, row.place, log)
         else:
             search.clicks.setdefault(document, row.place)
     for search in searches.values():

@@ -277,6 +277,15 @@ def test_what_ubi_cannot_tell_is_listed(graded):
         assert what in told
 
 
+def test_a_document_at_two_positions_of_a_search_counts_at_the_first_and_is_listed(graded):
+    again = {"object": {"object_id": "a"}, "position": {"ordinal": 7}}
+    line = json.dumps({"query_id": "q1", "action_name": "impression", "event_attributes": again})
+    _, rows, provenance, told = graded("ubi", f"{ubi()}{line}\n", name="ubi.jsonl")
+    assert (rows["a"]["impressions"], list(provenance["click_rate_by_position"])) == ("20", ["1", "2"])
+    what = "impressions at another position than the first of the document in its search (document 'a' at position 7)"
+    assert what in told
+
+
 def test_what_the_documents_of_a_query_id_say_differently_is_listed(graded):
     others = [
         {"query_id": "q1", "user_query": "TENT ", "query_response_hit_ids": ["a", "b"], "application": "shop"},
@@ -324,8 +333,9 @@ def test_half_a_character_is_listed(graded):
 
 def test_documents_that_a_search_did_not_return_are_listed(graded):
     hits = [{"_source": json.loads(line).get("_source", json.loads(line))} for line in ubi().splitlines()]
-    text = json.dumps({"hits": {"total": {"value": len(hits) + 7, "relation": "eq"}, "hits": hits}})
-    _, _, _, told = graded("ubi", text, name="ubi.json")
+    found = {"hits": {"total": {"value": len(hits) + 7, "relation": "eq"}, "hits": hits}, "_shards": {"failed": 1}}
+    _, _, _, told = graded("ubi", json.dumps(found), name="ubi.json")
+    assert "ubi.json: documents of shards that failed or timed out in the search" in told
     assert "ubi.json: documents that the search found and did not return (7 times)" in told
 
 
