@@ -1,11 +1,12 @@
 """What all tests share."""
 
+import gc
 import os
 import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def _own_engines(config: pytest.Config) -> None:
     host = NodeHost(None, folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.add_cleanup(host.close)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is collected, which stays until the end, out of each search for reference cycles."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
