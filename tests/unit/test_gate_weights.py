@@ -179,9 +179,10 @@ def test_the_test_of_a_weighted_mean_counts_every_swap():
 
 def test_a_weighted_mean_raises_false_alarms_no_oftener_than_its_level():
     """Where chance alone gave each difference its sign: every pattern of signs, and how many of them are alarms."""
-    sizes = {query: abs(drop) for query, drop in DROPS.items()}
+    seven = dict(itertools.islice(NINE.items(), 7))
+    sizes = {query: abs(DROPS[query]) for query in seven}
     verdicts = [
-        significance({query: sign * sizes[query] for sign, query in zip(signs, sizes, strict=True)}, NINE)
+        significance({query: sign * sizes[query] for sign, query in zip(signs, sizes, strict=True)}, seven)
         for signs in itertools.product((1, -1), repeat=len(sizes))
     ]
     assert sum(verdict.status is Status.FAILED for verdict in verdicts) == int(0.05 * 2 ** len(sizes))

@@ -1,8 +1,10 @@
 """Imports point one way, wherever in a module they stand: never to a layer above, never in a circle."""
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -46,9 +48,15 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py")) if "__pycache__" not in path.parts}
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Every module that *path* imports, inside functions and for type checkers too."""
-    return _imports(path, ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return tuple(_imports(path, ast.walk(parsed(path))))
 
 
 def _imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -71,21 +79,28 @@ def unit_of(module: str) -> str | None:
     return parts[1] if len(parts) > 1 else None
 
 
+def roots(module: str) -> set[str]:
+    """The packages that *module* imports."""
+    return {name.split(".")[0] for name in imported(MODULES[module])}
+
+
 def ours(names: Iterable[str]) -> set[str]:
     return {name for name in names if name.split(".")[0] == "harness" and name != "harness"}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_has_a_layer_and_imports_nothing_from_above_it(module):
-    unit = unit_of(module)
-    if unit is None:
-        assert ours(imported(MODULES[module])) == set()
-        return
-    assert unit in LAYER_OF, f"harness/{unit} has no layer: give it one in LAYERS"
-    for name in ours(imported(MODULES[module])):
-        target = unit_of(name)
-        assert target in LAYER_OF, f"{module} imports {name}, which has no layer"
-        assert LAYER_OF[target] <= LAYER_OF[unit], f"{module} imports {name} from a layer above its own"
+def test_each_module_has_a_layer():
+    lacking = {unit_of(module) for module in MODULES} - {None, *LAYER_OF}
+    assert not lacking, "give these a layer in LAYERS"
+
+
+def test_no_module_imports_anything_from_a_layer_above_its_own():
+    above = [
+        f"{module} imports {name}"
+        for module, path in MODULES.items()
+        for name in sorted(ours(imported(path)))
+        if LAYER_OF.get(unit_of(name), math.inf) > LAYER_OF.get(unit_of(module), -1)
+    ]
+    assert above == []
 
 
 def test_no_module_imports_another_that_imports_it_inside_functions_too():
@@ -110,21 +125,18 @@ def _refuse_circles(graph: dict[str, set[str]]) -> None:
 
 def says_it_is_pure(module: str) -> bool:
     """Whether the docstring of *module* ends with the word, as in parts that read files in other modules."""
-    said = ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8"))) or ""
+    said = ast.get_docstring(parsed(MODULES[module])) or ""
     return re.search(r"\bpure(: [^.]+)?\.$", said, re.IGNORECASE) is not None
 
 
-@pytest.mark.parametrize("module", [one for one in MODULES if unit_of(one) in PURE or says_it_is_pure(one)])
-def test_the_core_reaches_for_no_file_no_clock_and_no_network(module):
-    reached = {name.split(".")[0] for name in imported(MODULES[module])} & DOORS_TO_THE_WORLD
-    if unit_of(module) == "errors":
-        reached -= {"pathlib"}  # a type in a signature
-    assert reached == set()
+def test_the_core_reaches_for_no_file_no_clock_and_no_network():
+    core = [module for module in MODULES if unit_of(module) in PURE or says_it_is_pure(module)]
+    reached = {(module, name) for module in core for name in roots(module) & DOORS_TO_THE_WORLD}
+    assert reached == {("harness.errors", "pathlib")}  # a type in a signature
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_nobody_imports_pytest_s_private_parts(module):
-    assert not any(name.split(".")[0] == "_pytest" for name in imported(MODULES[module]))
+def test_nobody_imports_pytest_s_private_parts():
+    assert [module for module in MODULES if "_pytest" in roots(module)] == []
 
 
 FORMS_OF_REPORTS = [path.name for path in (ROOT / "report").iterdir() if (path / "__init__.py").exists()]
@@ -156,7 +168,6 @@ LATE = {
 
 @pytest.mark.parametrize("module", [one for one in MODULES if one.startswith(("harness.cli", "harness.pytest_plugin"))])
 def test_an_entry_point_imports_at_the_top(module):
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(parsed(MODULES[module])) if isinstance(node, ast.FunctionDef)]
     late = {name for function in functions for name in _imports(MODULES[module], ast.walk(function))}
     assert late == LATE.get(module, set())
