@@ -197,12 +197,13 @@ def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
 def _read_labels(holder: Placed, draft: Draft) -> None:
     """The names of grades, ``{"0": "Poor"}``; a grade whose name another one has too goes without."""
     for written, label in members_within(holder.members().get("scale_with_labels")).items():
-        grade, name = read_number(written), label.value
-        label.read = label.read or isinstance(name, str)
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(label.value, str):
             continue
-        if grade is None or not math.isfinite(grade):
-            draft.leave(label.place, "labels of what is no grade", first=f"{name!r} of {written!r}")
+        grade, name = read_number(written), label.text().strip()
+        if not name or name == written or draft.grades.get(name, math.nan) == grade:
+            continue
+        if grade is None or not math.isfinite(grade) or read_number(name) is not None:
+            draft.leave(label.place, "labels that cannot name a grade", first=f"{name!r} of {written!r}")
         elif name in draft.grades or grade in draft.grades.values():
             draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {grade:g}")
         else:

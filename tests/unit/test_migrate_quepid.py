@@ -309,12 +309,13 @@ def listed(capsys):
         ({"0": "Poor", "1": "Poor", "2": "Good"}, {"Poor": 0, "Good": 2}, "given twice ('Poor' of grade 1)"),
         ({"1": "Fair", "01": "Middling"}, {"Fair": 1}, "given twice ('Middling' of grade 1)"),
         ({"-1": "Bad", "0.5": "Half", "1": "", "2": None}, {"Bad": -1, "Half": 0.5}, ""),
-        ({"low": "Poor", "1": "Good"}, {"Good": 1}, "labels of what is no grade ('Poor' of 'low')"),
+        ({"low": "Poor", "1": "Good"}, {"Good": 1}, "labels that cannot name a grade ('Poor' of 'low')"),
+        ({"0": "0", "1": "3", "2": " yes\n"}, {"yes": 2}, "labels that cannot name a grade ('3' of '1')"),
         ('{"0": "Poor", "1": "Good"}', {"Poor": 0, "Good": 1}, ""),
         (["Poor", "Good"], {}, "'scale_with_labels'"),
         ({"0": ["Poor"]}, {}, "'scale_with_labels.0'"),
     ],
-    ids=["a name twice", "a grade twice", "no name", "no grade", "as a text", "a list", "lists"],
+    ids=["a name twice", "a grade twice", "no name", "no grade", "numbers", "as a text", "a list", "lists"],
 )
 @pytest.mark.parametrize("holder", ["book", "scorer"])
 def test_labels_of_a_scale_are_names_of_grades_or_listed(capsys, holder, labels, grades, said):
@@ -328,6 +329,17 @@ def test_labels_of_a_scale_are_names_of_grades_or_listed(capsys, holder, labels,
     found = [line for line in listed(capsys) if "label" in line]
     assert len(found) == bool(said)
     assert not said or said.strip("'") in found[0]
+
+
+def test_labels_of_two_files_that_are_the_same_are_not_listed(capsys):
+    write_files(
+        {
+            "book.json": BOOK,
+            "case.json": {**SNAPSHOT, "scorer": {**SNAPSHOT["scorer"], "scale_with_labels": BOOK["scale_with_labels"]}},
+        }
+    )
+    assert moved("quepid", ["book.json", "case.json"], *REQUEST).grades == {"Poor": 0, "Fair": 1, "Perfect": 3}
+    assert not [line for line in listed(capsys) if line.startswith("labels")]
 
 
 def test_what_a_book_says_of_its_queries_are_comments_once(capsys):
